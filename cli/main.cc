@@ -122,10 +122,11 @@ int Main(int argc, char** argv) {
 }  // namespace memprof::cli
 
 int main(int argc, char** argv) {
-  // A reader such as `head` may close the pipe early: that is its right and no error of ours.
+  // A reader such as `head` may close the pipe early: the process then ends quietly.
   std::signal(SIGPIPE, SIG_DFL);
   const int status = memprof::cli::Main(argc, argv);
-  // What was not written must not look like an answer, not even like that of --fail-on.
+  // Output that could not be written completely must not end with a status that means a result,
+  // such as that of --fail-on.
   const bool flushed = std::fflush(stdout) == 0;
   const int error = errno;
   if (flushed && std::ferror(stdout) == 0) return status;

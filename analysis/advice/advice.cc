@@ -50,7 +50,7 @@ Drafts::Drafts(const Session& session, const AdviceOptions& options)
       accesses_(session),
       clock_(session),
       judged_(SelectJudged(session)) {
-  // Only gaps between uses are asked for what turned over in them.
+  // Only for gaps between uses: the churn within them is computed.
   if (!accesses_.evidence().any()) return;
   EventLists lists{births_, deaths_, session};
   lists.Reserve();
@@ -161,7 +161,7 @@ bool AlwaysShown(Pattern pattern) {
          pattern == Pattern::kPinnedHuge;
 }
 
-// Bytes that tell whether a finding matters: off the peak, off the average, or moved for nothing.
+// The bytes that decide whether a finding matters: off the peak, off the average, or moved in vain.
 double Weight(const Finding& finding, double seconds) {
   auto weight = static_cast<double>(std::max(finding.saves_bytes, finding.moved_bytes));
   if (seconds > 0) weight = std::max(weight, finding.byte_seconds / seconds);
@@ -209,13 +209,13 @@ bool IsTradeOff(Pattern pattern) {
 namespace advice {
 namespace {
 
-// Runs the finders one by one; false where it was told to give up.
+// Runs the finders one by one; false after a request to stop.
 bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
   static constexpr std::array kFinders = {
       FindLeakSavings,     FindUnused,     FindGaps,           FindReusable,       FindRounding,
       FindOverReservation, FindDeadWrites, FindNeedlessCopies, FindPageableCopies, FindPinnedMisuse,
       FindManagedFaults,   FindChurn,      FindRetries};
-  // Gathering what they look at took about as long as all of them.
+  // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {
     const double done = static_cast<double>(i) / static_cast<double>(kFinders.size());
@@ -230,7 +230,7 @@ bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
   return true;
 }
 
-// Whether a finding weighs too little to be looked at.
+// Whether a finding weighs too little to be reported.
 bool IsNoise(const Drafts& drafts, const Finding& finding, double noise, double seconds) {
   if (noise <= 0 || AlwaysShown(finding.pattern)) return false;
   const double weight = Weight(finding, seconds);

@@ -1,5 +1,5 @@
-// Inefficiencies that events, copies and launch arguments show: what to change, where, and what
-// that would save. docs/advise.md has the exact rule of each pattern.
+// Finds inefficient use of memory in events, copies and launch arguments: what to change, where,
+// and what that would save. docs/advise.md has the exact rule of each pattern.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,12 @@ enum class Pattern : std::uint8_t {
 };
 inline constexpr int kPatternCount = 19;
 
-// "early-allocation": for JSON. "early allocation": for people.
+// PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);
 std::string_view PatternName(Pattern pattern);
 
-// Costs time for memory, or is a bound rather than a change: listed after what costs nothing.
+// Whether the change costs time to save memory, or is a bound and no change: listed after changes
+// that cost nothing.
 bool IsTradeOff(Pattern pattern);
 
 enum class Confidence : std::uint8_t {
@@ -54,9 +55,9 @@ enum class Confidence : std::uint8_t {
 std::string_view ConfidenceName(Confidence confidence);  // "certain", "likely", "possible"
 
 struct AdviceExample {
-  EventId event;            // where to look: a birth, copy, free, failure
-  AllocationId allocation;  // none where it is not about one
-  AllocationId other;       // the second one, if it is about two
+  EventId event;            // what to look at: a birth, copy, free, failure
+  AllocationId allocation;  // none if no allocation is concerned
+  AllocationId other;       // the second one, if two are concerned
   std::string what;         // in words; may be empty
 };
 
@@ -66,29 +67,29 @@ struct Finding {
   Confidence confidence = Confidence::kCertain;
   int device = kNoDevice;
   Layer layer = Layer::kUnspecified;
-  StackId stack;            // of the first allocation that it is about
+  StackId stack;            // of its first allocation
   std::uint64_t count = 0;  // allocations, copies, pairs, failures: `why` says which
   std::uint64_t bytes = 0;  // of these, summed
   std::int64_t first_step = -1, last_step = -1;
 
-  // The exact new peak of this sum if all of it were changed at once; none where peaks are not at
-  // stake. `upper_bound`: it is what could be saved at most.
+  // The exact new peak of this layer if all of it were changed at once; none where peaks do not
+  // matter. `upper_bound`: the saving is at most that much.
   std::optional<PeakLayer> peak_of;
   NewPeak new_peak;
   std::uint64_t saves_bytes = 0;
   bool upper_bound = false;
-  double byte_seconds = 0;        // that would no longer be held
-  std::uint64_t moved_bytes = 0;  // of copies, memsets, allocations that would no longer be made
+  double byte_seconds = 0;        // of memory that would be freed earlier or allocated later
+  std::uint64_t moved_bytes = 0;  // of copies, memsets and allocations that would not be needed
 
   std::vector<AdviceExample> examples;  // largest first, as many as the options say
   bool below_noise = false;             // see AdviceOptions::keep_noise
   std::string why, fix, assumption;     // sentences; the last may be empty
 };
 
-// What was looked for.
+// One pattern, and whether the log has the evidence for it.
 struct PatternSummary {
   bool looked_for = false;
-  std::string missing;  // evidence that is not in the log, if not looked for
+  std::string missing;  // the missing evidence, if the pattern could not be searched for
   std::uint64_t findings = 0, hidden = 0;
 };
 
@@ -98,18 +99,18 @@ struct AdviceReport {
   std::uint64_t hidden = 0;              // findings below the noise
   std::uint64_t noise_bytes = 0;         // of the largest device: findings below this are hidden
   AccessEvidence evidence;
-  std::vector<std::string> notes;  // what is not in the log, and how to record it
+  std::vector<std::string> notes;  // evidence that is not in the log, and how to record it
 };
 
 struct AdviceOptions {
-  // Stacks of one number are one call site; empty: each stack is one.
+  // Stacks with the same number are one call site; if empty, each stack is one.
   std::function<std::uint32_t(StackId)> site_of;
   double noise = 0.001;  // of a device's peak; 0: nothing is hidden
-  // What is below the noise is a finding all the same, and says so; it still counts as hidden.
+  // Findings below the noise are returned too, marked as such, and still counted as hidden.
   bool keep_noise = false;
   std::size_t max_examples = 3;  // of each finding
-  // Called from time to time with the share done in [0, 1]; returning false gives up, and the
-  // report is then empty.
+  // Called from time to time with the share done in [0, 1]; if it returns false, the search stops
+  // and the report is empty.
   ProgressFunction progress;
 };
 

@@ -18,7 +18,7 @@ std::vector<bool> PassingFindings(const Session& session, const std::vector<Find
                                   const std::function<std::uint32_t(StackId)>& site_of,
                                   const AllocationSet& passing) {
   std::vector<SiteLayers> by_stack(session.stack_count() + 1);
-  std::set<int> cut;  // devices of which not everything passes
+  std::set<int> cut;  // devices of which some allocation does not pass
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];

@@ -1,4 +1,4 @@
-// Which findings are about memory that a filter lets pass.
+// Which findings concern memory that a filter lets pass.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@
 
 namespace memprof::analysis {
 
-// By finding: whether any allocation of its call site passes, of its layer if the site has any of
-// that; findings without a stack only where every allocation of their device passes. `site_of` as
-// in AdviceOptions. O(allocations + findings).
+// By finding: whether any allocation of its call site passes (in the finding's layer, if the site
+// has any there). A finding without a stack passes if every allocation of its device does.
+// `site_of` as in AdviceOptions. O(allocations + findings).
 std::vector<bool> PassingFindings(const Session& session, const std::vector<Finding>& findings,
                                   const std::function<std::uint32_t(StackId)>& site_of,
                                   const AllocationSet& passing);

@@ -1,8 +1,8 @@
-// What all simulated allocators have in common: requests go in, figures come out.
+// The interface of all simulated allocators: requests go in, figures come out.
 //
-// A simulated allocator decides as the real one does, but owns no memory. Its device says what it
-// takes and gives back. Not thread-safe; simulations of one trace run side by side, each with an
-// allocator and a device of its own.
+// A simulated allocator makes the decisions of the real one, but owns no memory. Its Device counts
+// what it takes and gives back. Not thread-safe; simulations of one trace run in parallel, each
+// with its own allocator and device.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace memprof::analysis::allocators {
 
-// A live allocation. Stays the same until it is freed, then may be given again.
+// Identifies a live allocation; may be reused after it is freed.
 using Handle = std::uint32_t;
 inline constexpr Handle kNoHandle = ~Handle{0};
-// Streams are numbered from 0 by whoever makes the requests.
+// Streams are numbered from 0 by the caller.
 using StreamNumber = std::uint32_t;
 
-// So far, in bytes unless said otherwise.
+// Figures so far, in bytes unless stated otherwise.
 struct Figures {
   std::uint64_t reserved = 0;   // taken from the device
-  std::uint64_t allocated = 0;  // handed out, as rounded
-  std::uint64_t requested = 0;  // of the same, what was asked for
+  std::uint64_t allocated = 0;  // allocated, as rounded
+  std::uint64_t requested = 0;  // the same, before rounding
   std::uint64_t segments = 0;   // pieces in which it was taken (number)
 
   std::uint64_t peak_reserved = 0, peak_allocated = 0, peak_requested = 0, peak_segments = 0;
-  // The most of them while reserved was at its peak.
+  // The largest values while reserved memory was at its peak.
   std::uint64_t allocated_at_peak = 0, requested_at_peak = 0;
   std::uint64_t allocations = 0;    // number of requests served
   std::uint64_t failures = 0;       // number of requests refused: out of memory
@@ -36,7 +36,7 @@ struct Figures {
   std::uint64_t failed_number = 0;  // requests before the first of them (number)
   std::uint64_t retries = 0;        // number of requests that had to wait for memory to be released
 
-  // Share of what was reserved at the peak that was never handed out meanwhile, in [0, 1].
+  // The share of the peak of reserved memory that was never allocated meanwhile, in [0, 1].
   double fragmentation() const {
     if (peak_reserved == 0) return 0;
     return 1 - static_cast<double>(allocated_at_peak) / static_cast<double>(peak_reserved);
@@ -55,7 +55,7 @@ struct Figures {
   }
 };
 
-// A segment that was there before the first request, with what lay in it.
+// A segment that existed before the first request, with its blocks.
 struct HeldBlock {
   std::uint64_t offset = 0, bytes = 0;  // in the segment, as rounded
   std::uint64_t requested = 0;
@@ -66,7 +66,7 @@ struct HeldSegment {
   std::vector<HeldBlock> blocks;  // by offset
 };
 
-// Where a live allocation lies.
+// The location of a live allocation.
 struct Place {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  // as rounded
@@ -80,7 +80,8 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // `bytes` > 0 for use on `stream`. kNoHandle when out of memory, which the figures count.
+  // Allocates `bytes` > 0 for use on `stream`. kNoHandle when out of memory, which the figures
+  // count.
   Handle Allocate(std::uint64_t bytes, StreamNumber stream) {
     Handle handle = kNoHandle;
     if (bytes <= kMaxRequest) handle = DoAllocate(bytes, stream);
@@ -96,11 +97,11 @@ class Allocator {
     figures_.NotePeaks();
     return handle;
   }
-  // `handle` is live. In the order of the stream it was allocated for.
+  // `handle` is live. The free takes effect in the order of the stream that it was allocated for.
   void Free(Handle handle) { figures_.requested -= DoFree(handle); }
 
-  // Takes such a segment over, before any request; `handles` gets those of its blocks. False, and
-  // nothing has happened, where an allocator cannot, or the blocks do not fit into it.
+  // Adds an existing segment, before any request; `handles` gets those of its blocks. False, and
+  // nothing happens, if the allocator has no such function, or the blocks do not fit.
   bool Adopt(const HeldSegment& segment, std::vector<Handle>* handles) {
     std::uint64_t end = 0;
     for (const HeldBlock& block : segment.blocks) {
@@ -116,17 +117,17 @@ class Allocator {
     return true;
   }
 
-  // The program asks to give back what is cached (torch.cuda.empty_cache, cudaMemPoolTrimTo).
+  // The program releases cached memory (torch.cuda.empty_cache, cudaMemPoolTrimTo).
   virtual void EmptyCache() {}
-  // The program waits for the device: what is freed is free on all streams.
+  // The program waits for the device: from now on all freed memory can be used on all streams.
   virtual void Synchronize() {}
-  // A recorded allocator gave back one cached segment, of `bytes` bytes, at `address` if one is
-  // there. False when there is no such segment.
+  // The recorded allocator released one cached segment, of `bytes` bytes; at `address`, if there is
+  // one. False when there is no such segment.
   virtual bool ReleaseSegment(std::uint64_t /*bytes*/, std::uint64_t /*address*/) { return false; }
 
-  // Of a live allocation.
+  // The location of a live allocation.
   virtual Place PlaceOf(Handle handle) const = 0;
-  // Looks at everything (slow); "" if it is consistent, else what is wrong, in words.
+  // Checks all state (slow); "" if it is consistent, else what is wrong.
   virtual std::string Inconsistency() const = 0;
 
   const Figures& figures() const { return figures_; }
@@ -137,7 +138,7 @@ class Allocator {
   virtual bool DoAdopt(const HeldSegment& /*segment*/, std::vector<Handle>* /*handles*/) {
     return false;
   }
-  // Returns what was asked for.
+  // Returns the requested bytes.
   virtual std::uint64_t DoFree(Handle handle) = 0;
 
   void NoteReserved(std::uint64_t bytes, std::uint64_t segments) {

@@ -106,7 +106,8 @@ WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t
   return result;
 }
 
-// As recorded: memory is never short, because the log says what was given back when it was.
+// As recorded, without a limit of memory, because the log has the releases that a lack of memory
+// caused.
 WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec,
                         std::vector<std::uint64_t>* samples, Course* course) {
   Device device(kUnlimited);
@@ -159,7 +160,7 @@ std::vector<AllocatorSpec> Candidates(const RecordedRun& run) {
   return candidates;
 }
 
-// What the recorded process's environment says of PyTorch's allocator.
+// The settings of PyTorch's allocator in the recorded process's environment.
 bool FromEnvironment(const RunInfo& process, AllocatorSpec* spec) {
   for (const std::string_view name : {"PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="}) {
     for (const std::string& entry : process.environment) {
@@ -296,7 +297,7 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   }
   for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
   course->Tell(result);
-  std::mutex mutex;  // of result.others, which is told while others are still at work
+  std::mutex mutex;  // of result.others, which is reported while other threads still work
   ForEach(specs.size(), options.threads, [&](std::size_t i) {
     if (course->stopped()) return;
     WhatIf other = Simulate(run, specs[i], result.capacity, course);

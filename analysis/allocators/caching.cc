@@ -1,4 +1,4 @@
-// The caching allocator of PyTorch: blocks, segments, and what goes back to the device.
+// PyTorch's caching allocator: blocks, segments, and their release to the device.
 #include "analysis/allocators/caching.h"
 
 #include <bit>

@@ -44,9 +44,9 @@ struct CachingOptions {
   bool operator==(const CachingOptions&) const = default;
 };
 
-// What a request takes of a block, in bytes.
+// What a request takes in a block, in bytes.
 std::uint64_t CachingRound(std::uint64_t bytes, const CachingOptions& options);
-// What the allocator takes from the device for a block of `rounded` bytes.
+// The size of the segment that the allocator takes for a block of `rounded` bytes.
 std::uint64_t CachingSegmentBytes(std::uint64_t rounded);
 
 class CachingAllocator : public Allocator {
@@ -72,7 +72,7 @@ class CachingAllocator : public Allocator {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::uint64_t requested = 0;
-    std::uint64_t cached_at = 0;                 // searches of the pool when it was last put there
+    std::uint64_t cached_at = 0;                 // searches of the pool when it was last added
     std::uint64_t base = 0;                      // where its expandable segment begins
     BlockNumber previous = kNone, next = kNone;  // neighbours in the segment
     std::uint32_t pool = 0;
@@ -89,7 +89,7 @@ class CachingAllocator : public Allocator {
   struct ByAddress {
     bool operator()(const Key& a, const Key& b) const { return a.address < b.address; }
   };
-  // Of one stream and one size class: number 2 * stream, + 1 for large.
+  // Free blocks of one stream and one size class: number 2 * stream, + 1 for large.
   struct Pool {
     absl::btree_set<Key> free;
     absl::btree_set<Key, ByAddress> unmapped;
@@ -103,7 +103,7 @@ class CachingAllocator : public Allocator {
   BlockNumber NewBlock();
   void DropBlock(BlockNumber number);
   template <typename Change>
-  void ChangeFree(BlockNumber number, Change change);  // in every index that a cached block is in
+  void ChangeFree(BlockNumber number, Change change);  // in every index of cached blocks
   void InsertFree(BlockNumber number);
   void EraseFree(BlockNumber number);
 

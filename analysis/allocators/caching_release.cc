@@ -75,8 +75,8 @@ void CachingAllocator::CollectGarbage() {
   }
 }
 
-// Gives cached oversize segments of the pool back: the smallest that suffices alone, else the
-// largest ones until it is enough. False if it is not.
+// Releases cached oversize segments of the pool: the smallest that suffices alone, else the largest
+// ones until they suffice. False if they do not.
 bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
   if (options_.max_split == kUnlimited || options_.expandable) return false;
   auto& free = pools_[pool].free;
@@ -94,11 +94,11 @@ bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
   return released >= wanted;
 }
 
-// In time of what goes back, not of what is cached: a device that is full asks for it at each
-// request.
+// In time proportional to what is released, not to what is cached: on a full device it is called at
+// each request.
 void CachingAllocator::EmptyCache() {
   while (!whole_.empty()) Release(whole_.begin()->block);
-  // What is not unmapped now has no whole page, until it grows.
+  // Segments that are not unmapped here have no whole free page, until they grow.
   std::vector<BlockNumber> expandable(unmappable_.begin(), unmappable_.end());
   for (const BlockNumber number : expandable) Unmap(number);
   unmappable_.clear();

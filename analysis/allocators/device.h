@@ -1,8 +1,8 @@
-// The device below a simulated allocator: gives out ranges of addresses and counts what is taken.
+// The device below a simulated allocator: returns ranges of addresses and counts the memory taken.
 //
-// Nothing is stored at the addresses. A range once given is not given again, unless a log says
-// where the driver put its segments (RecordedAddresses): then simulated segments lie where the
-// recorded ones lay, and choices that depend on addresses come out as recorded. Not thread-safe.
+// Nothing is stored at the addresses. A range is returned only once, unless a log has the driver's
+// addresses of segments (RecordedAddresses): then simulated segments get the recorded addresses, so
+// that choices which depend on addresses are those of the recording. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace memprof::analysis::allocators {
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-// Larger requests are refused: no device is that large, and sums of them stay in 64 bits.
+// Larger requests are refused: no device is that large, and sums stay within 64 bits.
 inline constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 46;
-// The unit of the driver's physical memory: cudaMalloc suballocates smaller requests out of pages.
+// The unit of the driver's physical memory: cudaMalloc divides pages among smaller requests.
 inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
@@ -28,7 +28,7 @@ class Device {
  public:
   explicit Device(std::uint64_t capacity_bytes = kUnlimited) : capacity_(capacity_bytes) {}
 
-  // Physical memory and addresses for it, as cudaMalloc; 0 if there is not enough.
+  // Physical memory with addresses, as cudaMalloc; 0 if there is not enough.
   std::uint64_t Take(std::uint64_t bytes) {
     if (!Commit(bytes)) return 0;
     const std::uint64_t address = AddressFor(bytes);
@@ -36,7 +36,7 @@ class Device {
   }
   void Give(std::uint64_t bytes) { Uncommit(bytes); }
 
-  // Physical memory alone, as cuMemCreate. One call of the driver for each.
+  // Physical memory only, as cuMemCreate; `calls` calls of the driver.
   bool Commit(std::uint64_t bytes, std::uint64_t calls = 1) {
     if (bytes > capacity_ || used_ > capacity_ - bytes) return false;
     used_ += bytes;
@@ -48,13 +48,13 @@ class Device {
     used_ -= bytes;
     calls_ += calls;
   }
-  // Addresses alone, as cuMemAddressReserve.
+  // Addresses only, as cuMemAddressReserve.
   std::uint64_t ReserveAddresses(std::uint64_t bytes) {
     const std::uint64_t address = next_;
     next_ += RoundUp(bytes, kPage);
     return address;
   }
-  // Other memory of the program on this device grows or shrinks. It is there whatever the capacity.
+  // Sets the program's other memory on this device. It exists whatever the capacity.
   void SetOutside(std::uint64_t bytes) {
     used_ += bytes - outside_;
     outside_ = bytes;
@@ -62,11 +62,11 @@ class Device {
   }
 
   std::uint64_t capacity() const { return capacity_; }
-  std::uint64_t used() const { return used_; }  // bytes, with those outside
+  std::uint64_t used() const { return used_; }  // bytes, including those outside
   std::uint64_t peak_used() const { return peak_used_; }
   std::uint64_t calls() const { return calls_; }  // calls that take, map or give back memory
 
-  // The next range of `bytes` bytes lies at `address`, after those said before.
+  // The next range of `bytes` bytes shall lie at `address`, after those announced before.
   void ExpectAddress(std::uint64_t bytes, std::uint64_t address) {
     expected_[bytes].push_back(address);
   }

@@ -1,4 +1,4 @@
-// Bytes reserved over time in a bounded number of points, none of which hides a peak.
+// Reserved bytes over time, in a bounded number of points that keeps every peak.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace memprof::analysis {
 
-// From `time` until the next point at most `bytes` were reserved, and at some instant of it that
-// much. While there are few changes, each is a point of its own, and the bytes hold throughout.
+// The most bytes reserved from `time` until the next point. While there are few changes, each is a
+// point of its own, and the bytes hold for the whole time.
 struct CurvePoint {
   TimeNs time = 0;
   std::uint64_t bytes = 0;
@@ -21,10 +21,10 @@ struct CurvePoint {
 
 class ReservedCurve {
  public:
-  // Keeps at most 2 * `points` of them: above, neighbours become one with the larger bytes.
+  // Keeps at most 2 * `points` points; beyond that, neighbours are joined, with the larger bytes.
   explicit ReservedCurve(std::size_t points = 4096) : most_(points == 0 ? 1 : points) {}
 
-  // `bytes` are reserved from `time` on. Times rise weakly.
+  // `bytes` are reserved from `time` on. Times must not decrease.
   void Add(TimeNs time, std::uint64_t bytes);
   std::vector<CurvePoint> Take() { return std::move(points_); }
 
@@ -38,8 +38,9 @@ class ReservedCurve {
   std::uint64_t in_last_ = 0;  // changes in the last point
 };
 
-// The most bytes reserved in each of edges.size() - 1 columns [edges[i], edges[i + 1]), with what
-// holds at its begin; 0 before the first point. `edges` rise weakly. O(points + columns).
+// The most bytes reserved in each of the edges.size() - 1 columns [edges[i], edges[i + 1]),
+// including the value at its begin; 0 before the first point. `edges` must not decrease. O(points +
+// columns).
 std::vector<std::uint64_t> MostInColumns(std::span<const CurvePoint> curve,
                                          std::span<const TimeNs> edges);
 

@@ -127,7 +127,7 @@ absl::Status Apply(const Kind& kind, std::string_view text, AllocatorSpec* spec)
                     [](std::string* out, const Option& option) { *out += option.name; })));
 }
 
-// A size as short as it can be said exactly.
+// The shortest exact text of a size.
 std::string Exact(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

@@ -21,7 +21,7 @@ enum class AllocatorKind { kCaching, kBfc, kPool, kRmmPool, kRmmBins, kRmmArenas
 
 struct AllocatorSpec {
   AllocatorKind kind = AllocatorKind::kCaching;
-  // Those of other kinds are as they are by default.
+  // Options of the caching allocator; other kinds keep their defaults.
   CachingOptions caching;
   BfcOptions bfc;
   AsyncPoolOptions pool;
@@ -30,20 +30,20 @@ struct AllocatorSpec {
   bool operator==(const AllocatorSpec&) const = default;
 };
 
-// As ParseSpec reads it: only options that are not the default.
+// In the form that ParseSpec reads; only options that differ from the default.
 std::string SpecName(const AllocatorSpec& spec);
 
-// Errors (kInvalidArgument, one line) name what is not known and what there is.
+// Errors (kInvalidArgument, one line) name the unknown part and the known ones.
 absl::StatusOr<AllocatorSpec> ParseSpec(std::string_view text);
 
-// The value of PYTORCH_CUDA_ALLOC_CONF, as PyTorch reads it. Keys that do not change where memory
-// lies are ignored. Errors: kInvalidArgument.
+// Parses the value of PYTORCH_CUDA_ALLOC_CONF as PyTorch does. Ignores keys that do not influence
+// the placement of memory. Errors: kInvalidArgument.
 absl::StatusOr<AllocatorSpec> ParseTorchConfiguration(std::string_view text);
 
 // `device` outlives the allocator.
 std::unique_ptr<Allocator> MakeAllocator(const AllocatorSpec& spec, Device* device);
 
-// One line for each kind: its name, what it is, its options. For help.
+// Help text: one line for each kind, with its name, description and options.
 std::string SpecHelp();
 
 }  // namespace memprof::analysis::allocators

@@ -13,8 +13,8 @@
 namespace memprof::analysis::allocators {
 namespace {
 
-// "[256:1,512:2,>:8]": each key, a power of two of MiB, says its own row; rows below the first key
-// are as it says, rows beyond the last one as ">" says, all others stay as they are.
+// "[256:1,512:2,>:8]": each key, a power of two of MiB, sets its own row; rows below the first key
+// get its value, rows beyond the last one that of ">", all others stay as they are.
 absl::Status SetTorchRoundup(std::string_view value, CachingOptions* options) {
   const auto bad = [&] {
     return absl::InvalidArgumentError(

@@ -1,5 +1,5 @@
-// Places ranges one after the other into a space without end, each at the lowest place where it
-// fits, and takes them back.
+// Places ranges one after the other in an unbounded space, each at the lowest place where it fits,
+// and frees them.
 #pragma once
 
 #include <array>
@@ -9,19 +9,18 @@
 
 namespace memprof::analysis {
 
-// In units of the caller, from 0 up to kEnd. Not thread-safe. Holes lie in order in chunks that
-// know their largest hole, so that both calls cost a scan of the chunks' maxima and of one chunk:
-// tens of nanoseconds where there are thousands of holes.
+// In units of the caller, from 0 up to kEnd. Not thread-safe. Holes are stored in order in chunks,
+// each with the size of its largest hole. So both calls cost a scan of these sizes and of one
+// chunk: tens of nanoseconds with thousands of holes.
 class FirstFit {
  public:
   static constexpr std::uint32_t kEnd = 0xffffffff;
 
   FirstFit();
 
-  // The lowest place where `size` (at least 1) units are free, which are taken from now on; kEnd
-  // where there is none.
+  // Takes `size` (at least 1) units at the lowest possible place; kEnd where there is none.
   std::uint32_t Take(std::uint32_t size);
-  // Gives back what was taken.
+  // Frees a range.
   void Give(std::uint32_t low, std::uint32_t size);
 
   // One beyond the highest unit that was ever taken.

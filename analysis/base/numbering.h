@@ -8,7 +8,7 @@
 
 namespace memprof::analysis {
 
-// Numbers distinct values from 0, in the order in which they are first asked for.
+// Numbers distinct values from 0, in the order of their first use.
 template <typename Value>
 class Numbering {
  public:

@@ -1,4 +1,4 @@
-// How long work tells of its progress, and is stopped.
+// Progress and cancellation of long work.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,7 @@ struct Quantity {
   double exact = 0;         // the same, not rounded
 };
 
-// None where `text` is no quantity, is negative or is beyond 64 bits.
+// None if `text` is no quantity, is negative or exceeds 64 bits.
 std::optional<Quantity> ParseQuantity(std::string_view text);
 
 // A size; a number without a unit is bytes. At most 2^62. Errors: kInvalidArgument, one line that

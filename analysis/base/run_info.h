@@ -1,4 +1,4 @@
-// What a log says of the run that it is of, and of the recording itself.
+// The run that a log describes, and the recording itself.
 #pragma once
 
 #include <cstdint>

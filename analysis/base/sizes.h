@@ -1,4 +1,4 @@
-// Sizes that are needed by name.
+// Named sizes.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace memprof::analysis {
 inline constexpr std::uint64_t kKiB = std::uint64_t{1} << 10;
 inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// Of PyTorch's caching allocator (c10/cuda/CUDACachingAllocator): small requests are served from
-// segments of this size, others from larger ones.
+// PyTorch's caching allocator (c10/cuda/CUDACachingAllocator) serves small requests from segments
+// of this size, others from larger ones.
 inline constexpr std::uint64_t kSmallSegmentBytes = 2 * kMiB;
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// The message of a status, for those who print it.
+// The message of a status, for printing.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace memprof::analysis {
 
-// Abseil may have been built with a string view of its own, which the standard library does not
-// know.
+// Abseil may have been built with its own string_view, which the standard library does not accept.
 inline std::string StatusText(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }

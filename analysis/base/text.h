@@ -1,4 +1,4 @@
-// Small questions about text; ASCII alone, other bytes are left as they are.
+// Small text functions for ASCII; other bytes are left as they are.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace memprof::analysis {
 // With small letters in place of capitals.
 std::string Lower(std::string_view text);
 
-// What follows the last slash. Views `path`.
+// The part after the last slash. A view of `path`.
 inline std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 inline bool Contains(std::string_view text, std::string_view part) {

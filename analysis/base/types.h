@@ -1,7 +1,7 @@
-// The small vocabulary of the analysis library: ids, ops, layers, time and byte units.
+// The basic types of the analysis library: ids, ops, layers, times and sizes.
 //
-// Units: bytes are bytes, times are nanoseconds of the recording machine's CLOCK_MONOTONIC.
-// Everything here is a value type and thread-safe.
+// Sizes are bytes, times are nanoseconds of the recording machine's CLOCK_MONOTONIC. Everything
+// here is a value type and thread-safe.
 #pragma once
 
 #include <compare>
@@ -112,8 +112,8 @@ enum class ImportKind : std::uint8_t {
 
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
-// Says something about memory that lives on: a prefetch, an advice, a discard, a global's look-up,
-// that no pointer to it is left.
+// Events about memory that stays alive: a prefetch, an advice, a discard, the look-up of a global,
+// the result that no pointer to it is left.
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);
@@ -122,18 +122,18 @@ std::string_view LayerName(Layer layer);
 std::string_view ImportKindName(ImportKind kind);
 // "IPC memory", "external memory", …: for people. "memory" for others.
 std::string_view ImportName(ImportKind kind);
-// Shows what is an import, or this process's own memory, by itself: its bytes are not to be added.
+// A view of an import, or of this process's own memory, whose bytes must not be added.
 bool IsImportView(ImportKind kind);
-// An OP_MAP or OP_UNMAP of this layer is about addresses that show memory. Memory is also bound to
-// multicast objects and to arrays, and resources of graphics interfaces are mapped: these give
-// it no address.
+// Whether OP_MAP and OP_UNMAP of this layer concern addresses of memory. Memory is also bound to
+// multicast objects and arrays, and resources of graphics interfaces are mapped; these get no
+// address.
 bool GivesAddress(Layer layer);
 // Memory of this layer occupies a device and counts in peak_bytes and live_bytes (linear, pitched,
 // array, managed, stream-ordered, VMM physical, graph).
 bool OccupiesDevice(Layer layer);
 // Pinned or registered host memory.
 bool OccupiesHost(Layer layer);
-// Segment, block or tensor: describes memory that a lower layer already counts.
+// Segment, block or tensor: memory that a lower layer already counts.
 bool IsFrameworkLayer(Layer layer);
 
 inline constexpr int kNoDevice = -1;

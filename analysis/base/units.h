@@ -1,4 +1,4 @@
-// Sizes, times, shares and counts in words, the same in reports and in the viewer.
+// Sizes, times, shares and counts as text, for reports and the viewer.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline std::string FormatBytes(std::uint64_t bytes) {
 // Signed, for slopes: "+1.25 MiB", "-3.00 KiB", "0 B".
 std::string FormatSignedBytes(double bytes);
 
-// A multiple of `step`, a power of two, in full: "0", "1.125 GiB", "8 MiB". For axes.
+// The exact text of a multiple of `step`, a power of two: "0", "1.125 GiB", "8 MiB". For axes.
 std::string FormatByteTick(double value, double step);
 
 // Share in [0, 1]: "42 %", "0.3 %", "<0.1 %".
@@ -27,7 +27,7 @@ std::string FormatPercent(double share);
 // "850 ns", "1.20 ms", "12.3 s", "2 min 05 s", "1 h 02 min".
 std::string FormatDuration(TimeNs ns);
 
-// A time since the start of the log, with as many digits as a resolution of `step` ns needs.
+// A time since the start of the log, with the digits that a resolution of `step` ns needs.
 std::string FormatInstant(TimeNs since_start, TimeNs step);
 
 // "1,234,567".

@@ -21,7 +21,7 @@ namespace {
 
 // How far each kind of evidence is trusted; measured in docs/categories.md.
 constexpr float kByName = 0.99f, kByStack = 0.9f, kByRange = 0.8f, kByLifetime = 0.6f;
-constexpr float kAgreed = 0.07f;  // more, if the shape of the memory in use says the same
+constexpr float kAgreed = 0.07f;  // added if the shape of the memory in use agrees
 constexpr float kGuess = 0.4f;
 constexpr float kScratchBySize = 0.7f;
 constexpr std::uint8_t kOften = 3;  // steps that make something of a kind that stays
@@ -75,8 +75,8 @@ class Judge {
     CategoryVerdict verdict = units_[u].stays && IsState(units_[u]) ? OfState(u) : OfTransient(u);
     if (verdict.category == Category::kTemporaries && LivesToTheEnd(units_[u])) return {};
     if (verdict.reason != CategoryReason::kLifetime) return verdict;
-    // Lifetimes say nothing without steps, nor does the birth of what is left behind in step after
-    // step between the passes.
+    // Lifetimes are no evidence without steps, and neither is the birth of memory that every step
+    // leaves behind between the passes.
     const bool left = units_[u].stays && !IsState(units_[u]);
     if (!runs_.at(units_[u].process).steps || (left && phases_[u].phase == Phase::kOptimizer))
       return {};
@@ -110,7 +110,7 @@ class Judge {
     return unit.stays && unit.in_last_step && unit.step >= std::int32_t{kOften};
   }
 
-  // What is known of parameters and their gradients by stacks, before anything is judged.
+  // Collects what stacks show about parameters and their gradients, before anything is judged.
   void FindEvidence() {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       const CategoryUnit& unit = units_[u];
@@ -136,14 +136,14 @@ class Judge {
     const Run& run = runs_.at(unit.process);
     return (!unit.death.valid() || unit.death > run.last_birth) && unit.birth < run.middle;
   }
-  // Not of a backward pass, whatever the shape of the memory in use looks like.
+  // Outside of a backward pass, whatever the shape of the memory in use suggests.
   bool OutsideBackward(std::size_t u) const {
     return phases_[u].reason == CategoryReason::kLifetime && stacks_.tell_backward() &&
            !stacks_.Of(units_[u].stack).backward;
   }
 
-  // What is there before the first step, where stacks tell of others that they are parameters, or
-  // of what are gradients: a data set is no parameter, but a copy of parameters is one.
+  // Memory from before the first step, if stacks identify other memory as parameters, or gradients:
+  // a data set is no parameter, but a copy of parameters is one.
   CategoryVerdict OfSetUp(const CategoryUnit& unit, const CategoryStacks::Facts& facts) const {
     if (!parameter_sizes_.contains(SizeOf(unit)) && !gradient_sizes_.contains(SizeOf(unit)))
       return {Category::kInputs, CategoryReason::kLifetime, kByLifetime};
@@ -183,7 +183,7 @@ class Judge {
     return {Category::kWorkspaces, CategoryReason::kLifetime, kGuess};
   }
 
-  // What comes and goes, or is left behind step after step.
+  // Memory that is allocated and freed, or left behind, step after step.
   CategoryVerdict OfTransient(std::size_t u) const {
     const CategoryUnit& unit = units_[u];
     const UnitPhase& phase = phases_[u];
@@ -244,7 +244,7 @@ class Judge {
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_set<Size> parameter_sizes_, gradient_sizes_;
-  bool stacks_tell_ = false;  // what is a parameter
+  bool stacks_tell_ = false;  // which memory is a parameter
   absl::flat_hash_map<std::uint8_t, Run> runs_;
 };
 

@@ -1,7 +1,7 @@
-// What memory is for: parameters, gradients, optimizer state, activations, inputs, workspaces,
-// communication, temporaries. From the names of tensors where the program gave them, otherwise from
-// evidence: call stacks, named ranges, lifetimes within steps, and sizes. The method, and how often
-// it is right, are in docs/categories.md.
+// The purpose of memory: parameters, gradients, optimizer state, activations, inputs, workspaces,
+// communication, temporaries. Found from the names of tensors if the program gave them, otherwise
+// from evidence: call stacks, named ranges, lifetimes within steps, and sizes. docs/categories.md
+// has the method and its accuracy.
 #pragma once
 
 #include <array>
@@ -19,19 +19,20 @@ enum class Category : std::uint8_t {
   kParameters,      // and buffers, and their copies of lower precision
   kGradients,       // of parameters
   kOptimizerState,  // moments, master weights
-  kActivations,     // results of the forward pass, also those computed again
+  kActivations,     // results of the forward pass, also recomputed ones
   kInputs,          // batches
   kWorkspaces,      // scratch memory of one operation or library
   kCommunication,   // buffers of collectives
-  kTemporaries,     // gradients of activations, and what else dies within its phase
-  kSlack,           // reserved by an allocator, in no block; never the category of an allocation
+  kTemporaries,     // gradients of activations, and other memory that is freed within its phase
+  // reserved by an allocator, outside of blocks; never the category of an allocation
+  kSlack,
 };
 inline constexpr std::size_t kCategoryCount = 10;
 // "parameters", "optimizer state", …: for reports. CategoryKey: "optimizer_state", for JSON.
 std::string_view CategoryName(Category category);
 std::string_view CategoryKey(Category category);
 
-// What a category was concluded from.
+// The evidence for a category.
 enum class CategoryReason : std::uint8_t {
   kNothing,   // no evidence
   kName,      // the tensor's name
@@ -51,13 +52,14 @@ struct CategoryVerdict {
   float confidence = 0;  // in [0, 1]
 };
 
-// Which evidence may be used: all, but for measuring what each is worth.
+// The evidence that may be used: all of it, except when measuring what each kind contributes.
 struct CategoryOptions {
   bool names = true;    // of tensors
   bool symbols = true;  // functions and files of stacks
   bool ranges = true;
-  bool stacks = true;                            // which allocations share a stack, or frames of it
-  const std::vector<StepInfo>* steps = nullptr;  // in the place of the session's
+  // which allocations share a stack, or frames of one
+  bool stacks = true;
+  const std::vector<StepInfo>* steps = nullptr;  // in place of the session's
 };
 
 // One call site's part of a category.
@@ -68,7 +70,8 @@ struct CategorySite {
 };
 
 struct CategoryTotals {
-  std::array<std::uint64_t, kCategoryCount> bytes{};  // sums to the bytes of layers on the device
+  // sum to the bytes of the layers on the device
+  std::array<std::uint64_t, kCategoryCount> bytes{};
   std::array<std::uint64_t, kCategoryCount> blocks{};
   std::array<double, kCategoryCount> confidence{};  // mean, by bytes; 1 of slack, 0 of none
   std::vector<CategorySite> sites;                  // largest first
@@ -76,18 +79,18 @@ struct CategoryTotals {
   std::uint64_t total() const;
 };
 
-// Immutable after construction, hence thread-safe. Construction is linear in events and resolves
-// every distinct stack of an allocation if `symbols` is given.
+// Immutable after construction, hence thread-safe. Construction is linear in events; with `symbols`
+// it resolves every distinct stack of an allocation.
 class Categories {
  public:
   explicit Categories(const Session& session, Symbols* symbols = nullptr,
                       const CategoryOptions& options = {});
 
-  // Of device memory of any layer: blocks and driver memory that nobody suballocates are judged;
-  // tensors are what the memory below them is; what is suballocated is kSlack; host memory and what
-  // only shows other memory kUnknown.
+  // The verdict on an allocation of any layer. Judged are blocks, and driver memory that no
+  // allocator divides. A tensor has the category of the memory below it. Memory that an allocator
+  // divides is kSlack. Host memory and views of other memory are kUnknown.
   const CategoryVerdict& Of(AllocationId id) const { return verdicts_[of_[id.value]]; }
-  // What was live on `device` right after `event`.
+  // The categories of the memory that was live on `device` right after `event`.
   CategoryTotals At(int device, EventId event) const;
 
  private:

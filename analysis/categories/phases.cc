@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned kFits = 9;         // of ten that a site makes
 constexpr std::uint64_t kScalar = 8;  // at most: a loss
 constexpr std::size_t kSizesThatTell = 3;
-// Blocks of a caching allocator from the first size on may be larger by less than the second than
-// what was asked for.
+// Blocks of a caching allocator from the first size on may exceed the request by less than the
+// second.
 constexpr std::uint64_t kUnsplit = std::uint64_t{10} << 20, kRest = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTelling = 4096;  // smaller sizes are those of many things
 
@@ -73,9 +73,9 @@ class OpenPhases {
 
   const Session& session_;
   absl::flat_hash_map<std::uint32_t, Phase> phases_;  // by name
-  // By thread: what each open range and those around it say, so that the last is the answer.
+  // By thread: the phase of each open range within those around it; the last one applies.
   absl::flat_hash_map<std::uint32_t, std::vector<Phase>> open_;
-  std::map<std::uint32_t, Phase> telling_;  // threads whose ranges say anything
+  std::map<std::uint32_t, Phase> telling_;  // threads with a range that has a phase
 };
 
 }  // namespace
@@ -178,10 +178,10 @@ namespace {
 
 // Units are counted within their hill: those of other places are made in between.
 struct TurningPoint {
-  std::size_t units = 0;         // looked at so far
+  std::size_t units = 0;         // read so far
   std::size_t at = 0;            // first unit of the way down
   std::size_t after_scalar = 0;  // behind the last scalar on the way up
-  bool gradient = false;         // a gradient told
+  bool gradient = false;         // shown by a gradient
 };
 
 // Where a hill's backward pass begins: with the first gradient, if there is one, otherwise at the

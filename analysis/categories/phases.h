@@ -1,4 +1,4 @@
-// When in its step each piece of memory is made, from the best evidence that there is.
+// In which phase of its step each unit is allocated, from the best evidence in the log.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,26 @@ namespace memprof::analysis {
 struct UnitPhase {
   Phase phase = Phase::kNone;
   CategoryReason reason = CategoryReason::kNothing;
-  bool agreed = false;  // by the slope as well
+  bool agreed = false;  // confirmed by the slope
 };
 
-// What open ranges say at each unit's birth: those of its thread, innermost first, else the last
-// one that another thread opened (backward passes have threads of their own). O(events).
+// The phase of the open ranges at each unit's birth: of its own thread, the innermost first; else
+// of the last one that another thread opened (backward passes run on threads of their own).
+// O(events).
 std::vector<Phase> RangePhases(const Session& session, const std::vector<CategoryUnit>& units);
 
-// Sizes that parameters have: of units that are there before the first step and stay. Each process
-// has its own: what one rank holds says nothing of the layers of another.
+// The sizes of parameters: of units that exist before the first step and stay. Separate for each
+// process, because ranks may hold different layers.
 class ParameterSizes {
  public:
   explicit ParameterSizes(const std::vector<CategoryUnit>& units);
   bool empty() const { return sizes_.empty(); }
-  // Distinct ones of the unit's process.
+  // Distinct sizes of the unit's process.
   std::size_t CountFor(const CategoryUnit& unit) const { return SizesFor(unit).size(); }
-  // Elements of another precision: `numerator` / `denominator` of a parameter's bytes.
+  // Whether it is `numerator` / `denominator` of a parameter's size, as in another precision.
   bool Has(const CategoryUnit& unit, unsigned numerator = 1, unsigned denominator = 1) const;
-  // Also where a caching allocator gave a block of more than a MiB whole, because less than that
-  // would have been left: up to a third more than a parameter's bytes, or less.
+  // Also true if a caching allocator used a block of more than a MiB whole, because less would have
+  // remained: the block is then up to a third larger than the parameter, or less.
   bool HasNearly(const CategoryUnit& unit) const;
 
  private:
@@ -41,16 +42,16 @@ class ParameterSizes {
   absl::flat_hash_map<std::uint8_t, std::vector<std::uint64_t>> sizes_;
 };
 
-// Units whose sizes are those of parameters, though they are made within steps: 1 = of the same
-// precision, 2 = of twice, 3 = of half the bytes; 0 = no. By site and process: most that is made
-// must fit. Scratch does not count, and what does not outlive its hill neither, once hills are
-// read.
+// By unit: whether it has the size of a parameter, though it is made within steps: 1 = of the same
+// precision, 2 = of twice, 3 = of half the bytes; 0 = no. Decided for each site and process: most
+// of its units must fit. Scratch does not count, and neither do units that die with their hill,
+// once hills are known.
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
                                      const CategoryStacks& stacks, const ParameterSizes& sizes,
                                      bool hills_read);
 
-// Corrects slopes by what is certain: backward passes begin with the first gradient of a hill, and
-// a call stack makes memory in one phase.
+// Corrects slopes by certain evidence: a backward pass begins with the first gradient of a hill,
+// and all memory of a call stack is allocated in one phase.
 void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOptions& options,
                   std::vector<CategoryUnit>* units);
 

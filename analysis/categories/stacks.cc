@@ -15,10 +15,10 @@
 namespace memprof::analysis {
 namespace {
 
-// Fewer stacks than these have no plumbing in common that could be told from purpose.
+// With fewer stacks, common plumbing cannot be distinguished from purpose.
 constexpr std::size_t kFewStacks = 8;
 
-// What one function says; kept by frame, because very many stacks go through few frames.
+// The evidence of one function; cached by frame, because very many stacks share few frames.
 struct Said {
   Phase phase = Phase::kNone;
   bool zeros = false;
@@ -31,8 +31,8 @@ class FrameWords {
   FrameWords(const Session& session, Symbols* symbols)
       : symbols_(symbols), said_(symbols != nullptr ? session.frame_count() : 0) {}
 
-  // A function of the program's own is no optimizer because it is called so, if a pass lies within
-  // it: optimize_model() of many a tutorial does all of a step, and what it calls says it better.
+  // A function of the program is no optimizer by its name if a pass lies within it:
+  // optimize_model() of many tutorials does a whole step, and its callees are better evidence.
   void Doubt(const std::vector<FrameId>& stack) {
     bool pass = false;
     for (const FrameId frame : stack) {
@@ -50,7 +50,7 @@ class FrameWords {
         facts->backward |= said.phase == Phase::kBackward;
         if (said.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
         if (said.phase == Phase::kOptimizer && doubted_.contains(said.function)) continue;
-        // What for; when, its callers say.
+        // This is a purpose; the phase is that of its callers.
         if (said.phase == Phase::kGradient || said.phase == Phase::kParameter)
           (said.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
         else

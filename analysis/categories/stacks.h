@@ -1,4 +1,4 @@
-// What call stacks say of the memory that was made there, with symbols and without.
+// Evidence in the call stacks of memory, with symbols and without.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 
 namespace memprof::analysis {
 
-// Of every distinct stack of the units. Stacks that are not known are one, without facts.
+// For every distinct stack of the units. Unknown stacks share one row without evidence.
 class CategoryStacks {
  public:
   static constexpr std::uint32_t kNone = EventId::kNone;
   struct Facts {
-    // The innermost frames that say anything, kNone without symbols.
+    // The phase of the innermost frame that has one; kNone without symbols.
     Phase phase = Phase::kNone;
-    bool gradient = false, parameter = false;  // said by a frame within those of the phase
+    bool gradient = false, parameter = false;  // from a frame within those of the phase
     bool backward = false;                     // said by any frame
-    bool zeros = false;                        // made as zeros of another's shape
+    // allocated as zeros with the shape of another tensor
+    bool zeros = false;
     // The innermost frame that at most a quarter of the stacks share (by position in the code, not
-    // by name): where the memory is made for a purpose.
+    // by name): the function that allocates for a purpose.
     std::uint32_t site = kNone;
-    // The site together with its caller: work that is done again comes from elsewhere, but has
-    // these in common with the first time.
+    // The site with its caller: recomputed work has another path, but shares these with the first
+    // time.
     std::uint64_t leaf = 0;
   };
 
   // `symbols` may be null.
   CategoryStacks(const Session& session, Symbols* symbols, const std::vector<CategoryUnit>& units);
 
-  // Whether stacks say which memory is of parameters, and which of a backward pass.
+  // Whether stacks tell which memory belongs to parameters, and which to a backward pass.
   bool tell_parameters() const { return tell_parameters_; }
   bool tell_backward() const { return tell_backward_; }
 

@@ -23,7 +23,7 @@ class Selector {
 
   std::vector<CategoryUnit> Select() {
     std::vector<CategoryUnit> units;
-    units.reserve(records_.size());  // what is not used of it is never touched
+    units.reserve(records_.size());  // the unused part is never touched
     for (std::uint32_t i = 0; i < records_.size(); ++i) {
       const AllocationRecord& a = records_[i];
       if (!IsUnit(AllocationId(i))) continue;
@@ -54,7 +54,7 @@ class Selector {
     }
     return !HoldsManyTensors(id);
   }
-  // Driver memory that is shared by tensors, none of which has half of it.
+  // Whether driver memory is shared by tensors, none of which has half of it.
   bool HoldsManyTensors(AllocationId id) const {
     const AllocationId tensor = LargestTensor(id);
     return tensor.valid() && records_[tensor.value].bytes < records_[id.value].bytes / 2;
@@ -188,7 +188,7 @@ std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,
 std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
                                             std::span<const StepInfo> steps) {
   std::vector<CategoryUnit> units = Selector(session).Select();
-  // Of several processes each goes by its own steps.
+  // Of several processes each uses its own steps.
   const bool own = steps.data() == session.steps().data();
   std::vector<std::vector<EventId>> begins(std::max<std::size_t>(session.processes().size(), 1));
   for (std::uint32_t process = 0; process < begins.size(); ++process)
@@ -231,8 +231,7 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
   };
   absl::flat_hash_map<std::uint32_t, UnderWay> places;
   std::uint32_t hills = 1;  // 0: before the first step
-  // Unless gradients are apart, they are what is given back last, with the optimizer; the hill was
-  // over before.
+  // Unless gradients are apart, they are freed last, with the optimizer; the hill has ended before.
   const auto finish = [&](UnderWay& of, std::uint64_t level_after) {
     if (of.rows.empty()) return;
     const std::uint8_t process = (*units)[of.rows.front()].process;

@@ -1,4 +1,4 @@
-// Words that frameworks and people use.
+// Words of frameworks and of users.
 #include "analysis/categories/words.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What names say: of tensors, functions, files and ranges.
+// What the names of tensors, functions, files and ranges indicate.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace memprof::analysis {
 
-// When within a step something happens.
+// A phase of a step.
 enum class Phase : std::uint8_t {
   kNone,
   kSetUp,
   kForward,
   kBackward,
   kOptimizer,
-  // Not when, but what for.
+  // A purpose rather than a phase.
   kInput,
   kCommunication,
   kWorkspace,
@@ -24,14 +24,14 @@ enum class Phase : std::uint8_t {
   kGradient,
 };
 
-// kUnknown where the name says nothing.
+// kUnknown if the name indicates nothing.
 Category CategoryOfTensorName(std::string_view name);
-// A name that parameters have: "blocks.3.attn.qkv.weight".
+// Whether it is a typical name of a parameter: "blocks.3.attn.qkv.weight".
 bool IsParameterName(std::string_view name);
 
-// What a frame says, kNone for most.
+// The phase of a frame; kNone for most.
 Phase PhaseOfFrame(const SourceFrame& frame);
-// What a range's name says; only phases of a step, and communication.
+// The phase of a range's name; only phases of a step, and communication.
 Phase PhaseOfRange(std::string_view name);
 
 }  // namespace memprof::analysis

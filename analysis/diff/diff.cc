@@ -40,7 +40,7 @@ struct Side {
   }
 };
 
-// Adds what is live on `device` (kNoDevice = all) after `event`.
+// Adds the memory live on `device` (kNoDevice = all) after `event`.
 void AddLive(const Side& side, EventId event, int device, LiveByPlace& live) {
   for (const AllocationId id : side.session.LiveAfter(event, kLeafLayers)) {
     const AllocationRecord& a = side.session.record(id);
@@ -90,7 +90,7 @@ std::vector<double> GrowthOf(const Side& side, std::size_t sites, double* sum) {
   return growth;
 }
 
-// The quartiles of what `of` says of the steady steps: 0.25, 0.5, 0.75; nearest ranks.
+// The quartiles of a figure over the steady steps: 0.25, 0.5, 0.75; nearest ranks.
 template <typename Of>
 std::array<double, 3> Quartiles(const RunProfile& profile, Of of) {
   std::vector<double> values;

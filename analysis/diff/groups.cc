@@ -7,7 +7,7 @@
 namespace memprof::analysis {
 namespace {
 
-// What is live on `device` after `event`, added to one side.
+// Adds the memory live on `device` after `event` to one side.
 void Add(const Session& session, const Categories& categories, int device, EventId event,
          std::uint64_t DiffShare::*side, DiffGroups* groups) {
   if (!event.valid()) return;

@@ -1,4 +1,4 @@
-// Two runs, or two moments of one, compared by what memory is for and by how it was allocated.
+// Compares two runs, or two moments of one, by category and by layer.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ struct DiffShare {
 };
 
 struct DiffGroups {
-  std::array<DiffShare, kCategoryCount> categories{};  // by Category; sums to the driver's bytes
-  std::array<DiffShare, kLayerCount> layers{};         // by Layer; layers lie in each other
+  std::array<DiffShare, kCategoryCount> categories{};  // sums to the driver's bytes
+  std::array<DiffShare, kLayerCount> layers{};         // layers contain each other
 };
 
 // What was live at each device's peak, or at the end.

@@ -1,4 +1,4 @@
-// Compares moments of one run by the sets of what is live at them.
+// Compares moments of one run by the allocations live at them.
 #include "analysis/diff/moments.h"
 
 #include <algorithm>

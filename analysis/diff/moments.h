@@ -1,5 +1,5 @@
-// Moments of one run compared: what is needed of the whole run is worked out once, then any two
-// instants cost what is live at them.
+// Compares moments of one run: the work for the whole run is done once; then each comparison costs
+// only what is live at the two moments.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace memprof::analysis {
 
-// Immutable but for what it remembers; thread-safe. The session must outlive it.
+// Immutable except for a cache; thread-safe. The session must outlive it.
 class MomentDiff {
  public:
   // O(events), seconds for 10^7. `progress` gets the share done, in [0, 1]. Incomplete once `stop`
@@ -28,8 +28,8 @@ class MomentDiff {
 
   const StackAlignment& alignment() const { return *alignment_; }
 
-  // As DiffMoments says. O(live sets), or of one of them where the other is that of a comparison
-  // just before. The sites tell of what `passing` holds (null: all).
+  // As DiffMoments. O(live sets); only one of them if the other is that of the previous comparison.
+  // The sites include what `passing` holds (null: all).
   DiffReport Compare(EventId from, EventId to,
                      std::shared_ptr<const AllocationSet> passing = nullptr) const;
 
@@ -39,7 +39,7 @@ class MomentDiff {
     std::uint64_t live = 0;      // driver bytes as requested
     std::uint64_t segments = 0;  // of allocators
     std::uint64_t reserved = 0;  // what allocators, or the driver, hold
-    // What allocators suballocate, and what of it is in use.
+    // The part that allocators divide, and what of it is in use.
     std::uint64_t suballocated = 0, used = 0;
   };
   struct State {
@@ -72,7 +72,7 @@ class MomentDiff {
   bool blocks_ = false;                       // an allocator's blocks were ever seen
 
   mutable std::mutex mutex_;
-  mutable Known known_[2];  // the latest first
+  mutable Known known_[2];  // the last two states, the latest first
 };
 
 }  // namespace memprof::analysis

@@ -24,7 +24,7 @@ class TextMatcher {
         stacks_(session.stack_count(), kUnknown) {}
 
   bool Stack(StackId stack) {
-    // Up to the first caller that is known, then back down: every node is looked at once.
+    // Up to the first caller with a known result, then back down: every node is visited once.
     std::vector<StackId> path;
     char found = kNo;
     for (; stack.valid() && stack.value < stacks_.size(); stack = session_.StackParent(stack)) {

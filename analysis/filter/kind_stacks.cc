@@ -43,7 +43,7 @@ class KindStacks {
     for (const int device : DeviceOrdinals(*session_)) framework[device] = false;
     bool host = false;
     for (const AllocationRecord& a : session_->records()) {
-      // Snapshots may tell of blocks alone: those too are memory in use.
+      // Snapshots may have only blocks, without segments: these are memory in use too.
       const bool suballocated = a.layer == Layer::kSegment || a.layer == Layer::kBlock;
       if (suballocated && a.bytes > 0) framework[a.device] = true;
       host |= a.device == kNoDevice;

@@ -108,8 +108,8 @@ void StackBuilder::Finish() {
     stack.kept_.push_back(static_cast<std::uint8_t>(b));
     stack.bands_.push_back(stack.all_bands_[b]);
   }
-  // In use is always an edge, and so is what was asked of the driver where nobody suballocates it
-  // up.
+  // In use is always an edge, and so is the memory requested from the driver if no allocator
+  // divides it.
   if (stack.groups_.framework) stack.kept_.push_back(static_cast<std::uint8_t>(bands + 1));
   std::vector<TimelineStack::Curve> kept;
   for (const std::uint8_t output : stack.kept_) kept.push_back(std::move(stack.curves_[output]));

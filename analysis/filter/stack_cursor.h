@@ -1,4 +1,4 @@
-// Walks a TimelineStack event by event from any of its blocks.
+// Steps through a TimelineStack event by event, from any of its blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 
 namespace memprof::analysis {
 
-// Groups by kind of memory, as BuildKindStacks has them.
+// Groups by kind of memory, as in BuildKindStacks.
 StackGroups KindGroups(int device, bool framework);
 
-// The state of a stack before event(). Begins nowhere: Seek first.
+// The state of a stack before event(). Call Seek first.
 class StackCursor {
  public:
   explicit StackCursor(const TimelineStack& stack) : stack_(stack), pools_(stack.changes()) {}
 
   std::uint32_t event() const { return event_; }
   const TimelineStack::State& state() const { return state_; }
-  // To before `event`, at most the number of events: on foot from here or from its block's begin.
+  // Moves to before `event`, at most the number of events: by steps from here, or from its block's
+  // begin.
   void Seek(std::uint32_t event);
-  // Past event(). False where the state stayed as it was.
+  // Moves past event(). False if the state did not change.
   bool Step();
 
  private:
@@ -37,15 +38,15 @@ class StackCursor {
   PoolCursor pools_;
 };
 
-// Collects the blocks of a stack while it walks through its events in order.
+// Collects the blocks of a stack, while it steps through its events in order.
 class StackBuilder {
  public:
   explicit StackBuilder(TimelineStack* stack);
   void Birth(AllocationId id) { changed_ |= stack_->Apply(id, true, state_); }
   void Death(AllocationId id) { changed_ |= stack_->Apply(id, false, state_); }
-  // `births`: of any device, so far.
+  // `births`: on any device, so far.
   void After(std::uint32_t event, std::uint32_t births);
-  // Nothing more comes.
+  // Call after the last event.
   void Finish();
 
  private:

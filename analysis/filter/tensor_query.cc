@@ -274,7 +274,7 @@ std::string QuoteForQuery(std::string_view text) {
   std::string plain;
   bool special = text.empty();
   for (const char c : text) {
-    if (c == '"') continue;  // cannot be said; a part of the text still finds it
+    if (c == '"') continue;  // cannot be quoted; a part of the text still matches
     special |= absl::ascii_isspace(static_cast<unsigned char>(c)) != 0;
     plain += c;
   }

@@ -25,7 +25,7 @@
 
 namespace memprof::analysis {
 
-// The fields of a row, in the order in which a table shows them.
+// The fields of a row, in the order of the table's columns.
 enum class TensorField : std::uint8_t {
   kName,
   kDtype,
@@ -45,9 +45,9 @@ enum class TensorField : std::uint8_t {
   kSite,
 };
 inline constexpr std::size_t kTensorFieldCount = 16;
-// As typed: "name", …; a step and the time of it have one name.
+// The names used in queries: "name", …; a step and its time share a name.
 std::string_view TensorFieldName(TensorField field);
-// Compared as a text, not as a number.
+// Whether it is compared as text, not as a number.
 bool IsTextField(TensorField field);
 
 struct NumberRange {
@@ -62,20 +62,20 @@ struct TensorCondition {
   TensorField field = TensorField::kName;
   bool negated = false;
   bool exact = false;               // of texts: equal, not only contained
-  std::vector<std::string> texts;   // in small letters; one of them
-  std::vector<NumberRange> ranges;  // one of them
+  std::vector<std::string> texts;   // in lower case; one of them must match
+  std::vector<NumberRange> ranges;  // one of them must match
   bool operator==(const TensorCondition&) const = default;
 };
 
 struct TensorQuery {
-  std::vector<TensorCondition> conditions;  // all of them; none = everything
+  std::vector<TensorCondition> conditions;  // all must hold; none = everything
   bool operator==(const TensorQuery&) const = default;
 };
 
-// Errors: kInvalidArgument with one line that names what is not understood and what would be.
+// Errors: kInvalidArgument with one line that names what was not understood and what is possible.
 absl::StatusOr<TensorQuery> ParseTensorQuery(std::string_view text);
 
-// One term of a query in its own words, quoted where it must be.
+// The text as one term of a query, quoted if necessary.
 std::string QuoteForQuery(std::string_view text);
 
 }  // namespace memprof::analysis

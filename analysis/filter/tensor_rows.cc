@@ -11,7 +11,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Records between two looks at the stop token.
+// Records between two checks of the stop token.
 constexpr std::size_t kStride = 1 << 16;
 
 // Answers of one condition, by whatever it depends on.

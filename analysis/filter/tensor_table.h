@@ -1,6 +1,6 @@
 // Tensors, blocks or driver allocations as rows of a table: which pass a query, in which order.
-// Rows are numbers; every cell is read from the session when it is shown, so that a table of
-// millions costs 4 bytes a row.
+// Rows are numbers; every cell is read from the session when it is shown, so a table of millions
+// costs 4 bytes a row.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@
 
 namespace memprof::analysis {
 
-// What is listed.
+// What the rows are.
 enum class RowKind : std::uint8_t {
   kTensors,
   kBlocks,
-  kDriver,  // what no framework describes: of every layer below segments, also on the host
+  kDriver,  // allocations below segments that no framework describes, also on the host
 };
 inline constexpr std::size_t kRowKindCount = 3;
 std::uint32_t LayersOf(RowKind kind);  // LayerBit set
 
-// Where allocations were made, in words: looked up once for every stack that allocated.
+// The names of the places of allocations, looked up once for every stack.
 struct SiteNames {
   std::vector<std::string> names;  // distinct, in order of the alphabet
   std::vector<std::uint32_t> of_stack;
@@ -38,13 +38,13 @@ struct SiteNames {
   const std::string& Of(StackId stack) const;
   std::uint32_t Rank(StackId stack) const;  // row of `names`; none (the largest) for no stack
 };
-// How a place is told; Symbols::Describe is one way.
+// The text of a place; Symbols::Describe is one choice.
 using SiteNaming = std::function<std::string(const SourceFrame&)>;
-// Resolves symbols: may take seconds. Incomplete once `stop` is requested.
+// Resolves symbols, which may take seconds. Incomplete once `stop` is requested.
 SiteNames NameSites(const Session& session, Symbols& symbols, const SiteNaming& naming,
                     const std::stop_token& stop = {});
 
-// What is asked of all rows of a session, once. Immutable once made, hence thread-safe.
+// Data of all rows of a session. Immutable once made, hence thread-safe.
 class TensorTable {
  public:
   explicit TensorTable(std::shared_ptr<const Session> session);
@@ -52,19 +52,19 @@ class TensorTable {
   const Session& session() const { return *session_; }
   std::uint64_t count(RowKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
   std::uint64_t bytes(RowKind kind) const { return bytes_[static_cast<std::size_t>(kind)]; }
-  // Tensors if the log has any, else blocks, else driver allocations.
+  // The default: tensors if the log has any, else blocks, else driver allocations.
   RowKind Usual() const;
 
-  // Cells. A block, or driver memory, has the tensor that lay in it first.
+  // The tensor of a row. For a block, or driver memory, the first tensor in it.
   TensorId TensorOf(AllocationId id) const;
-  // What was asked for: of a tensor, of the block that it lies in.
+  // Requested bytes; for a tensor, those of its block.
   std::uint64_t RequestedOf(AllocationId id) const;
-  // A number to compare and sort by; nothing where there is none: no step, not freed, no device.
-  // Times and lifetimes in ns, times since the start; of what is never freed the lifetime lasts to
-  // the end of the log. A process is its rank or, where no launcher said one, its place from 1 on.
+  // The number by which rows are compared and sorted; none without a step, free or device. Times
+  // and lifetimes in ns, times since the start; a lifetime without a free lasts to the end of the
+  // log. A process is its rank, or, if no launcher set one, its position from 1 on.
   std::optional<std::uint64_t> Number(TensorField field, AllocationId id) const;
-  // Small numbers for large texts: the place of a tensor's field among all, by alphabet (shapes: by
-  // their extents).
+  // The rank of a tensor's field among all, alphabetically (shapes: by their extents): a small
+  // number in place of a text.
   std::uint32_t Rank(TensorField field, TensorId id) const;
   std::size_t tensor_count() const { return ranks_[0].size(); }
   TimeNs start() const { return start_; }
@@ -104,10 +104,10 @@ struct TensorRows {
   std::uint64_t largest = 0;        // bytes of the largest
 };
 
-// The rows that pass the query and `passing` (null: everything), sorted; equal ones, and those
-// without a value, which come last either way, by birth. `categories` and `sites` may be null:
-// nothing then has a category, or a site.
-// O(allocations + rows · log rows); 5·10^6 rows within a second or so.
+// The rows that pass the query and `passing` (null: everything), sorted. Equal rows are in order of
+// birth, and rows without a value come last in both directions. `categories` and `sites` may be
+// null: no row then has a category, or a site. O(allocations + rows · log rows); 5·10^6 rows take
+// about a second.
 TensorRows FindRows(const TensorTable& table, const Categories* categories, const SiteNames* sites,
                     const AllocationSet* passing, const RowsQuery& query,
                     const std::stop_token& stop = {});

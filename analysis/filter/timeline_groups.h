@@ -1,10 +1,10 @@
-// What a device's memory over time can be grouped by: kinds of memory, layers, categories, call
-// sites, streams, processes.
+// Groupings of a device's memory over time: kinds of memory, layers, categories, call sites,
+// streams, processes.
 //
-// Grouped are the blocks of the framework's allocator where one was seen on the device, else what
-// was asked of the driver; by layer always the latter; of the host, pinned and registered memory.
-// The groups add up to just that at every instant, with or without a filter: what it does not let
-// pass is a group of its own.
+// Grouped are the blocks of the framework's allocator if one was seen on the device, else what was
+// requested from the driver; by layer always the latter; on the host, pinned and registered memory.
+// The groups add up to that memory at every instant, with a filter or without: what the filter does
+// not let pass is a group of its own.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ enum class TimelineGrouping : std::uint8_t {
   kKind,      // tensors, other blocks; without a framework, tensors and layers
   kLayer,     // of the driver
   kCategory,  // analysis/categories/categories.h
-  kSite,      // the place in the program that people would name, analysis/symbols/site_groups.h
+  kSite,      // the user's place, analysis/symbols/site_groups.h
   kStream,    // of the call that made it
   kProcess,   // of the session's
 };
@@ -32,13 +32,14 @@ struct TimelineQuery {
   Symbols* symbols = nullptr;                    // for kSite; null: every stack is its own site
 };
 
-// So many sites, streams or processes have a band of their own: those that held most, of what
-// passes, when the device held most; then those that ever asked for most. The rest is one band.
+// The number of sites, streams or processes that have a band of their own: those that held most of
+// the passing memory at the device's peak, then those that ever requested most. The rest is one
+// band.
 inline constexpr std::size_t kOwnBands = 7;
 
-// The groups of the device of `kinds`, a stack of BuildKindStacks. Bottom first: the largest at the
-// peak; categories and layers in their own order; then the rest; then what does not pass.
-// O(allocations), and for sites the resolving of all stacks.
+// The groups of the device of `kinds`, a stack from BuildKindStacks. Bottom first: the largest at
+// the peak (categories and layers in their own order); then the rest; then what does not pass.
+// O(allocations), and for sites the resolution of all stacks.
 StackGroups FindGroups(const TimelineStack& kinds, const TimelineQuery& query);
 
 }  // namespace memprof::analysis

@@ -13,7 +13,7 @@ using allocators::RequestSource;
 using allocators::Trace;
 using allocators::TraceOp;
 
-// Most that is asked for at a time, and the same with the program's other driver memory.
+// The most requested bytes alive at one time, and the same with the program's other driver memory.
 void AskedOfDriver(const Trace& trace, FootprintPeaks* peaks) {
   std::uint64_t live = 0, outside = 0;
   for (const allocators::TraceEvent& event : trace.events) {
@@ -45,8 +45,7 @@ FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::Allocator
   FootprintPeaks peaks;
   AskedOfDriver(trace, &peaks);
   peaks.reserved = allocator->figures().peak_reserved;
-  // Below an allocator that takes segments with plain calls, these are what the driver is asked
-  // for.
+  // Below an allocator that takes segments with plain calls, these are the requests to the driver.
   if (source == RequestSource::kBlocks) peaks.driver = device.peak_used();
   return peaks;
 }

@@ -1,7 +1,7 @@
-// How much memory a program will take with an input of another size, from runs of two sizes or
-// more: requests of the runs are aligned (internal/align.h), their sizes fitted (internal/fit.h),
-// and the requests of the nearest run are fed, with sizes as fitted, to the allocator that was
-// recorded.
+// Predicts how much memory a program takes with an input of another size, from runs of two sizes or
+// more. The requests of the runs are aligned (internal/align.h) and their sizes fitted
+// (internal/fit.h); then the requests of the nearest run, with the fitted sizes, are replayed on
+// the recorded allocator.
 #pragma once
 
 #include <cstdint>
@@ -21,42 +21,42 @@ struct FootprintInput {
   std::uint64_t batch = 0;  // size of the input, > 0
 };
 
-// Highest figures of one device, in bytes. `driver` is what the program asked of the driver, as
-// `memprof peak` counts it; `reserved` what the allocator took of it; `requested` what was asked of
-// the allocator.
+// The highest figures of one device, in bytes. `driver`: what the program requested from the
+// driver, as `memprof peak` counts it. `reserved`: what the allocator took of it. `requested`: what
+// was requested from the allocator.
 struct FootprintPeaks {
   std::uint64_t driver = 0, reserved = 0, requested = 0;
 };
 
 struct FootprintPrediction {
   std::uint64_t batch = 0;
-  std::uint64_t base = 0;          // size of the run whose requests were taken
-  FootprintPeaks peaks;            // where memory is never short
-  bool fits = true;                // in the capacity asked for: no request fails there
-  std::uint64_t failed_bytes = 0;  // the first request that does
-  // Highest use of the driver in that capacity, where the allocator gives its cache back before it
-  // fails: at most peaks.driver. Only where a capacity was asked for and it fits.
+  std::uint64_t base = 0;          // size of the run whose requests were used
+  FootprintPeaks peaks;            // with unlimited memory
+  bool fits = true;                // no request fails with the given capacity
+  std::uint64_t failed_bytes = 0;  // the first request that fails
+  // The highest use of the driver with that capacity, where the allocator releases its cache before
+  // it fails: at most peaks.driver. Only if a capacity was given and it fits.
   std::uint64_t held = 0;
 };
 
-// One of the runs, and what the model makes of it.
+// One of the runs, and how well the model fits it.
 struct FootprintRun {
   std::uint64_t batch = 0;
   std::uint64_t requests = 0;  // number
   FootprintPeaks recorded;
-  FootprintPeaks replayed;     // its own requests, as recorded, fed to the simulated allocator
+  FootprintPeaks replayed;     // its own requests, on the simulated allocator
   std::uint64_t matched = 0;   // number of requests that are also in another run
   std::uint64_t overhead = 0;  // bytes of the device used by contexts and code, as far as is known
-  // Predicted from all other runs, where that leaves two sizes.
+  // The prediction from all other runs, if these have two sizes.
   bool checked = false;
   FootprintPrediction check;
 };
 
-// What one call stack holds at the highest point of the largest run's requests, in bytes.
+// The bytes of one call stack at the highest point of the largest run's requests.
 struct FootprintSite {
   StackId stack;  // of the largest run
   std::uint64_t bytes = 0, requests = 0;
-  double fixed = 0, per_unit = 0, per_square = 0;  // of requests that follow a law
+  double fixed = 0, per_unit = 0, per_square = 0;  // of requests with a regular size
   Growth growth = Growth::kConstant;               // the least regular of its requests
 };
 
@@ -66,7 +66,7 @@ struct FootprintGrowth {
 
 struct FootprintLimit {
   bool any = false;            // some size fits
-  bool unbounded = false;      // as far as can be told, every size does
+  bool unbounded = false;      // every size fits, as far as known
   std::uint64_t batch = 0;     // the largest that fits
   FootprintPrediction at;      // it
   FootprintPrediction beyond;  // the next, which does not
@@ -77,29 +77,30 @@ class Footprint {
  public:
   int device() const { return device_; }
   allocators::RequestSource source() const { return source_; }
-  // The allocator that the runs were recorded with, as the largest of them shows it.
+  // The allocator of the runs, as determined from the largest one.
   const allocators::AllocatorSpec& spec() const { return spec_; }
   bool HasAllocator() const { return source_ == allocators::RequestSource::kBlocks; }
   const std::vector<FootprintRun>& runs() const { return runs_; }  // by size
   std::uint64_t capacity() const { return capacity_; }             // of the device; 0 = unknown
   std::uint64_t overhead() const;                                  // the largest of the runs'
-  // A run that is replayed as recorded is off by more than 1 %: the allocator is not understood.
+  // Whether the replay of a run as recorded is off by more than 1 %: the allocator is not simulated
+  // correctly.
   bool uncertain() const;
 
   // At the highest point of the largest run, largest first; all requests of that run.
   const std::vector<FootprintSite>& sites() const { return sites_; }
   const FootprintGrowth& growth() const { return growth_; }
 
-  // O(requests · (runs + log requests)). `capacity` is for the program's memory: without overhead.
+  // O(requests · (runs + log requests)). `capacity`: for the program's memory, without overhead.
   FootprintPrediction Predict(std::uint64_t batch,
                               std::uint64_t capacity = allocators::kUnlimited) const;
-  // The largest multiple of `multiple` that fits, found by halving: about 30 replays. Larger ones
-  // than the first that is found not to fit are taken not to fit either.
+  // The largest multiple of `multiple` that fits, by bisection: about 30 replays. Assumes that
+  // nothing larger fits than the first size found not to fit.
   FootprintLimit Largest(std::uint64_t capacity, std::uint64_t multiple = 1) const;
 
  private:
   friend class FootprintBuilder;
-  // One run as it is needed for predictions.
+  // One run, as needed for predictions.
   struct Base {
     std::uint64_t batch = 0;
     allocators::Trace trace;
@@ -107,7 +108,7 @@ class Footprint {
   };
   const Base& NearestTo(std::uint64_t batch) const;
   allocators::Trace Scaled(const Base& base, std::uint64_t batch) const;
-  // Sets what a prediction says about a capacity.
+  // Sets the part of a prediction that depends on a capacity.
   void Try(const allocators::Trace& trace, std::uint64_t capacity,
            FootprintPrediction* prediction) const;
   FootprintPrediction PredictFrom(const Base& base, std::uint64_t batch,
@@ -123,9 +124,9 @@ class Footprint {
   FootprintGrowth growth_;
 };
 
-// Devices that all runs used, in order of ordinals. Errors (kInvalidArgument, one line): fewer than
-// two different sizes, a size of 0, no common device with requests, runs of different allocators.
-// `recorded`: the allocator, where the caller knows; null = as the largest run shows it.
+// The devices that all runs used, by ordinal. Errors (kInvalidArgument, one line): fewer than two
+// different sizes, a size of 0, no common device with requests, runs with different allocators.
+// `recorded`: the allocator, if the caller knows it; null = as determined from the largest run.
 absl::StatusOr<std::vector<Footprint>> BuildFootprints(
     const std::vector<FootprintInput>& inputs, const allocators::AllocatorSpec* recorded = nullptr);
 

@@ -117,7 +117,8 @@ class FootprintBuilder {
       }
       base.sizes.push_back(FitSize(seen));
     }
-    // What the program asks of the driver beside its allocator: by order, where all runs ask alike.
+    // The program's driver requests outside of its allocator: matched by order, if all runs have
+    // the same ones.
     for (std::size_t k = 0; k < trace.outside.size(); ++k) {
       seen.assign(1, {part.batch, trace.outside[k]});
       for (std::size_t j = 0; j < parts_.size(); ++j) {
@@ -172,7 +173,7 @@ class FootprintBuilder {
     }
   }
 
-  // Blocks of the largest run that are live when most is asked for.
+  // Blocks of the largest run that are live when the most is requested.
   std::vector<std::uint32_t> LiveAtPeak() const {
     const allocators::Trace& trace = parts_.back().run->trace;
     std::uint64_t live = 0, most = 0;

@@ -220,7 +220,7 @@ std::shared_ptr<const FragmentationReport> FragmentationOf(const Session& sessio
 FragmentationReport AnalyseFragmentation(const Session& session, int device, TimeNs time) {
   FragmentationReport report;
   // Reserved memory stays at its maximum for long; of these instants the first at which most was in
-  // use is taken: what is free even then is waste.
+  // use is chosen: what is free even then is waste.
   const PeakFinder<2> peaks(session, SumOf);
   std::uint64_t peak_allocated = 0, peak_reserved = 0, worst_reserved = 0;
   std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;

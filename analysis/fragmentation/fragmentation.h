@@ -1,5 +1,5 @@
-// Fragmentation: free memory inside segments that cannot be used, and who pins it. Formulas:
-// docs/fragmentation.md.
+// Fragmentation: free memory inside segments that cannot be used, and the blocks that pin it.
+// Formulas: docs/fragmentation.md.
 #pragma once
 
 #include <atomic>
@@ -13,32 +13,32 @@
 
 namespace memprof::analysis {
 
-// A block that keeps a hole from growing together with its neighbours.
+// A block that separates free memory on its two sides.
 struct Pin {
   AllocationId block;
   std::uint64_t frees_bytes =
       0;  // size of the free run that would exist if it were freed, minus its own bytes
   std::uint64_t bytes = 0;       // its own
-  double blame = 0;              // frees_bytes / bytes: a small block that pins much scores high
+  double blame = 0;              // frees_bytes / bytes: high for a small block that pins much
   bool empties_segment = false;  // it is the only block of its segment
-  TensorId tensor;               // the largest one that lives in it; none if none does
-  // Since when nothing has been in the holes beside it, the later of the two.
+  TensorId tensor;               // the largest one in it; none if there is none
+  // Since when the holes beside it have been free, the later of the two.
   TimeNs unused_since = 0;
 };
 
-// A piece of a segment that no block is in.
+// A free part of a segment.
 struct Hole {
   std::uint64_t address = 0, bytes = 0;
-  // Since when no byte of it was in use: the last end of a block that was in it, or the birth of
-  // the segment.
+  // Since when no byte of it was in use: the last end of a block in it, or the birth of the
+  // segment.
   TimeNs since = 0;
   std::int64_t since_step = -1;
   AllocationId segment;
-  AllocationId before, after;  // the blocks that pin it; none at the segment's ends
+  AllocationId before, after;  // the blocks that pin it; none at an end of the segment
 };
 
-// One pool: segments of one stream and, in PyTorch's manner, of small or large blocks; of a private
-// pool of CUDA graphs likewise.
+// One pool: segments of one stream and, as in PyTorch, of small or large blocks; private pools of
+// CUDA graphs are separate.
 struct PoolFragmentation {
   int device = 0;
   std::uint64_t private_pool = 0;  // Allocation::pool; 0 = none
@@ -50,12 +50,13 @@ struct PoolFragmentation {
   std::uint64_t rounding_bytes = 0;    // block sizes minus requested
   std::uint64_t releasable_bytes = 0;  // whole empty segments: could go back to the driver
   std::uint64_t unusable_bytes = 0;  // in holes smaller than the largest request seen in this pool
-  // The share of free bytes that requests of the largest size seen could not use, whole ones only:
-  // 1 - sum(floor(f_i / r) * r) / sum f_i.
+  // The share of free bytes that requests of the largest size seen could not use: 1 - sum(floor(f_i
+  // / r) * r) / sum f_i.
   double request_relative = 0;
-  double external = 0;             // 1 - largest_hole / free
-  double sum_of_squares = 0;       // 1 - sum(f_i^2) / (sum f_i)^2
-  std::uint64_t pinned_bytes = 0;  // free in segments with a block: cannot go back to the driver
+  double external = 0;        // 1 - largest_hole / free
+  double sum_of_squares = 0;  // 1 - sum(f_i^2) / (sum f_i)^2
+  // free in segments with a block: cannot be released to the driver
+  std::uint64_t pinned_bytes = 0;
   std::uint64_t hole_count = 0;
   std::vector<Hole> holes;  // largest first, at most 20
   std::vector<Pin> pins;    // worst first, at most 20
@@ -69,21 +70,21 @@ struct FragmentationReport {
   double at_peak = 0;      // 1 - allocated / reserved at the instant of the reserved peak
 };
 
-// At `time`. kForever = at the peak of reserved memory, each device at its own: of the instants at
-// which most was reserved, the first at which most of it was in use. kNoDevice = all devices; then
-// `time` and `step` are those of the device that reserved most.
+// At `time`. kForever = at the peak of reserved memory of each device: of the instants at which
+// most was reserved, the first at which most of it was in use. kNoDevice = all devices; then `time`
+// and `step` are those of the device that reserved most.
 FragmentationReport AnalyseFragmentation(const Session& session, int device = kNoDevice,
                                          TimeNs time = kForever);
-// Of all devices at the peak, found once a session.
+// Of all devices at their peak; computed once a session.
 std::shared_ptr<const FragmentationReport> FragmentationOf(const Session& session);
 
-// Only the pools of one device at one instant: what AnalyseFragmentation says of them, without the
-// figures of the whole run. O(records up to then + live set + events back to the oldest hole): for
-// one question; who asks again and again keeps a FragmentationHistory.
+// The pools of one device at one instant, as in AnalyseFragmentation, without the figures of the
+// whole run. O(records up to then + live set + events back to the oldest hole). For repeated
+// queries use FragmentationHistory.
 std::vector<PoolFragmentation> FragmentationAt(const Session& session, int device, TimeNs time);
 
-// The same at any instant in a few milliseconds, once its indices are there; until then it looks
-// back over the log, as above. Thread-safe.
+// The same for any instant in a few milliseconds, once its indices are built; until then it
+// searches the log, as above. Thread-safe.
 class FragmentationHistory {
  public:
   explicit FragmentationHistory(std::shared_ptr<const Session> session);  // O(1)

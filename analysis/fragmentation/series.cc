@@ -26,8 +26,7 @@ Key KeyOf(const Allocation& segment) {
           segment.bytes <= kSmallSegmentBytes};
 }
 
-// Points of each pool, of which all together have a limited number: a program has a few pools, but
-// a log may have a hundred thousand.
+// Points of each pool; their total is limited, because a log may have a hundred thousand pools.
 std::size_t PointsOfEach(const Session& session, std::size_t most) {
   constexpr std::size_t kAllPoints = 1u << 18;
   absl::flat_hash_set<Key> pools;
@@ -207,7 +206,7 @@ class SeriesBuilder {
     std::unique_ptr<PoolCurves> curves;
     bool changed = false;
   };
-  // Reports progress now and then; false once nobody wants the result.
+  // Reports progress from time to time; false after a request to stop.
   bool GoesOn(EventId event) {
     constexpr std::uint32_t kEvery = 1u << 16;
     if (progress_ == nullptr || !*progress_ || event.value % kEvery != 0) return true;

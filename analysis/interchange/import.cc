@@ -1,4 +1,4 @@
-// Tells formats apart.
+// Detects formats.
 #include "analysis/interchange/import.h"
 
 #include <algorithm>

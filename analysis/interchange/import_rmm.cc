@@ -96,7 +96,7 @@ class RmmReader {
       if (line.empty() || (number_ == 1 && line == kHeader)) continue;
       const std::string problem = Row(line);
       if (problem.empty()) continue;
-      // What was being written when the process ended is no reason to lose the rest.
+      // An incomplete last line, from the end of the process, must not lose the rest.
       if (end != std::string_view::npos)
         return absl::InvalidArgumentError(absl::StrCat("line ", number_, ": ", problem));
       log_.Count(log::Anomaly::kTailCut);
@@ -109,7 +109,7 @@ class RmmReader {
   }
 
  private:
-  // Empty, or what is wrong with it.
+  // Returns "", or the error of the line.
   std::string Row(std::string_view line);
   bool Time(std::string_view text, std::uint64_t* ns);
   std::uint32_t Thread(std::string_view text);

@@ -107,7 +107,7 @@ void Exporter::Entry(std::string_view action, EventId event, std::uint64_t addre
   out_.EndDict();
 }
 
-// What the program said about a block, or the tensor that it was for.
+// The label that the program gave to a block, or the tensor in it.
 std::string_view Exporter::Metadata(Id id) const {
   const EventTable& events = session_.events();
   const AllocationRecord& a = session_.record(id);
@@ -202,8 +202,8 @@ void Exporter::WriteTrace(int device) {
   out_.EndList();
 }
 
-// What is there at the end; adjoining pages of expandable segments are one.
-// Steps as PyTorch's profiler names them, and ranges.
+// The state at the end; adjoining pages of expandable segments are joined. Steps named as in
+// PyTorch's profiler, and ranges.
 void Exporter::WriteAnnotations() {
   struct Mark {
     TimeNs time;

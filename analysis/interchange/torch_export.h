@@ -1,5 +1,5 @@
-// Writes a session as a memory snapshot of PyTorch, which pytorch.org/memory_viz and tools for such
-// snapshots read (docs/interchange.md says what becomes of what).
+// Writes a session as a memory snapshot of PyTorch, which pytorch.org/memory_viz and similar tools
+// read (docs/interchange.md describes the conversion).
 #pragma once
 
 #include <functional>

@@ -6,7 +6,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Windows are few enough for some turns of a loop to fall into each, and enough for a trend.
+// Few enough windows that each has some iterations of a loop, and enough for a trend.
 constexpr std::size_t kMaxWindows = 120, kMinWindows = 20;
 
 bool OwnsMemory(Layer layer) {
@@ -17,7 +17,7 @@ bool IsBirth(const EventTable& events, std::uint32_t i) {
   return events.op(i) == Op::kAlloc && OwnsMemory(events.layer(i));
 }
 
-// What a program does in each turn, other than to take memory.
+// Whether the program does this in each iteration, other than allocating.
 bool IsActivity(const EventTable& events, std::uint32_t i) {
   const Op op = events.op(i);
   if (op == Op::kFree) return OwnsMemory(events.layer(i));
@@ -62,7 +62,7 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   }
   clock.births_only_ = ticks < kMinWindows;
   const std::size_t measure = clock.births_only_ ? births : ticks;
-  // Where nothing is ever freed, set-up looks like a loop: windows of one allocation prove nothing.
+  // If nothing is ever freed, set-up looks like a loop: windows of one allocation prove nothing.
   if (measure < kMinWindows * (clock.births_only_ ? 4 : 1)) return clock;
   const std::size_t windows = std::clamp(measure / 4, kMinWindows, kMaxWindows);
   clock.begins_.push_back(EventId(0));

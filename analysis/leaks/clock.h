@@ -1,4 +1,4 @@
-// The clock that growth is judged by: training steps or, where there are none, windows of equal
+// The time scale by which growth is judged: training steps or, if there are none, windows of equal
 // activity.
 #pragma once
 
@@ -10,28 +10,28 @@
 
 namespace memprof::analysis {
 
-// Steps as dense indices 0, 1, …: marks with the same number in a row, as several threads give
-// them, are one step.
+// Steps as dense indices 0, 1, …. Consecutive marks with the same number, as from several threads,
+// are one step.
 class StepClock {
  public:
   explicit StepClock(const Session& session);
   // Those of one process: a row of session.processes().
   StepClock(const Session& session, std::uint32_t process);
 
-  // Windows in each of which equally much was freed, launched and copied before the last
-  // allocation. What a program makes once and keeps takes no time by this clock, and neither does
-  // what it leaks; each turn of a loop, or request, takes about the same. A program that never
-  // frees anything is measured by its allocations.
+  // Windows in each of which the same number of blocks was freed, launched and copied before the
+  // last allocation. Memory that a program allocates once and keeps takes no time on this scale,
+  // and neither does memory that it leaks; each iteration of a loop, or request, takes about the
+  // same. A program that never frees anything is measured by its allocations.
   static StepClock OfActivity(const Session& session, std::uint32_t process);
 
   // The step in which `event` lies; -1 before the first mark.
   std::int64_t IndexAt(EventId event) const;
   // The mark that began step `index`.
   EventId BeginOf(std::int64_t index) const { return begins_[index]; }
-  // -1 of windows, which have no numbers.
+  // -1 for windows, which have no numbers.
   std::int64_t NumberOf(std::int64_t index) const { return index < 0 ? -1 : numbers_[index]; }
-  // Steps that were followed by another: the last one ends with the log, and with whatever the
-  // program does on its way out.
+  // Steps that were followed by another one: the last step ends with the log, and includes whatever
+  // the program does at its exit.
   std::int64_t completed() const {
     return begins_.empty() ? 0 : static_cast<std::int64_t>(begins_.size()) - 1;
   }
@@ -39,7 +39,7 @@ class StepClock {
   EventId judged_at() const { return begins_.empty() ? EventId() : begins_.back(); }
 
   bool of_steps() const { return of_steps_; }
-  // Of windows: nothing but allocations was there to measure time by.
+  // For windows: time was measured by allocations only.
   bool births_only() const { return births_only_; }
 
  private:
@@ -56,10 +56,10 @@ StepClock ClockForLeaks(const Session& session, std::uint32_t process);
 // Of each process.
 std::vector<StepClock> ClocksForLeaks(const Session& session);
 
-// Alive when its process ended, as far as the log knows: if a later run is in the session, that is
-// where the lifetime ends.
+// Whether it was alive when its process ended, as far as the log shows: if the session has a later
+// run, the lifetime ends there.
 bool AliveAtExit(const Session& session, const AllocationRecord& a);
-// Alive right before the event at which survivors are judged.
+// Whether it was alive right before the event at which survivors are judged.
 bool AliveWhenJudged(const StepClock& clock, const AllocationRecord& a);
 
 }  // namespace memprof::analysis

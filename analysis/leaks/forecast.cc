@@ -1,4 +1,4 @@
-// Takes from the capacity what is not memprof's to see, and what a step needs at its highest.
+// Subtracts from the capacity what the log does not have, and what a step needs at its highest.
 #include "analysis/leaks/forecast.h"
 
 #include <algorithm>
@@ -9,10 +9,12 @@
 namespace memprof::analysis {
 namespace {
 
-// Steps looked at: one of them may be an evaluation, or miss what only some steps need.
+// The number of compared steps: one of them may be an evaluation, or lack what only some steps
+// need.
 constexpr std::int64_t kRecentSteps = 4;
 
-// What the driver said was used beyond what the log knows of: contexts, libraries, others.
+// Memory that the driver reported as used beyond what is in the log: contexts, libraries, other
+// processes.
 std::uint64_t Outside(const std::vector<MemorySample>& samples, const DeviceTimeline& timeline) {
   if (samples.empty()) return 0;
   const MemorySample& last = samples.back();
@@ -38,7 +40,7 @@ double HeadroomForLeaks(const Session& session, const StepClock& clock,
   const std::int64_t completed = clock.completed();
   if (capacity == 0 || completed == 0) return -1;
   const TimeNs judged = session.events().time(clock.judged_at().value);
-  // The highest of the recent steps, each raised by what has leaked since.
+  // The highest of the recent steps, each increased by what has leaked since.
   double driver = 0, blocks = 0;
   for (std::int64_t step = std::max<std::int64_t>(0, completed - kRecentSteps); step < completed;
        ++step) {

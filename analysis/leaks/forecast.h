@@ -1,4 +1,4 @@
-// When a device will be full if its leaks go on.
+// Predicts when a device will be full if its leaks continue.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace memprof::analysis {
 
-// What leaks can still take of a device before a step of its own needs the rest; `slope` is what
-// they take in a step. What an allocator keeps free between steps does not count where each step
-// needs it again. -1 where the capacity is unknown.
+// The bytes that leaks can still take of a device before one of its steps fails; `slope`: what they
+// take in a step. Memory that an allocator keeps free between steps does not count if each step
+// needs it again. -1 if the capacity is unknown.
 double HeadroomForLeaks(const Session& session, const StepClock& clock,
                         const DeviceTimeline& timeline, const MemorySamples& samples, double slope);
 

@@ -1,4 +1,4 @@
-// Judges every site and tells leaks from what is merely alive at exit.
+// Judges every site, and distinguishes leaks from memory that is merely alive at exit.
 #include "analysis/leaks/leaks.h"
 
 #include <algorithm>
@@ -179,7 +179,7 @@ class ProcessLeaks {
         leak.score = rising.leak.score;
         leak.why = rising.leak.why;
       }
-    // Without bytes of its own: a sparse array, say, whose tiles are listed where they were made.
+    // Without bytes of its own: a sparse array, say, whose tiles are listed at their own sites.
     if (leak.bytes > 0 || leak.imported()) report->live_at_exit.push_back(std::move(leak));
   }
 
@@ -191,8 +191,8 @@ class ProcessLeaks {
   std::string total_;
 };
 
-// Puts the report of one process into that of all. The verdict is of those that have something to
-// say, each with the name of its process.
+// Adds the report of one process to the total. The verdict joins those that have a result, each
+// with the name of its process.
 void Merge(const Session& session, std::uint32_t process, LeakReport one, LeakReport* all) {
   const auto move = [](std::vector<Leak>* from, std::vector<Leak>* to) {
     std::move(from->begin(), from->end(), std::back_inserter(*to));

@@ -15,7 +15,7 @@ struct SiteKey {
   std::int32_t device = 0;
   Layer layer = Layer::kUnspecified;
   std::uint32_t process = 0;
-  std::uint64_t size = 0;  // only where there is no stack
+  std::uint64_t size = 0;  // only without a stack
   bool operator==(const SiteKey&) const = default;
 };
 
@@ -38,8 +38,7 @@ bool SuballocatedByAllocator(const Session& session, AllocationId id) {
   return false;
 }
 
-// An import is told once: what it is, not the buffers and arrays that show it, as long as it is
-// open.
+// An import is reported once: the import itself, not its buffers and arrays, as long as it is open.
 class OpenImports {
  public:
   explicit OpenImports(const Session& session) : session_(session) {
@@ -84,7 +83,7 @@ std::vector<bool> SelectJudged(const Session& session) {
     } else if (a.layer == Layer::kBlock || OccupiesHost(a.layer)) {
       judged[i] = true;
     } else if (a.layer == Layer::kVmmPhysical) {
-      // An allocator's growing segments are made of such memory; its blocks tell the story.
+      // An allocator's growing segments consist of such memory; its blocks are judged instead.
       judged[i] = !framework_devices.contains(a.device);
     } else if (OccupiesDevice(a.layer)) {
       judged[i] = !SuballocatedByAllocator(session, AllocationId(i));
@@ -123,7 +122,7 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
       site.judged_alive.push_back(id);
     } else if (!AliveAtExit(session, a) && a.death.valid() && a.death < clock.judged_at()) {
       const std::int64_t birth = clock.IndexAt(a.birth);
-      if (birth >= 0) {  // what set-up made and dropped says nothing about the loop
+      if (birth >= 0) {  // what set-up made and freed is no evidence of the loop
         site.longest_lifetime = std::max(site.longest_lifetime, clock.IndexAt(a.death) - birth);
       }
     }
@@ -141,8 +140,7 @@ std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock
     if (!a.alive() && a.death.valid() && a.death < clock.judged_at())
       changes.emplace_back(a.death, -static_cast<std::int64_t>(a.bytes));
   }
-  // Of one event, what comes goes before what leaves: a buffer that grows in place is held all
-  // along.
+  // Within one event, allocations precede frees: a buffer that grows in place is held all the time.
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });

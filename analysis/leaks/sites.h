@@ -1,4 +1,4 @@
-// Sites and their survivors by birth step: what the leak rule is fed with.
+// Sites and their survivors by birth step: the input of the leak rule.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace memprof::analysis {
 
-// One process × stack × layer × device (× size where there is no stack).
+// One process, stack, layer and device; without a stack, also one size.
 struct LeakSite {
   std::uint32_t process = 0;
   int device = kNoDevice;
@@ -23,22 +23,22 @@ struct LeakSite {
   std::int64_t longest_lifetime = 0;
 };
 
-// Which allocations are judged: blocks on devices where a framework's allocator was seen, and
-// driver memory that no allocator suballocates; page-locked host memory; imported memory, which is
-// only ever reported as open. Index = AllocationId.
+// Which allocations are judged: blocks on devices with a framework's allocator, and driver memory
+// that no allocator divides; page-locked host memory; imported memory, which is only reported as
+// open. Index = AllocationId.
 std::vector<bool> SelectJudged(const Session& session);
 
-// By process; `clocks` are theirs.
+// By process; `clocks` are those of the processes.
 std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
                                                   std::span<const StepClock> clocks);
 
-// The least that `site` holds in each completed step.
+// The least bytes that `site` holds in each completed step.
 std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
                                   const LeakSite& site);
 // The rule's input for `site`: its surviving blocks, by birth.
 SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site);
-// The same of what the site holds, whichever blocks hold it: a buffer that is replaced by a larger
-// one is memory that stays.
+// The same for the bytes that the site holds, whichever blocks hold them: a buffer that is replaced
+// by a larger one is memory that stays.
 SiteHistory HeldHistoryOf(const SiteHistory& blocks);
 
 }  // namespace memprof::analysis

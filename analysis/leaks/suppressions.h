@@ -19,7 +19,7 @@ namespace memprof::analysis {
 
 class Suppressions {
  public:
-  // Errors: kNotFound, kPermissionDenied; kInvalidArgument naming the file and line of what is no
+  // Errors: kNotFound, kPermissionDenied; kInvalidArgument, with file and line, for text that is no
   // suppression of a leak. Messages are one line.
   static absl::StatusOr<Suppressions> Read(const std::string& path);
   // `name` is for messages.
@@ -34,7 +34,8 @@ class Suppressions {
   std::vector<std::string> patterns_;
 };
 
-// As LeakSanitizer matches a template. Takes time of length of `text` times that of `pattern`.
+// Matches as LeakSanitizer does. Takes time proportional to the length of `text` times that of
+// `pattern`.
 bool MatchesTemplate(std::string_view pattern, std::string_view text);
 
 }  // namespace memprof::analysis

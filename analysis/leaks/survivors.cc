@@ -11,7 +11,7 @@ namespace memprof::analysis {
 std::vector<SurvivorFacts> DescribeSurvivors(const Session& session, std::span<const Leak> leaks,
                                              const AllocationSet* passing,
                                              const Accesses* accesses) {
-  // Process × stack × layer × device, × size where there is no stack, as leaks are grouped.
+  // Process × stack × layer × device, × size without a stack, as leaks are grouped.
   using Key = std::tuple<std::uint32_t, std::uint32_t, Layer, int, std::uint64_t>;
   const auto key_of = [&session](const AllocationRecord& a) {
     return Key(session.ProcessOf(a.birth), a.stack.value, a.layer, a.device,

@@ -1,5 +1,4 @@
-// What the survivors of a leak's site are, beyond their sum: how many somebody wants to see, and
-// when the last of them was used.
+// Facts about the survivors of a leak's site: how many pass a filter, and when one was last used.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +12,15 @@
 namespace memprof::analysis {
 
 struct SurvivorFacts {
-  // Alive when leaks were judged, at the last step mark, or at the end of the log.
+  // Alive when leaks were judged: at the last step mark, or at the end of the log.
   std::uint64_t blocks = 0;
-  std::uint64_t passing = 0;  // of these, in the set
-  std::uint64_t used = 0;     // of these, named by a kernel, copy or memset at any time
+  std::uint64_t passing = 0;  // of these, in the filter's set
+  std::uint64_t used = 0;     // of these, used by a kernel, copy or memset at any time
   EventId last_use;           // the latest such event; none if there is none
 };
 
-// Of each leak of a report, in their order. `passing` null = all pass; `accesses` null = no uses
-// are known. O(allocations + their uses).
+// For each leak of a report, in order. `passing` null = all pass; `accesses` null = uses are
+// unknown. O(allocations + their uses).
 std::vector<SurvivorFacts> DescribeSurvivors(const Session& session, std::span<const Leak> leaks,
                                              const AllocationSet* passing,
                                              const Accesses* accesses);

@@ -20,7 +20,7 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadOne(const std::string& path,
     const bool by_index = (*reader)->used_index();
     absl::StatusOr<std::shared_ptr<const Session>> session =
         SessionBuilder(std::move(*reader), options).Build();
-    // An index says where chunks are, not that they are sound; a scan finds what is left of them.
+    // An index has the positions of chunks, not their soundness; a scan finds those that are left.
     if (!by_index || session.ok() || !absl::IsDataLoss(session.status())) return session;
   }
   return absl::InternalError(absl::StrCat(path, ": cannot be read"));

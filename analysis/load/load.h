@@ -1,4 +1,4 @@
-// From log files to a Session.
+// Loads log files as a Session.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ namespace memprof::analysis {
 
 struct LoadOptions {
   ProgressFunction progress;
-  // Where the program marked no steps, those of its ranges or of its pattern are taken, if they are
-  // certain enough (analysis/steps/found.h).
+  // If the program marked no steps: use those of its ranges or of its pattern, if they are certain
+  // enough (analysis/steps/found.h).
   bool find_steps = true;
   bool recover_ring = true;      // after an unclean end, also read what was not yet drained
   std::uint64_t max_events = 0;  // of each log; 0 = all
-  // Of several logs those that cannot be read are left out, and this is told why. Where it is
-  // empty, one of them is an error, as is none that can be read.
+  // Of several logs, skip those that cannot be read, and pass the reason to this function. If it is
+  // empty, one of them is an error, as is a set without any readable log.
   std::function<void(const absl::Status&)> skipped;
 };
 
-// Reads logs, also those that are cut or still growing. Several are one session: the processes of a
-// job, on one machine or on many. Devices that are the same are one, clocks are aligned, sites of
-// the same code are one (analysis/load/internal/merge.h says how).
+// Reads logs, also cut or still growing ones. Several logs become one session: the processes of a
+// job, on one machine or on many. Equal devices are merged, clocks are aligned, and sites of the
+// same code are merged (see analysis/load/internal/merge.h).
 //
 // Errors: kNotFound, kPermissionDenied, kInvalidArgument (no log at all, not a memprof log, empty,
 // a future version, the same log twice, more than 255), kDataLoss (damaged so that nothing can be

@@ -1,4 +1,4 @@
-// Is this log sound? What `memprof verify` says.
+// Checks whether a log is sound: the verb `memprof verify`.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct VerifyResult {
   std::uint64_t events = 0;           // in sound chunks
   bool complete = false;              // a trailer ends the file
   bool has_index = false;
-  std::vector<Damage> damage;  // bytes that belong to no sound chunk
-  // One line each, with the offset of the chunk concerned. None = the log is sound. A log that was
-  // not closed (`complete` is false) or is still growing can be sound.
+  std::vector<Damage> damage;  // bytes outside of sound chunks
+  // One line each, with the offset of the chunk. None = the log is sound. A log that was not closed
+  // (`complete` is false) or still grows can be sound.
   std::vector<std::string> problems;
 
   bool sound() const { return problems.empty(); }
 };
 
 // Reads the whole file and checks every chunk: checksums, decoding, that ids are defined before
-// they are used, and that trailer and index agree with what is there. Errors: those of
-// LogReader::Open. Thread-safe.
+// they are used, and that trailer and index match the chunks. Errors: those of LogReader::Open.
+// Thread-safe.
 absl::StatusOr<VerifyResult> VerifyLog(const std::string& path);
 
 }  // namespace memprof::analysis

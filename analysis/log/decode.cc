@@ -9,12 +9,12 @@
 namespace memprof::analysis {
 namespace {
 
-// A chunk could say the same small thing millions of times; there are not that many counters.
+// A chunk could repeat a small text millions of times; there are not that many counters.
 constexpr std::size_t kMaxTexts = 1u << 12;
-// Of a list of texts that is shown as one; what does not fit is told as "…".
+// Of a list of texts that is displayed as one; the rest becomes "…".
 constexpr std::size_t kMaxList = 64u << 10;
 
-// A list of texts that is shown to people as one.
+// A list of texts that is displayed as one.
 class TextList {
  public:
   explicit TextList(std::vector<std::string>* texts) : texts_(*texts) {}

@@ -1,8 +1,8 @@
-// The messages of proto/memprof.proto as readers keep them, decoded from untrusted bytes without
-// building protobuf objects first.
+// The messages of proto/memprof.proto in the readers' form, decoded from untrusted bytes without
+// building protobuf objects.
 //
-// Every function returns false when the bytes are malformed; what was decoded until then is kept.
-// Texts are made valid UTF-8. Thread-safe.
+// Every function returns false for malformed bytes; what was decoded before stays. Texts are made
+// valid UTF-8. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ bool DecodeTrailer(std::string_view bytes, TrailerRecord* trailer);
 bool DecodeIndex(std::string_view bytes, std::vector<IndexRecord>* entries);
 bool DecodeCounters(std::string_view bytes, CountersRecord* counters);
 
-// Decodes the `count` events of one chunk into the columns, which are cleared first. Ids are left
-// as the log has them, in the columns' own types (none = 0). Ops and layers that this version does
-// not know become kUnspecified and are counted in `unknown`.
+// Decodes the `count` events of one chunk into the columns, which are cleared first. Ids stay those
+// of the log, in the columns' own types (none = 0). Unknown ops and layers become kUnspecified and
+// are counted in `unknown`.
 bool DecodeEvents(std::string_view bytes, std::uint32_t count, EventColumns* columns,
                   std::uint64_t* unknown);
 

@@ -1,5 +1,5 @@
-// The columns of one chunk as they are decoded: every field at its full width, ids as the log has
-// them. A reader's scratch memory; a session keeps events as an EventTable.
+// The columns of one chunk as decoded: every field at its full width, ids as in the log. Scratch
+// memory of a reader; a session stores events in an EventTable.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct EventColumns {
 
   std::size_t size() const { return op.size(); }
 
-  // `rows` rows of zeroes, whatever was there before.
+  // Sets `rows` rows of zeroes.
   void Clear(std::size_t rows) {
     const auto clear = [rows](auto&... column) { (column.assign(rows, {}), ...); };
     clear(op, layer, time, thread, device, address, bytes, stream, context, label, result, aux0,

@@ -1,4 +1,4 @@
-// Which logs a person means who names files and folders.
+// The logs meant by names of files and folders.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace memprof::analysis {
 
-// `names`, with each folder replaced by the logs (*.mprof) in it, in order of their names. An error
-// if a folder cannot be read or has none; whether files exist is not looked at.
+// `names`, with each folder replaced by the logs (*.mprof) in it, sorted by name. An error if a
+// folder cannot be read or has no log; does not check whether files exist.
 absl::StatusOr<std::vector<std::string>> LogsOf(const std::vector<std::string>& names);
 
 }  // namespace memprof::analysis

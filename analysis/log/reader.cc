@@ -136,7 +136,7 @@ bool LogReader::ChecksumHolds(const Chunk& chunk) const {
   return crc == chunk.frame.crc32c;
 }
 
-// The trailer is the last chunk; its frame is looked for backwards from the end of the file.
+// The trailer is the last chunk; its frame is searched backwards from the end of the file.
 bool LogReader::FindTrailer(Chunk* trailer) const {
   char tail[4096];
   const std::uint64_t size = std::min<std::uint64_t>(sizeof tail, file_bytes_ - kFirstChunk);
@@ -191,8 +191,8 @@ bool LogReader::LoadIndexEntries(const Chunk& index) {
 }
 
 void LogReader::Scan() {
-  // Looking for the next sound chunk after damage costs a checksum for every four bytes that look
-  // like its beginning; a file made of such bytes must not keep us for ever.
+  // The search for the next sound chunk after damage costs a checksum for every four bytes that
+  // look like its beginning; a file of such bytes must not take for ever.
   std::uint64_t budget = 16 * file_bytes_ + (64u << 20);
   for (std::uint64_t at = kFirstChunk; at < file_bytes_;) {
     Chunk chunk;

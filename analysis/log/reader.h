@@ -1,8 +1,8 @@
-// The outermost layer of a log file: finds its chunks, checks them and hands out their payloads.
-// docs/log-format.md draws the framing.
+// The outermost layer of a log file: finds its chunks, checks them and returns their payloads. The
+// framing is described in docs/log-format.md.
 //
 // A log is hostile input: every size is checked against the limits of proto/framing.h and against
-// the file before anything is allocated, and work is bounded by a multiple of the file's size.
+// the file before memory is allocated, and the work is bounded by a multiple of the file's size.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace memprof::analysis {
 
-// A chunk whose frame is sound (and, unless it was found through the index, whose checksum is).
+// A chunk with a sound frame, and with a sound checksum, unless it was found through the index.
 struct Chunk {
   std::uint64_t offset = 0;  // of the frame
   log::ChunkFrame frame{};
@@ -26,13 +26,13 @@ struct Chunk {
   std::uint64_t end() const { return offset + sizeof(log::ChunkFrame) + frame.stored_bytes; }
 };
 
-// Bytes [begin, end) of the file belong to no sound chunk.
+// Bytes [begin, end) of the file, which belong to no sound chunk.
 struct Damage {
   std::uint64_t begin = 0, end = 0;
   std::string what;
 };
 
-// Memory that payloads are read into; one per thread, reused from chunk to chunk.
+// Memory for payloads; one per thread, reused for each chunk.
 struct PayloadBuffer {
   std::vector<char> stored, raw;
 };
@@ -40,8 +40,8 @@ struct PayloadBuffer {
 // An open log and the list of its chunks. Const member functions are thread-safe.
 class LogReader {
  public:
-  // kUseIndex trusts the index of a cleanly ended log for where chunks are (their checksums are
-  // then found wrong by ReadPayload only); kScan reads the whole file and checks everything.
+  // kUseIndex trusts the index of a cleanly ended log for the positions of chunks (wrong checksums
+  // are then only found by ReadPayload); kScan reads the whole file and checks everything.
   enum class Mode { kUseIndex, kScan };
 
   // Errors: kNotFound, kPermissionDenied, kInvalidArgument (empty, foreign, newer format),
@@ -58,11 +58,11 @@ class LogReader {
   const std::vector<Chunk>& chunks() const { return chunks_; }
   const std::vector<Damage>& damage() const { return damage_; }
   bool used_index() const { return used_index_; }
-  // The file ends inside a chunk, which begins at tail_offset().
+  // Whether the file ends inside a chunk, which begins at tail_offset().
   bool tail_cut() const { return tail_cut_; }
   std::uint64_t tail_offset() const { return tail_offset_; }
 
-  // Forgets what lies behind the first `bytes` bytes, whether sound, damaged or cut.
+  // Ignores everything after the first `bytes` bytes.
   void DropBehind(std::uint64_t bytes);
 
   // Reads a chunk's payload, checks its CRC and decompresses it. The view lives in `buffer`.
@@ -93,10 +93,10 @@ class LogReader {
   std::uint64_t tail_offset_ = 0;
 };
 
-// What a frame says is possible: sizes within the limits, compression not beyond belief.
+// Whether the sizes of a frame are within the limits, and its compression ratio is plausible.
 bool FramePlausible(const log::ChunkFrame& frame);
-// What definitions cost in memory is a multiple of their raw size; honest ones, taken together,
-// shrink by less than this allows.
+// Definitions take memory proportional to their raw size; those of real logs, taken together,
+// compress by less than this allows.
 bool DefinitionsPlausible(std::uint64_t raw_bytes, std::uint64_t file_bytes);
 
 }  // namespace memprof::analysis

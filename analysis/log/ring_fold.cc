@@ -192,8 +192,8 @@ bool ProcessIsGone(std::uint32_t pid) {
   return static_cast<pid_t>(pid) > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
 }
 
-// Whether a log that is not at its place may still want what the ring holds. Notes in the ring when
-// it was asked for the first time.
+// Whether a log that is no longer at its path may still need the ring. Stores in the ring when this
+// was first checked.
 bool MayBeWanted(const OwnFile& file, const std::string& path, const RingHeader& header,
                  std::int64_t now_unix_ns) {
   const absl::StatusOr<RecoveredRing> left =
@@ -206,7 +206,7 @@ bool MayBeWanted(const OwnFile& file, const std::string& path, const RingHeader&
   return pwrite(file.fd(), &now, sizeof now, kAt) == sizeof now;
 }
 
-// Whether the ring at `path` is one of ours that nobody needs any more.
+// Whether the ring at `path` is one of this user's that is no longer needed.
 bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
   const OwnFile file(path, O_RDWR);
   if (!file.ok() || file.bytes() < ring::kRingHeaderBytes) return false;
@@ -222,7 +222,7 @@ bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
   const std::string log_path = header->log_path;
   if (log_path.empty() || log_path[0] != '/') return false;
   const absl::StatusOr<LogState> log = Look(log_path);
-  // Unreadable for now, or damaged, is not gone.
+  // A log that is unreadable for now, or damaged, is not missing.
   if (!log.ok())
     return absl::IsNotFound(log.status()) && !MayBeWanted(file, path, *header, now_unix_ns);
   return log->complete || log->header.run.pid != header->pid ||

@@ -1,5 +1,5 @@
-// Puts what a killed process left in shared memory into its log, and removes shared memory that
-// nobody needs any more: what `memprof run` does once the program has ended.
+// Appends the shared memory of a killed process to its log, and removes shared memory that is no
+// longer needed: `memprof run` does this once the program has ended.
 #pragma once
 
 #include <string>
@@ -9,27 +9,27 @@
 namespace memprof::analysis {
 
 enum class FoldResult {
-  kNothingToDo,  // the log ended cleanly, or what was left is in it already
-  kFolded,       // the log now holds everything; its counters say ring_recovered
+  kNothingToDo,  // the log ended cleanly, or already has the ring's content
+  kFolded,       // the log is now complete; its counters say ring_recovered
 };
 
-// Appends to the log at `log_path` what its ring holds (RecoverRing), and removes the ring. At
-// every moment, should this process be killed too, log and ring together hold each event once. The
-// log stays without a trailer: it did not end cleanly.
+// Appends the content of its ring to the log at `log_path` (RecoverRing), and removes the ring. If
+// this process is killed too, at any moment, log and ring together have each event once. The log
+// gets no trailer, because it did not end cleanly.
 //
-// Both files must belong to the calling user. Errors: as RecoverRing, of which
-// kFailedPrecondition means that the process still records; kUnavailable (the log cannot be
-// written: the ring is left as it is).
+// Both files must belong to the calling user. Errors: as RecoverRing, where kFailedPrecondition
+// means that the process still records; kUnavailable (the log cannot be written: the ring is left
+// as it is).
 absl::StatusOr<FoldResult> FoldRing(const std::string& log_path);
 
-// How long a ring whose log is not where it was is kept for it: the log may have been moved, and
-// finds its ring from wherever it is.
+// How long a ring is kept whose log is no longer at its path: the log may have been moved, and can
+// still find its ring.
 inline constexpr std::int64_t kKeepForMovedLogNs = std::int64_t{3} * 24 * 3600 * 1'000'000'000;
 
 // Removes rings in `directory` (/dev/shm) that belong to the calling user, whose process is gone
-// and which nobody needs: the log is complete, or there is none at its place and either the ring
-// has nothing that was not in the log, or this was seen first more than kKeepForMovedLogNs before
-// `now_unix_ns`. Any other file is left alone. Returns how many it removed.
+// and which are no longer needed: the log is complete; or the log is missing, and the ring has
+// nothing that was not in the log, or the log was first seen missing more than kKeepForMovedLogNs
+// before `now_unix_ns`. Leaves other files alone. Returns the number of removed rings.
 int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns);
 
 }  // namespace memprof::analysis

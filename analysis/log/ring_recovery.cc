@@ -56,7 +56,7 @@ std::vector<Part> FindParts(const RingView& view, SlabKind kind, bool pending_is
 // The definitions of a ring, put together from the records of its slabs.
 class DefinitionReader {
  public:
-  // Takes in what is sound of `part`. False if something was not.
+  // Reads the sound part of `part`. False if something was damaged.
   bool Read(const RingView& view, const Part& part) {
     const char* payload = view.payload(part.slab);
     std::uint32_t at = part.from;
@@ -80,7 +80,7 @@ class DefinitionReader {
   bool Add(ring::DefinitionKind kind, absl::string_view body) {
     ring::NodeRecord node;
     if (kind == ring::DefinitionKind::kFields) {
-      log::Definitions fields;  // apart, so that what is broken spoils nothing else
+      log::Definitions fields;  // separate, so that damage affects nothing else
       if (!fields.ParseFromArray(body.data(), static_cast<int>(body.size()))) return false;
       definitions_.MergeFrom(fields);
       return true;

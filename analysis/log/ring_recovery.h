@@ -29,27 +29,26 @@
 namespace memprof::analysis {
 
 struct RecoveredRing {
-  // Published, and not in the log: ids continue those of the log. What is damaged is left out, and
-  // `counters` says so (definitions_lost).
+  // Published definitions that are not in the log; their ids continue those of the log. Damaged
+  // ones are left out, and counted in `counters` (definitions_lost).
   log::Definitions definitions;
-  // Messages as they would stand in the log's next chunks: at most kMaxEventsPerChunk each, events
-  // of one thread in their order.
+  // Messages as they would be in the log's next chunks: at most kMaxEventsPerChunk events each,
+  // those of one thread in order.
   std::vector<log::Events> events;
-  // Totals at the moment of death; `events_written` counts what the log holds without `events`.
+  // Totals at the moment of death; `events_written` counts the events in the log, without `events`.
   log::Counters counters;
-  // How much of the log file goes together with what is above; never more than `log_bytes`.
+  // The part of the log file that goes with the above; never more than `log_bytes`.
   std::uint64_t committed_log_bytes = 0;
 };
 
 // Opens the ring at `ring_path` read-only and decodes it. `expected_pid` and
-// `expected_start_time_ns` are the log header's: a ring of another recording is refused.
-// `log_bytes` is the size of the log file now. The ring must belong to the calling user, or to
-// `log_owner`, the log's owner, where that is given: anybody may put files into /dev/shm.
+// `expected_start_time_ns` are from the log header: the ring of another recording is refused.
+// `log_bytes` is the current size of the log file. The ring must belong to the calling user or, if
+// given, to `log_owner`, the log's owner: any user may put files into /dev/shm.
 //
-// The file is input like any other: every index in it is checked, and it is never written to.
-// Errors: kNotFound (no such file), kFailedPrecondition (its process is alive and recording),
-// kPermissionDenied, kDataLoss (foreign, damaged, or not belonging to this log).
-// Thread-safe.
+// The file is untrusted input: every index in it is checked, and it is never written to. Errors:
+// kNotFound (no such file), kFailedPrecondition (its process is alive and recording),
+// kPermissionDenied, kDataLoss (foreign, damaged, or of another log). Thread-safe.
 absl::StatusOr<RecoveredRing> RecoverRing(const std::string& ring_path, std::uint32_t expected_pid,
                                           std::uint64_t expected_start_time_ns,
                                           std::uint64_t log_bytes,

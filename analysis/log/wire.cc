@@ -65,8 +65,8 @@ std::size_t CountVarints(std::string_view packed) {
 
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the front of `text`; 0 = none, or a NUL: text ends
-// there for many who read it.
+// Length of the valid UTF-8 sequence at the front of `text`; 0 = none, or a NUL, which many readers
+// take for the end of the text.
 std::size_t Utf8Length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

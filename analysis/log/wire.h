@@ -1,5 +1,5 @@
-// Reads protobuf wire format straight from bytes, without building messages: a hostile log can
-// then cost no more memory than what the caller decides to keep. Nothing here allocates or throws.
+// Reads protobuf's wire format directly from bytes, without building messages: a hostile log then
+// costs no more memory than the caller decides to use. Nothing here allocates or throws.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace memprof::analysis {
 
-// A cursor over varints. Stays failed once it ran off its end or met a varint over 64 bits.
+// A cursor over varints. Stays failed after its end, or after a varint over 64 bits.
 class VarintReader {
  public:
   VarintReader() = default;
@@ -69,12 +69,12 @@ class WireReader {
 // Number of varints in a packed field, without decoding them.
 std::size_t CountVarints(std::string_view packed);
 
-// `text` with every byte that is not part of valid UTF-8, and every NUL, replaced by U+FFFD: what a
-// log says is shown to people and put into JSON.
+// `text` with every byte that is not valid UTF-8, and every NUL, replaced by U+FFFD: texts of a log
+// are displayed and written as JSON.
 std::string ValidUtf8(std::string_view text);
 
-// The same of at most `most` bytes, cut between characters. Recorders write no longer texts than
-// 64 KiB.
+// The same, cut between characters to at most `most` bytes. Recorders write texts of at most 64
+// KiB.
 std::string LogText(std::string_view text, std::size_t most = 64u << 10);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Frames chunks, fills columns and keeps the tables of what was defined.
+// Frames chunks, fills columns, and keeps the tables of definitions.
 #include "analysis/log/writer.h"
 
 #include <zstd.h>
@@ -17,8 +17,8 @@ constexpr std::size_t kMaxString = 64u << 10;
 constexpr std::size_t kFlushDefinitions = 4u << 20;
 constexpr int kZstdLevel = 3;
 
-// Readers take what is compressed beyond measure for a decompression bomb (docs/log-format.md):
-// such a payload is stored as it is.
+// Readers refuse an extreme compression ratio as a decompression bomb (docs/log-format.md): such a
+// payload is stored uncompressed.
 bool WorthCompressing(std::size_t raw, std::size_t stored, std::uint32_t events) {
   return stored < raw && raw / 32 <= stored + (64u << 10) && events / 2 <= stored;
 }

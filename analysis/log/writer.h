@@ -29,10 +29,10 @@ namespace memprof::analysis {
 
 class LogWriter {
  public:
-  // Takes the next bytes of the file; false = it failed, and nothing more is to be written.
+  // Writes the next bytes of the file; false = it failed, and nothing more is written.
   using Sink = std::function<bool(std::string_view)>;
 
-  // One event, as proto/memprof.proto has it. Times of one thread must not run backwards.
+  // One event, as in proto/memprof.proto. Times of one thread must not go backwards.
   struct Event {
     Op op = Op::kUnspecified;
     Layer layer = Layer::kUnspecified;
@@ -52,7 +52,7 @@ class LogWriter {
 
   explicit LogWriter(Sink sink);
 
-  // To be filled before the first event or Finish; format and architecture are filled already.
+  // Fill it before the first event or Finish; format and architecture are set already.
   log::Header& header() { return header_; }
 
   // Definitions. Equal ones get equal ids. Text is cut at 64 KiB and made valid UTF-8.
@@ -67,10 +67,10 @@ class LogWriter {
               std::uint64_t time_ns);
 
   void Add(const Event& event);
-  // Adds to a counter of what was lost or odd.
+  // Adds to the counter of an anomaly.
   void Count(log::Anomaly anomaly, std::uint64_t count = 1);
 
-  // Writes what is left, the index and the trailer. False if the sink failed, now or before.
+  // Writes the rest, the index and the trailer. False if the sink has failed.
   bool Finish(std::uint64_t end_time_ns, std::string_view reason = "exit");
 
   std::uint64_t events() const { return events_written_ + rows_.size(); }

@@ -84,7 +84,7 @@ class FailureFinder {
     found_.push_back(request);
   }
 
-  // The allocator tried again after it had given back what it could: one failure, told as of the
+  // The allocator retried after it had released what it could: one failure, described as of the
   // last attempt.
   static bool SameCall(const FailedRequest& a, const FailedRequest& b) {
     return a.event.valid() && a.layer == b.layer && a.device == b.device && a.bytes == b.bytes &&

@@ -1,5 +1,5 @@
-// Requests for memory that failed: why, where every byte of the device was at that instant, and
-// what would have let them fit. Method: docs/oom.md.
+// Failed requests for memory: the cause, the use of every byte of the device at that instant, and
+// what would have made them fit. Method: docs/oom.md.
 #pragma once
 
 #include <array>
@@ -20,11 +20,12 @@
 
 namespace memprof::analysis {
 
-// A request that failed. Where a framework's allocator gave up because the driver refused it a
-// segment, the two are one.
+// A failed request. If a framework's allocator failed because the driver refused it a segment, the
+// two are one request.
 struct FailedRequest {
   EventId event;
-  EventId driver;  // the driver's refusal: `event` itself, or what made the allocator give up; none
+  // the driver's refusal: `event` itself, or the one before the allocator failed; none
+  EventId driver;
   TimeNs time = 0;
   std::int64_t step = -1;
   int device = kNoDevice;
@@ -32,19 +33,19 @@ struct FailedRequest {
   StackId stack;
   StringId api;                    // of the driver's call
   std::uint32_t result = 0;        // of the driver's call
-  bool framework = false;          // an allocator gave up
-  std::uint64_t bytes = 0;         // asked for
-  std::uint64_t driver_bytes = 0;  // what the driver was asked for; `bytes` if it was not asked
-  int attempts = 1;                // refusals of the driver that belong to this
-  bool recovered = false;          // the same thread then got as much of the same kind
+  bool framework = false;          // an allocator failed
+  std::uint64_t bytes = 0;         // requested
+  std::uint64_t driver_bytes = 0;  // requested from the driver; `bytes` if nothing was
+  int attempts = 1;                // refusals of the driver for this request
+  bool recovered = false;          // the same thread then got as much memory of the same kind
 };
 
 // In order of time. O(events).
 std::vector<FailedRequest> FindFailures(const Session& session);
-// The same, found once a session.
+// Computed once a session.
 std::shared_ptr<const std::vector<FailedRequest>> FailuresOf(const Session& session);
 
-// The free memory of one kind in the segments of an allocator.
+// Free memory of one kind in the segments of an allocator.
 struct FreePieces {
   std::uint64_t bytes = 0, largest = 0, count = 0;
 };
@@ -53,46 +54,47 @@ struct FreePieces {
 //   total + elsewhere = free + blocks + rounding + own_pool + other_pools + private_pools +
 //                       foreign + cached + direct + modules + pools + others + untracked
 struct DeviceSpace {
-  bool sampled = false;  // the driver said what was free; else the capacity less what is known
+  // the driver reported the free memory; else it is the capacity less all known use
+  bool sampled = false;
   TimeNs sample_time = 0;
   std::uint64_t total = 0, free = 0;
-  std::uint64_t blocks = 0;         // of allocators, as the program asked for
-  std::uint64_t rounding = 0;       // block sizes beyond that
-  FreePieces own_pool;              // in segments in use, that could serve this request's kind
+  std::uint64_t blocks = 0;         // of allocators, as requested
+  std::uint64_t rounding = 0;       // block sizes beyond the requests
+  FreePieces own_pool;              // in segments in use that could serve this kind of request
   FreePieces other_pools;           // in segments in use of another stream, or for other sizes
   FreePieces private_pools;         // in segments that CUDA graphs keep, whole ones too
   FreePieces foreign;               // in segments of other processes of the session
   FreePieces cached;                // whole segments without a block
-  std::uint64_t own_cached = 0;     // of these, what is of the request's own pool
+  std::uint64_t own_cached = 0;     // of these, in the request's own pool
   std::uint64_t whole_pages = 0;    // pages of 2 MiB of segments without any byte in use
   std::uint64_t largest_own = 0;    // the largest piece that the allocator could have used
   std::uint64_t largest_other = 0;  // the largest that belongs to another pool
   std::array<std::uint64_t, kLayerCount> direct{};  // driver memory that no allocator suballocates
   std::uint64_t modules = 0;
-  std::uint64_t pools = 0;              // what driver pools and VMM hold beyond live memory
-  std::optional<std::uint64_t> others;  // other processes; none = nobody could tell
-  std::uint64_t untracked = 0;          // used, and nobody knows by what
-  std::uint64_t elsewhere = 0;          // known of, and not on the device
+  std::uint64_t pools = 0;              // held by driver pools and VMM beyond live memory
+  std::optional<std::uint64_t> others;  // other processes; none = not known
+  std::uint64_t untracked = 0;          // in use, by unknown owners
+  std::uint64_t elsewhere = 0;          // known, and not on the device
 
   std::uint64_t known() const;  // all but free and untracked
 };
 
 enum class FailureCause {
-  kCapacity,       // there was not so much, in whatever pieces
+  kCapacity,       // not enough in total
   kFragmentation,  // enough was free, but not in one piece
   kOtherPool,      // a free piece was large enough, but belongs to another stream or size class
   kAllocatorRule,  // a piece of the right pool was large enough, and was not used
   kSegmentSize,    // the driver had enough, but the allocator asks it for larger segments
   kReserve,        // an allocator or a pool held enough in reserve
-  kDespiteFree,    // the driver refused although it said that so much was free
+  kDespiteFree,    // the driver refused although it reported enough free memory
   kTooLarge,       // more than the device has
-  kHostMemory,     // it was not the device's memory that was asked for
-  kRefused,        // another error than want of memory
-  kUnknown,        // how much was asked for, or what was free, is not in the log
+  kHostMemory,     // the request was for host memory
+  kRefused,        // an error other than a lack of memory
+  kUnknown,        // the log lacks the requested size, or the free memory
 };
 std::string_view FailureCauseName(FailureCause cause);
 
-// Live memory of one call site, largest first.
+// Live memory of one call site.
 struct SiteUse {
   std::uint32_t site = 0;  // SiteGroups
   std::uint64_t bytes = 0;
@@ -100,89 +102,90 @@ struct SiteUse {
 };
 
 enum class RemedyKind {
-  kReleaseCache,    // whole unused segments back to the driver
-  kTrimPools,       // what driver pools hold in reserve
-  kSmallSegments,   // the allocator asks the driver for no more than it needs
+  kReleaseCache,    // release whole unused segments to the driver
+  kTrimPools,       // release the reserve of driver pools
+  kSmallSegments,   // the allocator requests no larger segments than it needs
   kOnePool,         // one pool for all streams and sizes
   kExpandable,      // segments of mapped pages: unused pages of 2 MiB serve anything
-  kPacked,          // all free memory in one piece: no allocator can do better
-  kFreeBlocks,      // the cheapest neighbouring blocks, freed, leave a hole that is large enough
+  kPacked,          // all free memory in one piece: the best that any allocator can do
+  kFreeBlocks,      // free the cheapest neighbouring blocks that leave a large enough hole
   kSites,           // the fewest call sites without whose memory it would have fitted
-  kOtherProcesses,  // what other processes use
-  kSmallerRequest,  // the most that would have fitted
-  kLargerDevice,    // so much more memory
+  kOtherProcesses,  // the memory of other processes
+  kSmallerRequest,  // the largest request that would have fitted
+  kLargerDevice,    // that much more memory
 };
 std::string_view RemedyKindName(RemedyKind kind);
 
 struct Remedy {
   RemedyKind kind = RemedyKind::kLargerDevice;
   bool fits = false;
-  std::uint64_t bytes = 0;           // what it gives; kSmallerRequest: the most that fits
-  std::uint64_t beyond = 0;          // what of that this request leaves to those after it
-  std::uint64_t short_by = 0;        // what is still missing, 0 if it fits
+  std::uint64_t bytes = 0;           // that it provides; kSmallerRequest: the most that fits
+  std::uint64_t beyond = 0;          // what of that remains for later requests
+  std::uint64_t short_by = 0;        // still missing; 0 if it fits
   std::vector<SiteUse> sites;        // of kSites
   std::vector<AllocationId> blocks;  // of kFreeBlocks, by address
 };
 
-// Live bytes of a site now and at the matching instant of the step before.
+// Live bytes of a site now, and at the matching instant of the step before.
 struct SiteChange {
   std::uint32_t site = 0;
   std::uint64_t before = 0, after = 0;
 };
 
-// Call sites that leak (analysis/leaks/leaks.h), or a line that left more behind with each turn,
-// and hold more than was asked for and more than lay unused: these filled the device, whatever the
-// last request ran into.
+// Call sites that leak (analysis/leaks/leaks.h), or a line that left more behind in each iteration.
+// They hold more than was requested and more than was unused: so they filled the device, whatever
+// the last request was.
 struct FailureGrowth {
   StackId stack;  // of the one that holds most
   SourceFrame site;
-  std::size_t sites = 0;      // that leak on this device
-  std::size_t iterations = 0;      // of the line; 0 where leaks were found by steps
-  std::uint64_t bytes = 0;    // live at them
-  double bytes_per_step = 0;  // or per turn
+  std::size_t sites = 0;       // that leak on this device
+  std::size_t iterations = 0;  // of the line; 0 where leaks were found by steps
+  std::uint64_t bytes = 0;     // live at them
+  double bytes_per_step = 0;   // or per iteration
 };
 
-// Where no step was done yet: what of it was to come, if the run trains.
+// For a failure in the first step: what the rest of the step will need, if the run trains.
 struct FirstStep {
-  bool backward = false, optimizer = false;  // had begun
+  bool backward = false, optimizer = false;  // has begun
   std::uint64_t parameters = 0;              // that were there
-  std::uint64_t gradients = 0;        // at least to come: as much as the parameters, in the end
+  // at least still to come: in the end as much as the parameters
+  std::uint64_t gradients = 0;
   std::uint64_t optimizer_state = 0;  // at least to come with Adam
 };
 
-// Where the step held more than any step before it, or more than the last one did at the same call:
-// its rest will need more, too.
+// For a step that held more than any step before it, or more than the last one did at the same
+// call: its rest will need more, too.
 struct LargerStep {
   std::uint64_t live = 0;            // at the failure
-  std::uint64_t highest_before = 0;  // of all steps before; 0 = larger at the same call alone
-  SourceFrame site;                  // that holds most more than in the step before
-  std::uint64_t more = 0;            // so much
+  std::uint64_t highest_before = 0;  // of all earlier steps; 0 = larger only at the same call
+  SourceFrame site;                  // with the largest increase over the step before
+  std::uint64_t more = 0;            // the increase
 };
 
 struct FailureReport {
   FailedRequest request;
-  SourceFrame site;  // the place that a person would name for the request
+  SourceFrame site;  // the user's place of the request
   FailureCause cause = FailureCause::kUnknown;
   std::optional<FailureGrowth> growth;
-  std::optional<FirstStep> first_step;    // not where there is growth
-  std::optional<LargerStep> larger_step;  // not where there is either
-  bool small_pool = false;         // of an allocator: the request is one for its small segments
-  std::uint64_t stream = 0;        // of an allocator: the stream that is taken to be the request's
-  std::uint64_t private_pool = 0;  // likewise the pool of CUDA graphs; 0 = none
+  std::optional<FirstStep> first_step;    // not if there is growth
+  std::optional<LargerStep> larger_step;  // not if there is growth or a first step
+  bool small_pool = false;                // of an allocator: the request is for its small segments
+  std::uint64_t stream = 0;               // of an allocator: the assumed stream of the request
+  std::uint64_t private_pool = 0;         // the same for the pool of CUDA graphs; 0 = none
   DeviceSpace space;
-  std::uint64_t missing = 0;   // what the driver had too little of
-  std::vector<SiteUse> sites;  // blocks and uncarved driver memory, largest first
-  // Those that suffice first, the least drastic first. If memory grew, or more of the step is to
-  // come, before them the sites that grew, then what leaves most for what comes after.
+  std::uint64_t missing = 0;   // what the driver lacked
+  std::vector<SiteUse> sites;  // blocks and undivided driver memory, largest first
+  // Sufficient ones first, the least drastic first. If memory grew, or more of the step is to come,
+  // the sites that grew precede them, then the one that leaves most for later requests.
   std::vector<Remedy> remedies;
-  // What one step changed; none where there is no step before.
+  // The change within one step; none if there is no step before.
   std::int64_t compared_step = -1;
-  bool same_call = false;  // compared at the same call of that step, else at its end
+  bool same_call = false;  // compared at the same call of that step; else at its end
   std::uint64_t live_before = 0, live_after = 0;
   std::vector<SiteChange> changes;  // by size of the change
 };
 
-// Tells what failures mean. Making it costs O(events), each failure O(live pieces × sites). Not
+// Explains failures. Construction costs O(events), each failure O(live pieces × sites). Not
 // thread-safe.
 class FailureExplainer {
  public:
@@ -206,8 +209,8 @@ struct Headroom {
   std::size_t samples = 0;
   std::uint64_t lowest_free = 0;  // of the samples
   TimeNs lowest_time = 0;
-  // Between samples too: total, less the most that the log knew of, less what the sample before
-  // had beyond that.
+  // Also between samples: total, less the most known use, less what the sample before had beyond
+  // that.
   std::uint64_t lowest = 0;
   TimeNs time = 0;
   std::int64_t step = -1;

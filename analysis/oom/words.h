@@ -1,4 +1,4 @@
-// What a report about a failed request says in words and rows: the same wherever memprof tells it.
+// The text of a report about a failed request, for all its readers.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,25 @@
 
 namespace memprof::analysis {
 
-// How call sites are named, "Step (train.cc:42)": that of a stack, and a group of SiteGroups.
+// How call sites are named, "Step (train.cc:42)": that of a stack, and that of a group of
+// SiteGroups.
 struct SiteNamer {
   std::function<std::string(StackId)> stack;
   std::function<std::string(std::uint32_t)> group;
 };
 
-// "4 requests for memory failed, 3 of them but for a moment": of FindFailures, at least one.
+// "4 requests for memory failed, 3 of them but for a moment": for the result of FindFailures, at
+// least one.
 std::string FailureCountWords(const std::vector<FailedRequest>& failures);
 
-// Why it failed, in a sentence; before it, where memory leaks, what had filled the device.
+// The cause in a sentence; if memory leaks, preceded by what had filled the device.
 std::string FailureVerdict(const FailureReport& report);
 
-// One line: what a remedy is, with its figures.
+// One line: the remedy with its figures.
 std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
                         const SiteNamer& site_name);
 
-// What a byte of a device can be at the instant of a failure.
+// What a byte of a device is used for at a failure.
 enum class SpaceKind {
   kBlocks,
   kRounding,
@@ -43,7 +45,7 @@ enum class SpaceKind {
   kFree,
 };
 
-// One row of the table that closes (docs/oom.md).
+// One row of the table whose sum is the device (docs/oom.md).
 struct SpacePart {
   SpaceKind kind = SpaceKind::kFree;
   Layer layer = Layer::kUnspecified;  // of kDirect
@@ -51,10 +53,10 @@ struct SpacePart {
   std::string words;
 };
 
-// The rows with any bytes, and those whose being 0 says something. They sum to the whole.
+// The rows with bytes, and those whose 0 is informative. They sum to the whole.
 std::vector<SpacePart> SpaceParts(const FailureReport& report);
 
-// The device's capacity, or what the log knows of where it does not know that.
+// The device's capacity, or all known use if the capacity is unknown.
 std::uint64_t SpaceWhole(const DeviceSpace& space);
 
 }  // namespace memprof::analysis

@@ -1,5 +1,5 @@
-// Call stacks with what they cost, as functions: trees that are opened node by node, and who calls
-// whom. A function is a name in a module, wherever in it the calls stand.
+// Call stacks and their cost by function: trees that are expanded node by node, and callers and
+// callees. A function is a name in a module, at any position in it.
 //
 // Everything here is immutable once made, hence thread-safe.
 #pragma once
@@ -32,14 +32,14 @@ struct CallCost {
   bool operator==(const CallCost&) const = default;
 };
 
-// What a function costs: inclusive is what was allocated in it and in what it called, however often
-// it is on the stack; self what it allocated itself.
+// The cost of a function. Inclusive: allocated in it and in its callees, however often it is on the
+// stack. Self: allocated in it directly.
 struct FunctionCost {
   std::uint32_t function = 0;
   CallCost inclusive, self;
 };
 
-// The sites of a question with their stacks, inlined functions expanded.
+// The sites of a query with their stacks, inlined functions expanded.
 class CallStacks {
  public:
   enum class Depth {
@@ -50,7 +50,7 @@ class CallStacks {
   CallStacks(const Session& session, Symbols& symbols, std::span<const Site> sites,
              Depth depth = Depth::kWhole);
 
-  // The frame with which a function was first seen: of the costliest site that passes it.
+  // The frame with which a function was first seen: that of the costliest site through it.
   std::span<const SourceFrame> functions() const { return functions_; }
   const SourceFrame& frame(std::uint32_t frame) const { return frames_[frame]; }
   std::uint32_t FunctionOf(std::uint32_t frame) const { return function_of_[frame]; }
@@ -58,11 +58,11 @@ class CallStacks {
   // The function of a frame; none where no stack has it.
   std::optional<std::uint32_t> FindFunction(const SourceFrame& frame) const;
 
-  // As the sites were given: costliest first.
+  // In the order of the sites: costliest first.
   std::size_t size() const { return entries_.size(); }
   StackId site(std::size_t i) const { return entries_[i].site; }
   const CallCost& cost(std::size_t i) const { return entries_[i].cost; }
-  // Frames, outermost first. Never empty: a site without stack has one that says so.
+  // Frames, outermost first. Never empty: a site without a stack has one frame that says so.
   std::span<const std::uint32_t> path(std::size_t i) const {
     return std::span(paths_).subspan(entries_[i].begin, entries_[i].depth);
   }
@@ -70,9 +70,9 @@ class CallStacks {
 
   // Of all functions, in no order. O(frames of all stacks), as are the others.
   std::vector<FunctionCost> Functions() const;
-  // Who calls `function`, and whom it calls, with the inclusive cost of the stacks where that
-  // happens, each stack once. `self` is the caller's or callee's own: what it allocated itself in
-  // these stacks. By cost, largest first.
+  // The callers and callees of `function`, with the inclusive cost of the stacks in which they
+  // occur, each stack once. `self`: what the caller or callee allocated directly in these stacks.
+  // By cost, largest first.
   std::vector<FunctionCost> Callers(std::uint32_t function, bool by_count) const;
   std::vector<FunctionCost> Callees(std::uint32_t function, bool by_count) const;
   // The costliest stack through a function; none where no stack is known.
@@ -96,18 +96,18 @@ class CallStacks {
   CallCost total_;
 };
 
-// The share of the whole, in [0, 1], that goes through any of the functions for which `matches` (by
-// function) holds; each stack once.
+// The share of the total cost, in [0, 1], in stacks with any function for which `matches` (by
+// function) is true; each stack once.
 double MatchedShare(const CallStacks& stacks, const std::vector<bool>& matches, bool by_count);
 
-// The stacks as a tree of functions from their outermost ends, or from their innermost. Only the
-// order of the stacks is kept, 20 bytes a stack: a node is a run of stacks that begin alike.
+// The stacks as a tree of functions from their outermost ends, or from their innermost. Stores only
+// the order of the stacks, 20 bytes a stack: a node is a run of stacks with a common beginning.
 class CallTree {
  public:
   struct Node {
     std::uint32_t begin = 0, end = 0;  // stacks, in the tree's order
     std::uint32_t depth = 0;           // number of functions from the root to here
-    std::uint32_t row = 0;             // of stacks(): the first, hence costliest, that passes
+    std::uint32_t row = 0;             // of stacks(): the first, hence costliest, through this node
     std::uint32_t frame = 0;           // of that stack; nothing for the root
     CallCost inclusive;
     CallCost self;  // of the stacks that end here
@@ -141,9 +141,9 @@ class CallTree {
   std::vector<CallCost> sums_;        // of the first so many
 };
 
-// A tree for flame graphs: all of it, or without what is less than `least_share` of the whole,
-// which nobody could see. `zoom` are functions from the root: where they lead on, shares are those
-// of the last one there, so that what is small comes out as one zooms to it.
+// A tree for flame graphs: all of it, or without nodes below `least_share` of the whole, which
+// would be invisible. `zoom`: functions from the root; below them, shares are those of the last
+// one, so that small nodes appear as one zooms to them.
 FlameTree FlattenTree(const CallTree& tree, bool by_count, double least_share = 0,
                       std::span<const std::string> zoom = {});
 

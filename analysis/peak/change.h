@@ -1,11 +1,11 @@
-// The exact new peak of a device if some of its memory had come later, gone earlier, been smaller,
-// or had never been there: what a change of the program would really save.
+// The exact new peak of a device if some of its memory had been allocated later, freed earlier,
+// been smaller, or never been allocated: the real saving of a change of the program.
 //
 // A Level is what one device held after every event, as a step function with an index for the
 // maximum of any range. A change is a list of intervals in which more or less is held. Between two
-// ends of intervals the sum of the changes is constant, so the new maximum there is the old one
-// plus that sum: k intervals cost O(k log k + k log n), whatever the length of the log. What the
-// program would do differently elsewhere because of the change is not modelled.
+// interval ends the sum of the changes is constant, so the new maximum there is the old one plus
+// that sum: k intervals cost O(k log k + k log n), whatever the length of the log. Other effects of
+// the change on the program are not modelled.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace memprof::analysis {
 
-// Which sum over a device's live allocations.
+// A sum over a device's live allocations.
 enum class PeakLayer : std::uint8_t {
   kDriver,  // requested bytes of layers that occupy the device
   kBlocks,  // blocks that a framework's allocator handed out, by block size
 };
 
-// The sum that allocations of `layer` belong to; none for host memory, segments, tensors, ….
+// The sum that allocations of `layer` count in; none for host memory, segments, tensors, ….
 std::optional<PeakLayer> PeakLayerOf(Layer layer);
 
 // `bytes` more (negative: less) are held after each of the events [begin, end). An invalid `end` is
@@ -41,40 +41,40 @@ struct NewPeak {
   EventId event;  // the first after which that much is held; none if nothing ever is
 };
 
-// What one device held after every event. Immutable once built, hence thread-safe. 13 bytes for
-// each event at which it changes.
+// The bytes that one device held after every event. Immutable once built, hence thread-safe. 13
+// bytes for each event at which they change.
 class Level {
  public:
   // `events` = of the log.
   explicit Level(std::uint32_t events) : events_(events) {}
 
-  // Building: at most so many calls of Append follow, so that nothing is ever moved.
+  // While building: at most so many calls of Append follow.
   void Reserve(std::size_t changes);
-  // After `event`, and until the next call, `bytes` are held. Events ascend.
+  // `bytes` are held after `event`, until the next call. Events ascend.
   void Append(EventId event, std::uint64_t bytes);
   void Finish();
 
-  // As it was.
+  // The unchanged peak.
   NewPeak peak() const { return With({}); }
-  // With `changes`, which may overlap in any way. Bytes below 0 (a change that takes away what was
-  // not there) count as 0.
+  // The peak with `changes`, which may overlap in any way. Bytes below 0 (a change that removes
+  // what was not there) count as 0.
   NewPeak With(std::span<const LevelChange> changes) const;
-  // What was held after `event`.
+  // The bytes held after `event`.
   std::uint64_t After(EventId event) const { return level_[PieceAt(event.value)]; }
 
  private:
   static constexpr std::size_t kBlock = 16;
 
-  // The piece of the step function that holds after event `event`.
+  // The piece of the step function that applies after event `event`.
   std::size_t PieceAt(std::uint32_t event) const;
-  // Largest level of pieces [begin, end), which is not empty.
+  // The largest level of pieces [begin, end), which is not empty.
   std::uint64_t MostOf(std::size_t begin, std::size_t end) const;
   std::uint64_t MostOfBlocks(std::size_t begin, std::size_t end) const;
   // The first event of [begin, end) after which `bytes` are held.
   EventId FirstWith(std::uint32_t begin, std::uint32_t end, std::uint64_t bytes) const;
 
   std::uint32_t events_;
-  std::vector<std::uint32_t> begin_{0};  // of each piece; the first is what was before any change
+  std::vector<std::uint32_t> begin_{0};  // of each piece; the first is the state before any change
   std::vector<std::uint64_t> level_{0};
   std::vector<std::uint64_t> most_;  // segment tree over blocks of pieces, root at 1
   std::size_t leaves_ = 0;
@@ -95,20 +95,20 @@ class PeakLevels {
   std::map<std::pair<int, PeakLayer>, Level> levels_;
 };
 
-// `a` had never been there.
+// As if `a` had never been allocated.
 LevelChange Removed(const AllocationRecord& a);
-// `a` had been allocated right before event `at`, or freed right after it. No change if `at` is not
-// in its life.
+// As if `a` had been allocated right before event `at`, or freed right after it. No change if `at`
+// is outside of its life.
 LevelChange Delayed(const AllocationRecord& a, EventId at);
 LevelChange Shortened(const AllocationRecord& a, EventId at);
-// `a` had had `bytes`.
+// As if `a` had had `bytes`.
 LevelChange Resized(const AllocationRecord& a, std::uint64_t bytes);
 
 inline constexpr std::uint32_t kNoGroup = 0xffffffff;
 
-// The peak of (device, of) without each of `groups` groups of allocations: `group_of` says of each
-// of the level's allocations to which group it belongs (kNoGroup: to none). All allocations of the
-// log count, not only what was live at the peak. O(n log n) for all groups together.
+// The peak of (device, of) without each of `groups` groups of allocations: `group_of` returns the
+// group of an allocation of the level (kNoGroup: none). All allocations of the log count, not only
+// those live at the peak. O(n log n) for all groups together.
 std::vector<NewPeak> PeaksWithout(
     const Session& session, const PeakLevels& levels, int device, PeakLayer of, std::size_t groups,
     const std::function<std::uint32_t(AllocationId, const AllocationRecord&)>& group_of);

@@ -1,4 +1,4 @@
-// The instant at which each device held most, for any notion of what it holds.
+// The instant at which each device held most, for any definition of what it holds.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,22 @@
 
 namespace memprof::analysis {
 
-// A visitor of WalkLifetimes that keeps N running sums for each device. The peak is the first
-// event after which the first sum was largest, and among the instants at which it was, the second
-// one, and so on: memory kept in reserve stays at its maximum for long, and then it is the moment
-// at which most of it was in use that tells. Where the first sum was never above 0, because what it
-// counts was not recorded, the second decides.
+// A visitor of WalkLifetimes with N running sums for each device. The peak is the first event after
+// which the first sum was largest; among the instants of this maximum, the second sum decides, and
+// so on: reserved memory stays at its maximum for long, and then the moment at which most of it was
+// in use matters. If the first sum was never above 0, because its layer was not recorded, the
+// second decides.
 template <std::size_t N>
 class PeakFinder {
  public:
   using Sums = std::array<std::uint64_t, N>;
   struct Mark {
     Sums now{}, peak{};
-    Sums highest{};  // of each sum on its own, at whatever instant
+    Sums highest{};  // of each sum separately, at any instant
     EventId event;   // after which `peak` held; none while no sum was ever above 0
     bool changed = false;
   };
-  // The sum that an allocation belongs to; N or more: to none.
+  // The sum that an allocation counts in; N or more: none.
   using SumOf = std::size_t (*)(const AllocationRecord&);
 
   PeakFinder(const Session& session, SumOf sum_of) : session_(session), sum_of_(sum_of) {
@@ -69,7 +69,7 @@ class PeakFinder {
   const Session& session_;
   const SumOf sum_of_;
   std::map<int, Mark> marks_;
-  std::vector<Mark*> changed_;  // since the last After; a map's values stay where they are
+  std::vector<Mark*> changed_;  // since the last After; pointers to values of a map stay valid
 };
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Groups of what was live at a peak.
+// Groups of the memory live at a peak.
 #include "analysis/peak/groups.h"
 
 #include <algorithm>

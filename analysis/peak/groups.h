@@ -1,5 +1,5 @@
-// What was live at a peak in groups of any kind, and the peak without each of them. A further way
-// to group is a further GroupKey.
+// Groups of any kind of the memory live at a peak, and the peak without each group. For a further
+// grouping, add a GroupKey.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace memprof::analysis {
 
-// What is one group has one key; kNoGroup: is in none. Asked for each allocation of the run, hence
-// cheap.
+// Allocations of one group have one key; kNoGroup: in no group. Called for each allocation of the
+// run, hence it must be cheap.
 using GroupKey = PeakSavings::GroupOf;
 GroupKey ByStack();
 GroupKey ByLayer();
@@ -25,39 +25,40 @@ GroupKey ByCategory(const Categories& categories);
 
 struct PeakGroup {
   std::uint32_t key = 0;
-  std::uint64_t bytes = 0, count = 0;          // of what was given
+  std::uint64_t bytes = 0, count = 0;          // of the given allocations
   std::int64_t first_step = 0, last_step = 0;  // of births
-  PeakSaving saving;                           // once it was added
+  PeakSaving saving;                           // set by AddSavings
 };
 // Groups of `ids`, largest first.
 std::vector<PeakGroup> GroupBy(const Session& session, std::span<const AllocationId> ids,
                                const GroupKey& key);
-// The peak of (device, of) without each group: without all of its key that the run allocated.
+// Adds the peak of (device, of) without each group: without everything of its key that the run
+// allocated.
 void AddSavings(const PeakSavings& savings, int device, PeakLayer of, const GroupKey& key,
                 std::vector<PeakGroup>* groups);
-// The same of groups of tensors (PeakSavings::WithoutTensors).
+// The same for groups of tensors (PeakSavings::WithoutTensors).
 void AddTensorSavings(const PeakSavings& savings, int device, const GroupKey& key,
                       std::vector<PeakGroup>* groups);
-// The same of stacks.
+// The same for stacks.
 std::vector<PeakSaving> WithoutSites(const PeakSavings& savings, int device, PeakLayer of,
                                      std::span<const Site> sites);
-// The same of categories, by Category: of blocks where there are any, else of driver memory.
+// The same for categories, by Category: of blocks if there are any, else of driver memory.
 std::vector<PeakSaving> WithoutCategories(const PeakSavings& savings, const Categories& categories,
                                           int device);
 
-// The blocks that were live at `peak`, or the driver memory where nobody suballocates it.
+// The blocks that were live at `peak`, or the driver memory if no allocator divides it.
 struct LiveMemory {
   PeakLayer of = PeakLayer::kBlocks;
   std::vector<AllocationId> ids;
 };
 LiveMemory LiveMemoryAt(const Session& session, const Peak& peak);
 
-// Where tensors were made. Remembers; not thread-safe.
+// Where tensors were made. Has a cache; not thread-safe.
 class TensorOrigins {
  public:
   TensorOrigins(const Session& session, Symbols& symbols) : session_(session), symbols_(symbols) {}
-  // One that the agent of `memprof run --torch` named, which is later, was made where the memory
-  // below it was.
+  // A tensor that the agent of `memprof run --torch` named was recorded later than it was made: its
+  // origin is that of the memory below it.
   StackId Of(const AllocationRecord& tensor);
 
  private:

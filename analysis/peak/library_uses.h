@@ -1,4 +1,4 @@
-// Which libraries asked for the memory of a session, and how much of it each held.
+// Which libraries allocated the memory of a session, and how much each held.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 
 namespace memprof::analysis {
 
-// What libraries held at an instant.
+// The memory of libraries at an instant.
 struct LibraryUse {
   Library library;
   std::uint64_t bytes = 0, blocks = 0;
 };
 struct LibraryUses {
-  // Of what was asked of the driver, and of the blocks of frameworks' allocators; largest first.
+  // Of memory requested from the driver, and of the blocks of frameworks' allocators; largest
+  // first.
   std::vector<LibraryUse> driver, blocks;
-  // Whether there is anything to tell: several that hold driver memory, or one that is named among
-  // the blocks.
+  // Whether it is worth a table: several libraries hold driver memory, or one is named among the
+  // blocks.
   bool worth_telling() const;
 };
 LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak);
-// The peak of (device, of) without all that each of these libraries allocated in the run.
+// The peak of (device, of) without everything that each of these libraries allocated in the run.
 std::vector<PeakSaving> WithoutLibraries(const Session& session, Symbols& symbols,
                                          const PeakSavings& savings, int device, PeakLayer of,
                                          const std::vector<LibraryUse>& uses);

@@ -15,8 +15,8 @@ constexpr std::uint32_t kNotAsked = 0xffffffff;
 // Without parameters: "at::_ops::mm::call" of "at::_ops::mm::call(at::Tensor const&, …)".
 std::string_view Bare(std::string_view function) { return function.substr(0, function.find('(')); }
 
-// "mm" of at::_ops::mm::call, which everybody calls who wants the operator, and of
-// at::_ops::mm::redispatch, which it calls itself: either may have been inlined.
+// "mm" of at::_ops::mm::call, which callers of the operator call, and of at::_ops::mm::redispatch,
+// which it calls itself: either may be inlined.
 std::string CalledOperatorOf(std::string_view function) {
   constexpr std::string_view kScope = "at::_ops::", kCall = "::call";
   if (!function.starts_with(kScope) || !function.ends_with(kCall))
@@ -31,7 +31,7 @@ std::string CalledOperatorOf(std::string_view function) {
 std::string OperatorOf(const std::vector<SourceFrame>& stack) {
   std::string op, node;
   for (const SourceFrame& frame : stack) {
-    if (frame.python) break;  // what is further out called Python, which called this
+    if (frame.python) break;  // frames further out called Python, which called this
     const std::string_view function = Bare(frame.function);
     if (std::string found = CalledOperatorOf(function); !found.empty()) op = std::move(found);
     if (std::string found = BackwardNodeOf(function); !found.empty()) node = std::move(found);

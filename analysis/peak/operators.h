@@ -1,4 +1,4 @@
-// Which of PyTorch's operators asked for memory.
+// Which of PyTorch's operators allocated memory.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace memprof::analysis {
 
-// Of a resolved stack, innermost first: "aten::mm" of the outermost operator that Python called, or
-// the node of autograd that ran ("MmBackward0"); "" where neither is on the stack. PyTorch's own
-// functions tell, at::_ops::mm::call and torch::autograd::generated::MmBackward0::apply: nothing
-// has to be recorded for it.
+// Of a resolved stack, innermost first: "aten::mm" for the outermost operator that Python called,
+// or the node of autograd that ran ("MmBackward0"); "" if the stack has neither. Found from the
+// names of PyTorch's own functions, at::_ops::mm::call and
+// torch::autograd::generated::MmBackward0::apply: nothing extra has to be recorded.
 std::string OperatorOf(const std::vector<SourceFrame>& stack);
 
-// Operators of a session's stacks, remembered. Not thread-safe; session and symbols outlive it.
+// Operators of a session's stacks, cached. Not thread-safe; session and symbols outlive it.
 class Operators {
  public:
   static constexpr std::uint32_t kNone = 0;

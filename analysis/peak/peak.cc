@@ -1,4 +1,4 @@
-// Finds each device's peak and tells what was live then.
+// Finds each device's peak, and describes the memory live then.
 #include "analysis/peak/peak.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void SortBySize(const Session& session, std::vector<AllocationId>& ids) {
   });
 }
 
-// `live`: what is, of this device or of others.
+// `live`: live allocations, of this device or of others.
 Peak Describe(const Session& session, int device, EventId event,
               std::span<const AllocationId> live) {
   Peak peak;

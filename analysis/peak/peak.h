@@ -1,4 +1,4 @@
-// What made the peak: when each device held most, and what was live then.
+// When each device held most, and what was live then.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace memprof::analysis {
 struct Peak {
   int device = 0;
   std::uint64_t bytes = 0;  // of layers that occupy the device, as requested
-  // The first instant of the maximum. Where a framework's allocator keeps memory in reserve, the
-  // maximum holds for long: then, of its instants, the first at which most of it was in use (live
+  // The first instant of the maximum. If a framework's allocator keeps memory in reserve, the
+  // maximum lasts long: then, of its instants, the first at which most of it was in use (live
   // blocks, then live tensors).
   TimeNs time = 0;
   std::int64_t step = -1;
@@ -25,13 +25,12 @@ struct Peak {
   std::vector<AllocationId> blocks;                   // live blocks at that instant, largest first
 };
 
-// One per device that had any allocation. Framework figures, where a framework was seen, are at
-// the same instant.
+// One per device that had any allocation. A framework's figures are of the same instant.
 std::vector<Peak> FindPeaks(const Session& session);
-// The same, found once a session.
+// Computed once a session.
 std::shared_ptr<const std::vector<Peak>> PeaksOf(const Session& session);
 
-// What is live at any instant, told like a peak.
+// What is live at any instant, in the form of a peak.
 Peak DescribeInstant(const Session& session, int device, TimeNs time);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Where memory was asked for, as a person counts.
+// Call sites joined by place.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace memprof::analysis {
 
-// Stacks with one site, whatever the way there, as one: what tables show.
+// Stacks with the same site, by whatever path: the rows of tables.
 struct Place {
   StackId stack;    // the first of them
   std::string key;  // SiteKey()
   std::uint64_t bytes = 0, blocks = 0;
   AllocationId largest;
 };
-// Largest first. Sites of different layers stay apart.
+// Largest first. Sites of different layers stay separate.
 std::vector<Place> JoinByPlace(Symbols& symbols, const std::vector<Site>& sites,
                                const Session& session);
 
-// The peak of (device, of) without each place: without all that it allocated in the run. A layer
-// that a place has no row for counts with its first row.
+// The peak of (device, of) without each place: without everything that it allocated in the run. A
+// layer without a row for a place counts with the place's first row.
 std::vector<PeakSaving> WithoutPlaces(const Session& session, Symbols& symbols,
                                       const PeakSavings& savings, int device, PeakLayer of,
                                       const std::vector<Place>& places);

@@ -16,7 +16,7 @@ bool Suballocated(const Session& session, AllocationId id) {
   return false;
 }
 
-// The rules by what they are asked about, remembered.
+// Caches which rule applies to a stack or tensor.
 class Matcher {
  public:
   Matcher(const Session& session, const std::function<std::string(StackId)>& name_of,

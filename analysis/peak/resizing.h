@@ -10,8 +10,8 @@
 
 namespace memprof::analysis {
 
-// What has `text` in the name of its call site, or of a tensor in it, would have `factor` times its
-// size; 0 = would not be.
+// Allocations with `text` in the name of their call site, or of a tensor in them, would have
+// `factor` times their size; 0 = would not exist.
 struct SizeRule {
   std::string text;
   double factor = 0;
@@ -19,17 +19,18 @@ struct SizeRule {
 
 class Resizing {
  public:
-  // `name_of`: the name of a call site. The first rule that fits an allocation counts. What an
-  // allocator suballocates is not resized: what its segments would be depends on the allocator.
+  // `name_of`: the name of a call site. The first rule that matches an allocation applies. Memory
+  // that an allocator divides is not resized: the size of its segments would depend on the
+  // allocator.
   Resizing(const Session& session, const std::function<std::string(StackId)>& name_of,
            std::vector<SizeRule> rules);
 
   const std::vector<SizeRule>& rules() const { return rules_; }
-  // How many allocations `rule` resizes.
+  // The number of allocations that `rule` resizes.
   std::uint64_t Matches(std::size_t rule) const { return matches_[rule]; }
-  // Whether anything that counts for a peak has another size.
+  // Whether any allocation that counts for this peak is resized.
   bool Changes(int device, PeakLayer of) const;
-  // What becomes of that peak.
+  // The new peak.
   PeakSaving NewPeak(const PeakSavings& savings, int device, PeakLayer of) const;
 
  private:

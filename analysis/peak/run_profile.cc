@@ -65,7 +65,7 @@ class Profiler {
     return step >= profile_.steady_begin && step < profile_.steady_end;
   }
 
-  // Goes on to `step`; what is live when a step begins counts in it.
+  // Moves on to `step`; memory that is live when a step begins counts in it.
   void Enter(std::size_t step) {
     while (!begun_ || now_ < step) {
       now_ = begun_ ? now_ + 1 : 0;

@@ -1,4 +1,4 @@
-// What each call site does in a run, step by step: the base of comparisons.
+// What each call site does in a run, step by step: the basis of comparisons.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-// Memory that counts once: blocks of allocators, and driver memory that no allocator suballocates.
+// Memory that counts once: blocks of allocators, and driver memory that no allocator divides.
 class LeafMemory {
  public:
   explicit LeafMemory(const Session& session);
@@ -22,12 +22,11 @@ class LeafMemory {
 
  private:
   const Session& session_;
-  std::vector<bool>
-      suballocated_;  // by allocation: something of an allocator was in it at any time
+  std::vector<bool> suballocated_;  // by allocation: memory of an allocator was in it at any time
 };
 
-// By how much something goes up and down from one steady step to the next. What only grows, in
-// steps or at once, does not vary: of the largest rise and the largest fall the smaller one counts.
+// How much a figure goes up and down from one steady step to the next: the smaller of its largest
+// rise and its largest fall. So a figure that only grows, in steps or at once, does not vary.
 struct Variation {
   std::uint64_t rise = 0, fall = 0;
 
@@ -56,7 +55,7 @@ struct RunProfile {
   std::vector<SiteProfile> sites;  // by row
   std::vector<StepProfile> steps;  // in order; the last one ends with the log
   // Steady steps: [first, last). The first tenth, at least one, is warm-up, and the last step is
-  // cut where the log ends; none of that if there are fewer than four.
+  // cut by the end of the log; with fewer than four steps all are steady.
   std::size_t steady_begin = 0, steady_end = 0;
 };
 

@@ -1,5 +1,5 @@
-// What the peak would be without a site, a layer, a tensor or any other group of allocations, and
-// how much of the group's bytes that saves: the second-highest peak limits it.
+// The peak without a site, a layer, a tensor or any other group of allocations, and the saving,
+// which is at most the group's bytes: the second-highest peak limits it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace memprof::analysis {
 
 struct PeakSaving {
-  NewPeak without;  // the peak of the whole run, had the group never been allocated
+  NewPeak without;  // the peak of the whole run without the group
   std::uint64_t saves_bytes = 0;
 };
 
@@ -24,30 +24,29 @@ class PeakSavings {
   explicit PeakSavings(const Session& session) : session_(session), levels_(session) {}
 
   const PeakLevels& levels() const { return levels_; }
-  // As it was; of 0 bytes where there was no such memory.
+  // The actual peak; 0 bytes if there was no such memory.
   NewPeak PeakAsItWas(int device, PeakLayer of) const;
 
-  // For each of `groups` groups: `group_of` says to which group an allocation of the level belongs
-  // (kNoGroup: to none). All allocations of the log count, also those that were not live at the
-  // peak.
+  // For each of `groups` groups: `group_of` returns the group of an allocation of the level
+  // (kNoGroup: none). All allocations of the log count, also those that were not live at the peak.
   std::vector<PeakSaving> Without(int device, PeakLayer of, std::size_t groups,
                                   const GroupOf& group_of) const;
-  // The same for groups of tensors: without a tensor there would be no need of the block that it
-  // lies in, or of the driver's allocation where there are no blocks. A block that tensors of
-  // several groups lie in at one time or another stays.
+  // The same for groups of tensors: without a tensor, its block would not be needed, or the
+  // driver's allocation if there are no blocks. A block that had tensors of several groups at any
+  // time stays.
   std::vector<PeakSaving> WithoutTensors(int device, std::size_t groups,
                                          const GroupOf& group_of) const;
-  // Without this one allocation (of a tensor: without what it lies in).
+  // Without this one allocation; for a tensor, without its block.
   PeakSaving WithoutOne(AllocationId id) const;
-  // With other sizes, all at once: `bytes_of` gives the new size of an allocation of the level (its
-  // own: no change). What grows may raise the peak; then nothing is saved.
+  // With other sizes, all at once: `bytes_of` returns the new size of an allocation of the level
+  // (the old size: no change). Larger sizes may raise the peak; then nothing is saved.
   using BytesOf = std::function<std::uint64_t(AllocationId, const AllocationRecord&)>;
   PeakSaving WithSizes(int device, PeakLayer of, const BytesOf& bytes_of) const;
-  // The peak that is about tensors of `device`: that of blocks, if it ever had any.
+  // The peak that matters for tensors of `device`: that of blocks, if it ever had any.
   PeakLayer TensorPeakLayer(int device) const;
 
  private:
-  // What `id` is or lies in that is of a level; none if nothing is.
+  // The allocation of a level that `id` is, or lies in; none if there is none.
   AllocationId OwnerOf(AllocationId id) const;
 
   const Session& session_;

@@ -1,5 +1,4 @@
-// Allocations grouped by where in the program they were made: the table of call sites and the
-// trees behind flame graphs.
+// Allocations grouped by call stack: the table of call sites and the trees of flame graphs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace memprof::analysis {
 
 enum class Metric {
   kLiveBytes,        // alive at an instant
-  kAllocatedBytes,   // handed out during the window
+  kAllocatedBytes,   // allocated during the window
   kAllocationCount,  // number of allocations during the window
 };
 
@@ -42,7 +41,7 @@ struct Site {
 std::vector<Site> FindSites(const Session& session, const SiteQuery& query);
 
 // Sums `ids` by stack; largest first by bytes, or by number of allocations if `by_count`. Equal
-// ones stay in order of their first allocation.
+// sums are in the order of their first allocation.
 std::vector<Site> GroupBySite(const Session& session, std::span<const AllocationId> ids,
                               bool by_count = false);
 
@@ -57,7 +56,7 @@ struct FlameNode {
   int parent = -1;
   std::vector<int> children;
   bool python = false;
-  StackId stack;  // the costliest that passes; none where no stack is known
+  StackId stack;  // the costliest one through it; none if no stack is known
 };
 struct FlameTree {
   std::vector<FlameNode> nodes;  // nodes[0] = root "all"

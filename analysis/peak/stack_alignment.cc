@@ -17,7 +17,7 @@ namespace {
 struct NamedStack {
   StackPaths::Path path;
   std::vector<StackId> stacks;
-  std::uint32_t site = 0;  // the function that a person would name
+  std::uint32_t site = 0;  // the function of the user's place
   bool matched = false;
 };
 
@@ -73,7 +73,7 @@ class Aligner {
     for (std::size_t i = 0; i < common.size(); ++i) common[i] = common[i] && others[i];
     PathTrie folded;
     MatchBy(MatchKind::kFolded, [&](Run& run, const NamedStack& s) {
-      // A site that the other run does not have is a new one, or gone, whoever calls it.
+      // A site that the other run does not have is new, or gone, whatever calls it.
       if (s.site >= common.size() || !common[s.site]) return PathTrie::kRoot;
       return run.paths().FoldedOf(s.stacks[0], common, folded);
     });

@@ -1,5 +1,5 @@
-// Which call site of one run is which of another: by the names of functions, never by address.
-// Method: docs/diff.md.
+// Matches the call sites of two runs: by the names of functions, never by address. Method:
+// docs/diff.md.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace memprof::analysis {
 
-// How a place was found in both runs; the weakest way of its stacks.
+// How a place was matched; the weakest match of its stacks.
 enum class MatchKind {
   kLines,      // functions and lines agree
   kFunctions,  // the functions agree
   kFolded,     // they agree but for functions that only one of the runs has
 };
 
-// A place in the program of one run, the other, or both.
+// A place in the program, of one run or of both.
 struct AlignedPlace {
-  SourceFrame site;       // as the second run has it, if it does
-  StackId before, after;  // a stack of each run; none where the run does not come here
+  SourceFrame site;       // from the second run, if it has the place
+  StackId before, after;  // a stack of each run; none if the run does not have the place
   MatchKind match = MatchKind::kLines;
 };
 
@@ -37,7 +37,7 @@ struct StackAlignment {
   }
 };
 
-// Aligns the stacks of all allocations but tensors. The two may be one session.
+// Aligns the stacks of all allocations but tensors. Both sessions may be the same.
 StackAlignment AlignStacks(const Session& before, Symbols& before_symbols, const Session& after,
                            Symbols& after_symbols);
 

@@ -47,7 +47,7 @@ class WithoutRows {
     if (!key_) key_ = [](AllocationId, const AllocationRecord&) { return 0u; };
   }
 
-  // kNoGroup for what may not be gone, or once someone asked to stop.
+  // kNoGroup for allocations that may not be removed, or after a request to stop.
   std::uint32_t Of(AllocationId id, const AllocationRecord& a) {
     if (++asked_ % 4096 == 0) stopped_ = options_.stop.stop_requested();
     if (stopped_ || !Passes(id, a)) return kNoGroup;
@@ -76,7 +76,7 @@ class WithoutRows {
   }
 
  private:
-  // Of a tensor: what it lies in is what would be gone.
+  // For a tensor, its block decides, because that would be removed.
   bool Passes(AllocationId id, const AllocationRecord& a) const {
     if (options_.passing == nullptr || options_.passing->Has(id)) return true;
     return a.layer == Layer::kTensor && a.parent.valid() && options_.passing->Has(a.parent);

@@ -14,15 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of what is alive at a time, so much may be left to the end, as small buffers that go where there
-// is room.
+// The share of the memory alive at a time that is left to the end: small buffers, which fill gaps.
 constexpr double kSmallShare = 0.003;
-// Of the time, so much goes to the larger buffers alone.
+// The share of the time for the larger buffers alone.
 constexpr double kCoreTime = 0.8;
 constexpr std::size_t kTooFewForThreads = 64;
 
-// Arranges the larger buffers, which are fewer and decide, and then puts the small ones where there
-// is room.
+// Arranges the larger buffers, which are fewer and decisive, and then puts the small ones into
+// gaps.
 void ArrangeCore(const PlacementProblem& problem, const SearchLimits& limits,
                  BestArrangement* best) {
   const PlacementProblem core = Core(problem, kSmallShare);

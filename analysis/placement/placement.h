@@ -1,12 +1,12 @@
-// Offline placement (dynamic storage allocation): addresses for buffers whose lifetimes are known
-// beforehand, so that the highest address used is as low as possible.
+// Offline placement (dynamic storage allocation): addresses for buffers with known lifetimes, such
+// that the highest used address is as low as possible.
 //
-// Method: the most bytes alive at a time are a lower bound. Buffers that live all the time go to
-// the bottom. The rest is placed greedily, one buffer after the other, each where it fits between
-// those placed before that it overlaps in time: in several orders (size, area, duration, …) and by
-// two rules (the tightest gap, the lowest gap). Then, while there is time, the best arrangement is
-// improved: buffers at the top are moved to the front of the order, and everything is placed again.
-// Nothing is proved but the bound; the gap to it is the certificate.
+// Method: the most bytes alive at a time are a lower bound. Buffers that live all the time are
+// placed at the bottom. The rest is placed greedily, one buffer after the other, each in a gap
+// between the placed buffers that overlap it in time: in several orders (size, area, duration, …)
+// and by two rules (the tightest gap, the lowest gap). While there is time, the best arrangement is
+// then improved: buffers at the top move to the front of the order, and everything is placed again.
+// Only the bound is proved; the gap to it shows how good the result is.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct PlacementBuffer {
 };
 
 struct PlacementOptions {
-  double seconds = 2;  // of one thread's time, as it goes; at least one order is always tried
+  double seconds = 2;  // time limit; at least one order is always tried
   int threads = 1;
   std::uint64_t seed = 1;  // of the local search
 };
 
 struct PlacementResult {
-  std::vector<std::uint64_t> addresses;  // of the buffers; empty where none was sought
+  std::vector<std::uint64_t> addresses;  // of the buffers; empty if no arrangement was searched
   std::uint64_t height = 0;              // bytes: highest end of a buffer
   std::uint64_t bound = 0;               // bytes: most alive at a time
-  std::string found_by;                  // the order and rule, or the search, in words
+  std::string found_by;                  // the order and rule, or the search, as text
   std::uint64_t arrangements = 0;        // number that were tried
 
-  // How far `height` is above what is possible at best, as a share of it.
+  // How far `height` is above `bound`, as a share of it.
   double gap() const {
     if (bound == 0) return 0;
     return static_cast<double>(height - bound) / static_cast<double>(bound);
@@ -48,8 +48,8 @@ PlacementResult PlaceBuffers(const std::vector<PlacementBuffer>& buffers,
 // The most bytes alive at a time. O(n log n).
 std::uint64_t PlacementBound(const std::vector<PlacementBuffer>& buffers);
 
-// Two buffers that overlap in time and in address, or a buffer beyond `height`, in words; "" if
-// there are none. Knows nothing of how placements are made. O(n log n).
+// Two buffers that overlap in time and in address, or a buffer beyond `height`, as text; "" if
+// there are none. Independent of the method of placement. O(n log n).
 std::string PlacementConflict(const std::vector<PlacementBuffer>& buffers,
                               const std::vector<std::uint64_t>& addresses, std::uint64_t height);
 

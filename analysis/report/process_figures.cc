@@ -171,7 +171,7 @@ double MedianOf(std::vector<double> values) {
 
 std::vector<ProcessFigures> FindProcessFigures(const Session& session, const ProcessQuery& query,
                                                const std::stop_token& stop) {
-  // Events between two looks at the stop token.
+  // Events between two checks of the stop token.
   constexpr std::uint32_t kStride = 1 << 18;
   std::vector<ProcessFigures> figures(session.processes().size());
   for (std::uint32_t i = 0; i < figures.size(); ++i) {

@@ -1,4 +1,4 @@
-// The figures of a run: what `memprof report` says and the viewer's summary shows.
+// The figures of a run, for `memprof report` and the viewer's summary.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace memprof::analysis {
 
-// Events of every layer; `total` includes marks, launches and all else. A free that the driver
-// refused is not counted in `frees`, a failed allocation not in `allocations`.
+// Events of every layer; `total` includes marks, launches and all others. `frees` does not count
+// frees that the driver refused, `allocations` no failed ones.
 struct EventTotals {
   std::uint64_t total = 0, allocations = 0, frees = 0, failed = 0, lost = 0, unmatched_frees = 0;
   std::array<std::uint64_t, kLayerCount> allocations_by_layer{}, frees_by_layer{};
@@ -30,21 +30,21 @@ struct FrameworkFigures {
                 peak_reserved_bytes = 0;
 };
 
-// Figures of one device; the definitions are in DESIGN's contract and docs/json.md: peak, live and
-// blocks count what the program asked of the driver, of every kind that occupies the device;
-// reserved is what pools hold beyond that.
+// Figures of one device, defined in docs/json.md: peak, live and blocks count what the program
+// requested from the driver, of every kind that occupies the device; reserved is what pools hold
+// beyond that.
 struct DeviceFigures {
   DeviceInfo info;
   std::uint64_t peak_bytes = 0, live_bytes = 0, live_blocks = 0, reserved_bytes = 0;
   std::uint64_t untracked_bytes =
-      0;  // used by cuMemGetInfo's last sample minus what we know of; 0 = no sample
-  // The highest use of the whole device; without samples, what the log knows of.
+      0;  // used by cuMemGetInfo's last sample minus all known use; 0 = no sample
+  // The highest use of the whole device; without samples, the known use.
   std::uint64_t device_peak_bytes = 0;
   DeviceLedger ledger;
   FrameworkFigures framework;
 };
 
-// Page-locked host memory: pinned is what CUDA allocated, registered what the program gave to it.
+// Page-locked host memory: pinned memory was allocated by CUDA, registered memory by the program.
 struct HostFigures {
   std::uint64_t pinned_peak_bytes = 0, pinned_live_bytes = 0;
   std::uint64_t registered_peak_bytes = 0, registered_live_bytes = 0;

@@ -22,8 +22,8 @@ struct TokenKey {
   }
 };
 
-// Levels are of what was asked for: how much a block has beyond that is the allocator's affair, and
-// differs from step to step.
+// Levels are of requested bytes: the rounding of a block depends on the allocator, and differs from
+// step to step.
 class StreamVisitor {
  public:
   // `live`: bytes of the layer before the first event.

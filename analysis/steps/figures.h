@@ -1,5 +1,5 @@
-// What each step did: allocations, bytes, its peak, what stayed; and whether it did what the other
-// steps do.
+// Figures of each step: allocations, bytes, peak, what stayed; and how similar it is to the other
+// steps.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 
 namespace memprof::analysis {
 
-// Whose allocations tell steps apart: the layer nearest to the program that has most of them.
+// The layer whose allocations distinguish steps: the one nearest to the program that has most of
+// them.
 enum class StepLayer { kBlocks, kDriver, kTensors };
 StepLayer ChooseStepLayer(const Session& session);
 bool IsOfStepLayer(StepLayer wanted, Layer layer);
 
-// The allocations of the step layer as tokens: by call site and device, and also by what was asked
-// for if `by_size`.
+// The allocations of the step layer as tokens: by call site and device and, if `by_size`, by
+// requested bytes.
 struct StepStream {
   TokenStream tokens;
   std::vector<EventId> births;  // of the tokens
 };
 StepStream StreamOf(const Session& session, StepLayer layer, bool by_size);
-// The same of the events from `begin` up to, but without, `end`.
+// The same for the events in [begin, end).
 StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, EventId begin,
                     EventId end);
 
@@ -31,19 +32,19 @@ StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, Event
 struct StepFigures {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t allocated_bytes = 0, freed_bytes = 0;
-  std::uint64_t peak_bytes = 0;   // most that was live at once during the step
+  std::uint64_t peak_bytes = 0;   // most that was live at one time in the step
   std::uint64_t after_bytes = 0;  // live when it ended
-  // Jaccard index of its allocations (place and size, with how often) and those of the typical
+  // Jaccard index of its allocations (place and size, with their counts) and those of the typical
   // step.
   double likeness = 1;
 };
 
-// A step whose allocations are less like the typical step's than this is another kind of step.
+// A step with a lower likeness is of another kind.
 inline constexpr double kStepAlike = 0.95;
 
 std::vector<StepFigures> DescribeSteps(const Session& session, std::span<const StepInfo> steps);
 
-// Index of the first step that is like the typical one; 0 if none is.
+// Index of the first step like the typical one; 0 if there is none.
 std::int64_t WarmUpSteps(std::span<const double> likeness);
 
 }  // namespace memprof::analysis

@@ -18,7 +18,7 @@ namespace {
 
 // Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
 constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
-// In steps that are told by the optimizer's call stacks alone, and by what becomes of gradients.
+// For steps that are found only by the optimizer's call stacks, and by the end of gradients.
 constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
 // At most in those that something else contradicts.
 constexpr double kDoubted = 0.6;
@@ -100,8 +100,8 @@ FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& 
   return FromRange(session, repeated.front());
 }
 
-// An allocation by a framework's allocator may have asked the driver first: that belongs to the
-// step as well.
+// An allocation of a framework's allocator may first have caused one of the driver, which belongs
+// to the step too.
 EventId BeginBefore(const Session& session, EventId birth) {
   const EventTable& events = session.events();
   std::uint32_t begin = birth.value;
@@ -156,11 +156,11 @@ FoundSteps FromUpdates(const Session& session, const StepStream& stream, const U
   return found;
 }
 
-// Whether `a` and `b` count the same, but for a first or a last one that was seen by one alone.
+// Whether `a` and `b` are equal, except for a first or a last one that only one of them has.
 bool SameCount(std::size_t a, std::size_t b) { return a <= b + 1 && b <= a + 1; }
 
-// Whether steps of the pattern hold several updates each that differ, as those of two models that
-// learn in turns. By gradients alone one cannot see whose they are.
+// Whether steps of the pattern have several different updates each, as for two models that train
+// alternately. With gradients only, their models are not known.
 bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Period& period) {
   constexpr double kSame = 0.5;
   if (updates.by_optimizer || period.confidence < kStepConfidence) return false;
@@ -191,8 +191,8 @@ std::string PeriodWhy(const Period& period, bool by_size, bool moved) {
       moved ? "; memory is lowest amid the passes, so steps begin where those do" : "");
 }
 
-// Whether nothing repeats in the middle quarter of a run, by far: then a search of the whole is not
-// worth its time. Steps of which there are fewer than 16 are not seen by this.
+// Whether the middle quarter of a run is far from repeating: then a search of the whole is not
+// worth its time. Does not detect fewer than 16 steps.
 bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   constexpr double kHardly = 0.5;
   const auto eighth = static_cast<std::uint32_t>(session.events().size() / 8);
@@ -218,8 +218,8 @@ std::pair<Period, bool> BestPeriod(const Session& session, StepLayer layer,
   return {std::move(coarser), false};
 }
 
-// `optimizer_runs`: how often a range came that speaks of the optimizer; 0 = unknown. In a `hurry`
-// long logs are looked at in part first.
+// `optimizer_runs`: how often a range of the optimizer occurred; 0 = unknown. In a `hurry`, only a
+// part of a long log is searched first.
 FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
   constexpr std::size_t kLong = 400'000;
   FoundSteps found;
@@ -237,7 +237,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   if (optimizer_runs == 0) optimizer_runs = static_cast<std::uint32_t>(updates.begins.size());
   const auto [period, by_size] = BestPeriod(session, layer, stream, roles, optimizer_runs);
   const bool learns = !updates.begins.empty();
-  // Where little repeats, steps begin where the updates say.
+  // If little repeats, steps begin where the updates indicate.
   const bool agree = learns && period.confidence >= kDoubted &&
                      SameCount(period.begins.size(), updates.begins.size());
   if (learns && !agree && !UpdatesTakeTurns(stream, updates, period))

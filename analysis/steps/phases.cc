@@ -11,8 +11,8 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint8_t kSilent = 0xff;      // says nothing of its phase
-constexpr std::uint8_t kNotCounted = 0xfe;  // of another layer than steps are told by
+constexpr std::uint8_t kSilent = 0xff;      // no evidence of its phase
+constexpr std::uint8_t kNotCounted = 0xfe;  // of another layer than that of the steps
 
 std::uint8_t StepPhaseOf(Phase phase) {
   switch (phase) {

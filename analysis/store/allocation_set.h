@@ -1,4 +1,4 @@
-// Some of the allocations of a session.
+// A set of allocations of a session.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Packs events, and finds out what of an event its lifetime says already.
+// Packs events, and finds which fields its lifetime already has.
 #include "analysis/store/event_table.h"
 
 #include <limits>
@@ -49,7 +49,7 @@ void EventTable::AppendTime(TimeNs time) {
   time_.push_back(block.wide == kNarrow ? static_cast<std::uint32_t>(time - block.base) : 0);
 }
 
-// What an event is that says no more than the lifetime which it begins or ends.
+// The fields of an event that has no more than the lifetime which it begins or ends.
 EventTable::Detail EventTable::PlainDetail(Op op, AllocationId id) const {
   const AllocationRecord& record = records_[id.value];
   Detail detail{.address = record.address, .bytes = record.bytes, .allocation = id};
@@ -72,7 +72,7 @@ void EventTable::Append(const Event& event) {
     const bool same_place = event.layer == record.layer && event.device == record.device;
     plain = (event.op == Op::kFree ? same_place : event.layer == record.layer) &&
             detail == PlainDetail(event.op, event.allocation);
-    // A free's place is looked up, so frees of all kinds of memory are of one kind.
+    // The layer and device of a free are looked up, so frees of all kinds of memory share a kind.
     if (plain && event.op == Op::kFree) kind.layer = Layer::kUnspecified, kind.device = kNoDevice;
   }
   kind_.push_back(InternKind(kind));

@@ -24,15 +24,15 @@ namespace memprof::analysis {
 
 // Why a lifetime ended.
 enum class EndReason : std::uint8_t {
-  kAlive = 0,  // it did not: live at the end of the log
+  kAlive = 0,  // it has not ended: live at the end of the log
   kFreed = 1,
   kContextDestroyed = 2,
   kDeviceReset = 3,
-  kAddressReused = 4,  // its free was missed; ended when the address was handed out again
-  kSegmentFreed = 5,   // the memory below it went away first
+  kAddressReused = 4,  // its free was missed; ended when the address was allocated again
+  kSegmentFreed = 5,   // the memory below it was freed
 };
 
-// What an event shares with many others.
+// The part of an event that many others share.
 struct EventKind {
   Op op = Op::kUnspecified;
   Layer layer = Layer::kUnspecified;
@@ -63,12 +63,11 @@ struct Event : EventKind {
   AllocationId allocation;
 };
 
-// The compact form of one lifetime; Allocation (session.h) is the one to read.
+// The compact form of a lifetime; Allocation (session.h) has all fields.
 struct AllocationRecord {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t extra =
-      0;  // one number, whose meaning depends on the layer: read it by pool() … tensor()
+  std::uint64_t extra = 0;  // its meaning depends on the layer: see pool() … tensor()
   EventId birth, death;
   StackId stack;
   AllocationId parent;
@@ -78,8 +77,7 @@ struct AllocationRecord {
   ImportKind import_kind = ImportKind::kUnknown;
 
   bool alive() const { return end_reason == EndReason::kAlive; }
-  // The pool of stream-ordered memory, or the private pool of a segment (private_pools.h); 0 =
-  // none.
+  // The pool of stream-ordered memory; the private pool of a segment (private_pools.h). 0 = none.
   std::uint64_t pool() const {
     return layer == Layer::kStreamOrdered || layer == Layer::kSegment ? extra : 0;
   }
@@ -95,16 +93,16 @@ struct AllocationRecord {
 };
 static_assert(sizeof(AllocationRecord) == 48);
 
-// All events, in order of time (and, for equal times, in the order of their thread, frees before
-// allocations across threads). A free that was matched has the layer, the device and the bytes of
-// what it freed. Events of kinds that this version does not know have op kUnspecified.
+// All events in order of time; for equal times, in the order of their thread, and frees before
+// allocations across threads. A matched free has the layer, the device and the bytes of what it
+// freed. Events of unknown kinds have op kUnspecified.
 class EventTable {
  public:
   std::size_t size() const { return kind_.size(); }
   bool empty() const { return kind_.empty(); }
   Event operator[](std::size_t i) const;
 
-  // Of the first and the last event; 0 where there is none.
+  // Of the first and the last event; 0 without events.
   TimeNs first_time() const { return empty() ? 0 : time(0); }
   TimeNs last_time() const { return empty() ? 0 : time(size() - 1); }
 
@@ -137,26 +135,26 @@ class EventTable {
   std::uint32_t result(std::size_t i) const { return IsPlain(i) ? 0 : DetailOf(i).result; }
   std::uint64_t aux0(std::size_t i) const;
   std::uint64_t aux1(std::size_t i) const;
-  // The lifetime that this event begins, ends or marks; none = none.
+  // The lifetime that this event begins, ends or marks; none if there is none.
   AllocationId allocation(std::size_t i) const {
     return IsPlain(i) ? AllocationId(ref_[i]) : DetailOf(i).allocation;
   }
 
   // All lifetimes in order of birth: for loops over everything.
   const std::vector<AllocationRecord>& records() const { return records_; }
-  // What all this takes.
+  // The memory of the table.
   std::size_t memory_bytes() const;
 
-  // Building: the number of both must be known, so that nothing is ever moved.
+  // Building: reserves the exact numbers, so that nothing is moved.
   void Reserve(std::size_t events, std::size_t allocations);
-  // The next event in order. What it begins must be among the records, and stay as it is but for
-  // its death and parent.
+  // Appends the next event in order. The record of an allocation must exist already; only its death
+  // and parent may change later.
   void Append(const Event& event);
   std::vector<AllocationRecord>* mutable_records() { return &records_; }
-  // Nothing more comes.
+  // Call after the last event.
   void Finish();
 
-  // At most so many events and lifetimes.
+  // The maximum number of events, and of lifetimes.
   static constexpr std::uint32_t kMax = 0x7fffffff;
 
  private:
@@ -164,7 +162,7 @@ class EventTable {
   static constexpr std::uint32_t kNarrow = EventId::kNone;
   static constexpr std::uint32_t kDetail = 0x80000000;
 
-  // Times of kBlock events. Where they span more than 2^32 ns they are in wide_times_ from `wide`.
+  // Times of kBlock events. If they span more than 2^32 ns, they are in wide_times_ from `wide`.
   struct Block {
     TimeNs base = 0;
     std::uint32_t wide = kNarrow;

@@ -1,5 +1,5 @@
-// What several questions need to know of a session (curves, peaks, samples, leaks), each found
-// once.
+// Derived facts about a session that several queries need (curves, peaks, samples, leaks), each
+// computed once.
 #pragma once
 
 #include <map>
@@ -9,11 +9,11 @@
 
 namespace memprof::analysis {
 
-// Facts by their type. Thread-safe: who asks for a fact that another thread is finding waits for
-// it. Finding one may ask for others, but not in a circle.
+// Facts by their type. Thread-safe: a thread that needs a fact which another one computes waits for
+// it. Computing a fact may use others, but not in a circle.
 class FactCache {
  public:
-  // The fact of type `Fact`, which `find` returns; it is called once, by whoever asks first.
+  // The fact of type `Fact`, which `find` computes; called once, by the first thread that needs it.
   template <typename Fact, typename Find>
   std::shared_ptr<const Fact> Get(Find find) {
     const std::shared_ptr<Slot> slot = SlotOf(&kKey<Fact>);
@@ -22,7 +22,7 @@ class FactCache {
     return std::static_pointer_cast<const Fact>(slot->fact);
   }
 
-  // For facts that are large and not needed again soon. Whoever has it keeps it.
+  // For facts that are large and rarely needed again: shared while someone holds them.
   template <typename Fact>
   void Drop() {
     const std::scoped_lock lock(mutex_);
@@ -38,7 +38,7 @@ class FactCache {
     std::mutex mutex;
     std::shared_ptr<const void> fact;
   };
-  // The address tells types apart.
+  // Its address identifies the type.
   template <typename Fact>
   static constexpr char kKey = 0;
 

@@ -1,4 +1,4 @@
-// Walks the births and deaths of all allocations in the order of events: the base of timelines and
+// Walks the births and deaths of all allocations in the order of events: the basis of timelines and
 // peaks.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace memprof::analysis {
 
-// Which allocations end at which event, for events that are asked for in order.
+// The allocations that end at an event, for events in ascending order.
 class Deaths {
  public:
-  // `first`: no earlier event is asked for.
+  // `first`: the first event that will be queried.
   explicit Deaths(const Session& session, EventId first = EventId(0));
   // Allocations that end at `event`, in order of birth.
   std::span<const AllocationId> At(EventId event) {
@@ -32,15 +32,15 @@ class Deaths {
   std::span<const AllocationId> Several(EventId event, AllocationId own);
 
   const Session& session_;
-  std::span<const AllocationId> others_;  // that are still to come
+  std::span<const AllocationId> others_;  // those not yet reached
   AllocationId own_;
   std::vector<AllocationId> ids_;
 };
 
-// Calls visitor.Death(event, allocation) and visitor.Birth(event, allocation) in order of events,
-// deaths first within an event, then visitor.After(event) once for every event from `begin` up to,
-// but without, `end`. A visitor with a function Stop() is asked now and then, and left alone once
-// that is true.
+// Calls visitor.Death(event, allocation) and visitor.Birth(event, allocation) in the order of
+// events, deaths first within an event, then visitor.After(event) once for every event in [begin,
+// end). If the visitor has a function Stop(), it is called from time to time, and the walk ends
+// when it returns true.
 template <typename Visitor>
 void WalkLifetimes(const Session& session, EventId begin, EventId end, Visitor& visitor) {
   Deaths deaths(session, begin);
@@ -68,13 +68,13 @@ void WalkLifetimes(const Session& session, Visitor& visitor) {
                 visitor);
 }
 
-// `address + bytes`, or the largest address if that overflows (only damaged logs say so).
+// `address + bytes`, or the largest address if that overflows (only in damaged logs).
 constexpr std::uint64_t EndAddress(std::uint64_t address, std::uint64_t bytes) {
   const std::uint64_t end = address + bytes;
   return end < address ? ~std::uint64_t{0} : end;
 }
 
-// The ordinals of all devices that the log defines or that hold an allocation, ascending.
+// The ordinals of all devices that the log defines or that have an allocation, ascending.
 std::vector<int> DeviceOrdinals(const Session& session);
 
 }  // namespace memprof::analysis

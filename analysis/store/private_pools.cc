@@ -21,7 +21,7 @@ std::uint64_t PrivatePoolOf(const Session& session, AllocationId id) {
 std::uint64_t PrivatePools::Least(std::uint64_t name) {
   std::uint64_t least = name;
   for (auto at = less_.find(least); at != less_.end(); at = less_.find(least)) least = at->second;
-  // Those on the way need not be gone through again.
+  // Shortens the path for the next search.
   for (auto at = less_.find(name); at != less_.end() && at->second != least;
        at = less_.find(name)) {
     name = at->second;

@@ -1,9 +1,9 @@
-// Which segments share a private pool.
+// Finds which segments share a private pool.
 //
-// PyTorch keeps what the capture of a CUDA graph takes in pools of their own; several captures may
-// share one. A recorded log names captures, not pools: that in which a segment was made, and that
-// in which a block was taken from it. Captures that took from the same segment share its pool. Logs
-// made from PyTorch's snapshots name the pools themselves.
+// PyTorch allocates for the capture of a CUDA graph from private pools; several captures may share
+// one. A recorded log has the captures, not the pools: the capture in which a segment was made, and
+// that in which a block was allocated from it. Captures that allocated from the same segment share
+// its pool. Logs that were converted from PyTorch's snapshots have the pools themselves.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace memprof::analysis {
 // "private pool (1, 0)", with PyTorch's two numbers; "" for 0, none.
 std::string PrivatePoolName(std::uint64_t pool);
 
-// Of a segment, or of what lies in one; 0 = none. O(1).
+// The pool of a segment, or of something in a segment; 0 = none. O(1).
 std::uint64_t PrivatePoolOf(const Session& session, AllocationId id);
 
 // Finds which segments belong to one private pool: events may name one pool by several numbers.

@@ -1,8 +1,8 @@
-// A log, loaded: columns of events, the lifetime of every allocation, and the tables that they
-// refer to. Everything that the CLI and the viewer show is a question to a Session.
+// A loaded log: columns of events, the lifetime of every allocation, and the tables that they refer
+// to. Everything that the CLI and the viewer show is computed from a Session.
 //
-// A Session never changes once loaded; all const member functions are thread-safe. Cost of
-// loading: one pass over the chunks, one sort of nearly sorted events, one walk that finds lifetimes.
+// A Session never changes once loaded; all const member functions are thread-safe. Loading costs
+// one pass over the chunks, one sort of nearly sorted events, and one walk that finds lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace memprof::analysis {
 
 class Session;
 
-// All lifetimes in order of birth, put together as they are asked for.
+// All lifetimes in order of birth; each is put together when it is read.
 class AllocationList {
  public:
   class Iterator {
@@ -68,17 +68,17 @@ class AllocationList {
 
 class Session {
  public:
-  // `data` has all but the indices, which are made here: O(events + allocations), and a sort of
-  // marks and of other deaths.
+  // `data` has everything but the indices, which are built here: O(events + allocations), and a
+  // sort of marks and of other deaths.
   explicit Session(SessionData data);
-  // For loaders that find steps by asking the session itself; all others have a const one.
+  // For loaders, which find steps by querying the session; others have a const session.
   void SetSteps(FoundSteps steps);
-  // What was found out about it so far: see FindPeaks, TimelinesOf and the like. Thread-safe.
+  // The cache of derived facts: see FindPeaks, TimelinesOf and the like. Thread-safe.
   FactCache& facts() const { return *facts_; }
-  // The tables as a whole, for those that copy them.
+  // All tables, for code that copies them.
   const SessionData& data() const { return data_; }
 
-  // Of several logs: "FIRST and N more".
+  // For several logs: "FIRST and N more".
   const std::string& path() const { return data_.path; }
   const RunInfo& run() const { return data_.run; }
   const SelfAccounting& self() const { return data_.self; }
@@ -88,12 +88,13 @@ class Session {
   // The same in their compact form: for loops over everything.
   std::span<const AllocationRecord> records() const { return data_.events.records(); }
   const AllocationRecord& record(AllocationId id) const { return data_.events.records()[id.value]; }
-  // What ended with an event that is not its own free: with its context, its device, the memory
-  // below it, or because its address was handed out anew. In order of events, then of birth.
+  // Allocations whose end is not an event of their own: they ended with their context, their device
+  // or the memory below, or because their address was allocated again. In order of events, then of
+  // birth.
   std::span<const AllocationId> other_deaths() const { return data_.other_deaths; }
 
   std::span<const ProcessInfo> processes() const { return data_.processes; }  // at least one
-  // The process that an event is of: a row of processes().
+  // The process of an event: a row of processes().
   std::uint32_t ProcessOf(EventId event) const {
     const std::uint32_t thread = data_.events.thread(event.value);
     return thread < data_.threads.size() ? data_.threads[thread].process : 0;
@@ -104,11 +105,11 @@ class Session {
   std::span<const PoolInfo> pools() const { return data_.pools; }
   std::span<const ModuleInfo> modules() const { return data_.modules; }
   std::span<const SourceInfo> sources() const { return data_.sources; }
-  // Of several logs: those of the job, for an axis of time that all share; see
-  // load/internal/merge.h. What is computed from steps is computed from StepsOf.
+  // For several logs, the steps of the job, for a common axis of time; see load/internal/merge.h.
+  // Computations use StepsOf.
   std::span<const StepInfo> steps() const { return data_.steps; }
-  // The steps by which events of a process go (a row of processes()): its own, or where it has none
-  // those of its run. Of a single log these are steps().
+  // The steps of a process (a row of processes()): its own, or if it has none, those of its run.
+  // For a single log these are steps().
   std::span<const StepInfo> StepsOf(std::uint32_t process) const {
     return process < data_.process_steps.size() ? data_.process_steps[process].steps : data_.steps;
   }
@@ -116,7 +117,7 @@ class Session {
     return process < data_.process_steps.size() ? data_.process_steps[process].origin
                                                 : data_.step_origin;
   }
-  // The steps are the program's marks unless they were found (analysis/steps/found.h).
+  // Where the steps are from: the program's marks, or found (analysis/steps/found.h).
   const StepOrigin& step_origin() const { return data_.step_origin; }
   std::span<const RangeInfo> ranges() const { return data_.ranges; }
   std::span<const SnapshotInfo> snapshots() const { return data_.snapshots; }
@@ -135,28 +136,28 @@ class Session {
 
   // The step that contains `time`, -1 before the first mark.
   std::int64_t StepAt(TimeNs time) const;
-  // The same by the steps of a process.
+  // The same in the steps of a process.
   std::int64_t StepAt(TimeNs time, std::uint32_t process) const;
-  // The step of its own process that an event belongs to, -1 before the first mark and for none.
+  // The step, of the event's own process, that contains an event; -1 before the first mark and for
+  // none.
   std::int64_t StepOf(EventId event) const;
   // Largest event id whose time is <= `time`; none before the first event.
   EventId EventAt(TimeNs time) const;
 
-  // Allocations alive right after event `event` (none = before the first), of layers accepted by
-  // `layers` (bit i = Layer i), in order of birth. Answered from checkpoints: O(live set + 65,536),
-  // but for logs that free almost everything at once; a million in 5 ms.
+  // Allocations alive right after event `event` (none = before the first), of the layers in
+  // `layers` (bit i = Layer i), in order of birth. Uses checkpoints: O(live set + 65,536), except
+  // in logs that free almost everything at once; a million in 5 ms.
   std::vector<AllocationId> LiveAfter(EventId event, std::uint32_t layers = ~0u) const;
   std::vector<AllocationId> LiveAt(TimeNs time, std::uint32_t layers = ~0u) const;
 
-  // What events, lifetimes and the indices over them take; tables of names and stacks are not in
-  // it.
+  // The memory of events, lifetimes and their indices, without the tables of names and stacks.
   std::size_t memory_bytes() const;
 
   // Children in the layer graph (what lies directly in `id`), in order of birth.
   std::span<const AllocationId> Children(AllocationId id) const;
 
-  // What the program said about `id` while it lived, in order of time: prefetches, advices and
-  // discards of managed memory, look-ups of a module's globals.
+  // Events that mark `id` during its life, in order of time: prefetches, advices and discards of
+  // managed memory, look-ups of a module's globals.
   std::span<const EventId> Marks(AllocationId id) const;
 
  private:

@@ -1,5 +1,5 @@
-// What a session holds: the facts of a log in tables, the events, and indices over them. Loaders
-// fill it (analysis/load/); everybody else asks a Session.
+// The data of a session: the facts of a log in tables, the events, and their indices. Loaders fill
+// it (analysis/load/); all other code uses Session.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ struct Allocation {
   std::int64_t birth_step = -1;  // -1 = before the first step mark
   std::int64_t death_step = -1;  // -1 = alive, or before the first step mark
   std::uint64_t address = 0;
-  // As requested of that layer (blocks: the block's size; modules: what the device's free memory
-  // fell by as they were loaded, 0 = unknown).
+  // As requested of that layer (blocks: the block's size; modules: by how much the device's free
+  // memory fell when they were loaded, 0 = unknown).
   std::uint64_t bytes = 0;
-  std::uint64_t requested = 0;  // blocks: what the program asked for; modules: image; else bytes
+  std::uint64_t requested = 0;  // blocks: what the program requested; modules: image; else bytes
   std::uint64_t stream = 0;
-  // Stream-ordered: pool handle. Segments: the private pool of CUDA graphs that they serve alone,
-  // as numbered by private_pools.h; 0 = none.
+  // Stream-ordered: pool handle. Segments: their private pool of CUDA graphs, numbered by
+  // private_pools.h; 0 = none.
   std::uint64_t pool = 0;
   StackId stack;
   StringId api;
@@ -98,8 +98,8 @@ enum class StepSource : std::uint8_t { kNone, kMarks, kRanges, kPattern };
 struct StepOrigin {
   StepSource source = StepSource::kNone;
   double confidence = 0;           // in [0, 1]; 1 of marks
-  std::int64_t warm_up_steps = 0;  // before the first step that later ones repeat
-  std::string why;                 // in words with figures
+  std::int64_t warm_up_steps = 0;  // before the first step that later ones resemble
+  std::string why;                 // as text with figures
 };
 struct FoundSteps {
   StepOrigin origin;
@@ -129,11 +129,11 @@ struct AnomalyCount {
 struct ProcessInfo {
   std::string path;
   RunInfo run;  // as that log says, in its own clock
-  // Added to that log's times and never negative; see load/internal/merge.h.
+  // Added to that log's times; never negative; see load/internal/merge.h.
   std::uint64_t clock_shift_ns = 0;
-  int rank = -1;  // as launchers say in the environment; -1 = they do not
-  // Logs that overlap in time, directly or through others, are one run: 0 is the first. Rows of two
-  // runs have nothing to do with each other but that somebody named them together.
+  int rank = -1;  // from the launcher's environment variables; -1 = not set
+  // Logs that overlap in time, directly or through others, are one run: 0 is the first. Different
+  // runs are unrelated, except that the user opened them together.
   std::uint32_t run_number = 0;
 };
 
@@ -146,7 +146,7 @@ struct Frame {
   std::uint32_t line = 0;                 // python
 };
 
-// Which allocations live right before `event`.
+// The allocations that are live right before `event`.
 struct LiveCheckpoint {
   std::uint32_t event = 0;
   std::vector<AllocationId> live;  // in order of birth
@@ -180,8 +180,8 @@ struct SessionData {
   std::vector<AllocationId> other_deaths;
   std::vector<EventId> marks;               // by allocation, then in order of time
   std::vector<LiveCheckpoint> checkpoints;  // at some multiples of 65,536 events
-  // Of each allocation what LiveAfter looks at, a tenth of its record: the event of its death, none
-  // (the largest number) while alive, and its layer.
+  // For each allocation what LiveAfter reads, a tenth of its record: the event of its death (the
+  // largest number while alive) and its layer.
   std::vector<std::uint32_t> live_until;
   std::vector<Layer> live_layer;
 };

@@ -45,7 +45,7 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
     before = (after - 1)->live;
     walked_from = (after - 1)->event;
   }
-  // Ids are in order of birth, so what was born since the checkpoint is a range of ids.
+  // Ids are in order of birth, so everything born since the checkpoint is a range of ids.
   const std::vector<AllocationRecord>& records = data_.events.records();
   const auto born_before = [](const AllocationRecord& record, std::uint32_t e) {
     return record.birth.value < e;
@@ -55,8 +55,7 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
         std::lower_bound(records.begin(), records.end(), e, born_before) - records.begin());
   };
   const std::uint32_t first = row_of(walked_from), end = row_of(event.value + 1);
-  // The rows are looked at once to know how many ids to make room for, because fresh memory costs
-  // more than the look.
+  // Reads the rows first to count the ids, because fresh memory costs more than the reading.
   std::vector<std::uint64_t> masks;
   masks.reserve((end - first) / kBatch);
   std::size_t most = before.size() + kBatch;

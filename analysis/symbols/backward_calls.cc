@@ -174,7 +174,8 @@ BackwardCalls::Alignment BackwardCalls::BestOf(Part part, bool taken_too) const 
   return best;
 }
 
-// What is found must be half of what can be; of a part of a pass, also more than chance.
+// At least half of the possible pairs must be found; for a part of a pass, also more than by
+// chance.
 BackwardCalls::Alignment BackwardCalls::Find(Part part) const {
   const auto first = pass_kinds_.begin() + static_cast<std::ptrdiff_t>(part.begin);
   const auto last = pass_kinds_.begin() + static_cast<std::ptrdiff_t>(part.end);
@@ -184,7 +185,7 @@ BackwardCalls::Alignment BackwardCalls::Find(Part part) const {
   if (can < (whole ? 1 : kFewRuns)) return {};
   Alignment best = BestOf(part, false);
   if (2 * best.found >= can) return best;
-  // A graph that was kept is gone through again.
+  // A graph that was kept is visited again.
   Alignment again = BestOf(part, true);
   if (2 * again.found >= can || (whole && again.found > 2 * best.found)) return again;
   return whole ? best : Alignment();

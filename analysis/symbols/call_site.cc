@@ -35,7 +35,7 @@ std::string FrameText(const SourceFrame& frame, NameStyle style) {
   std::string text = FunctionText(frame.function, style);
   if (frame.file == "??") return text;
   if (frame.file.empty()) {
-    // "libfoo+0x10 (libfoo)" says the same twice.
+    // "libfoo+0x10 (libfoo)" would repeat the name.
     if (frame.module.empty() || Contains(frame.function, frame.module)) return text;
     if (style == NameStyle::kWhole && (!frame.symbolised || frame.python)) return text;
   }

@@ -1,4 +1,4 @@
-// Frames and call sites, and how both are told: the same in reports and in windows.
+// Frames and call sites, and their text, for reports and windows.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct SourceFrame {
   bool inlined = false;  // this function was inlined into the next one
   bool symbolised = false;
   bool installed = false;  // the binary is a library of the system or of a Python package
-  // What Symbols finds out of it once, for all stacks: stacks are many and deep.
+  // Cached by Symbols for all stacks, which are many and deep.
   struct Found {
     bool plumbing = false;    // IsPlumbing(), plumbing.h
     std::uint32_t place = 0;  // numbers its function; of Python, its line of it
   };
   std::optional<Found> found;
-  // How people tell its file: the name, with as many folders as needed to tell it from the others
-  // of the log. Of sites only; empty otherwise.
+  // The file as displayed: its name, with as many folders as needed to distinguish it from the
+  // log's other files. Only for sites; else empty.
   std::string shown_file;
 };
 
-// The place of an allocation as people tell it: "main (train.py:51), in forward (transformers/…)".
+// The place of an allocation as displayed: "main (train.py:51), in forward (transformers/…)".
 struct CallSite {
   SourceFrame user;     // the nearest line of the user's own program; where there is none, the
                         // innermost one of a package, or what tells most
@@ -39,16 +39,16 @@ struct CallSite {
                         // allocated; no function where the user's line did so itself
   bool in_library() const { return !library.function.empty(); }
 };
-// Of two sites the same where they are the same place. What is shown of them may not be.
+// Equal for two sites that are the same place, even if they are displayed differently.
 std::string KeyOf(const CallSite& site);
 
-// "train.cc:42": the file as shown_file says, else its name; the module where no file is known.
+// "train.cc:42": shown_file, else the file's name; the module if no file is known.
 std::string PlaceText(const SourceFrame& frame);
-// "Class::Step (train.cc:42)", or what is known of it.
+// "Class::Step (train.cc:42)", or the known part of it.
 std::string FrameText(const SourceFrame& frame, NameStyle style);
 // "main (train.py:51), in forward (transformers/…/modeling_gpt2.py:123)".
 std::string CallSiteText(const CallSite& site, NameStyle style);
-// "NCCL for Step (train.cc:9)" where a library asked for itself, or a framework on its behalf.
+// "NCCL for Step (train.cc:9)" if a library allocated for itself, or a framework on its behalf.
 std::string AskedBy(const Library& library, std::string place);
 
 }  // namespace memprof::analysis

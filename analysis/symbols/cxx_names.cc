@@ -32,13 +32,13 @@ std::size_t OperatorAt(std::string_view text, std::size_t at) {
   return kWord.size();
 }
 
-// Walks over a name, and knows what is in brackets. An angle bracket in round ones is a sign of
-// comparison; the arrow of a trailing return type and of operator-> closes nothing.
+// Parses a name with its brackets. An angle bracket within parentheses is a comparison; the arrow
+// of a trailing return type and of operator-> closes nothing.
 class Brackets {
  public:
   explicit Brackets(std::string_view text) : text_(text) {}
 
-  // False where a bracket closes what is not open.
+  // False at a closing bracket without an opening one.
   bool Pass(std::size_t i) {
     const char c = text_[i];
     if (c == '<' || c == '(' || c == '[' || c == '{') {
@@ -116,7 +116,7 @@ class Scanner {
     } else if (text_[i] == ' ' && !in_operator_) {
       for (const std::string_view qualifier : {" const::", " volatile::", " &::", " &&::"})
         if (text_.substr(i).starts_with(qualifier)) return;  // "f(int) const::Local"
-      name_.begin = i + 1;                                   // what was before is a return type
+      name_.begin = i + 1;                                   // a return type precedes it
       name_.last_scope = name_.outer_end = name_.outer_scope = kNone;
     }
   }
@@ -126,7 +126,7 @@ class Scanner {
     name_.outer_scope = name_.last_scope;
   }
 
-  // Where the name goes on behind a parenthesis outside of other brackets; kNone where it ends.
+  // Where the name continues after a parenthesis outside of other brackets; kNone if it ends.
   std::size_t AtParenthesis(std::size_t i) {
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
     const std::string_view rest = text_.substr(i), before = text_.substr(0, i);
@@ -261,7 +261,8 @@ std::string BriefText(std::string_view function) {
   if (function.find("operator") != kNone || function.starts_with("0x"))
     return std::string(function);
   std::string name = WithoutTemplateArguments(BareName(function));
-  while (name.ends_with("::")) name.resize(name.size() - 2);  // a lambda's braces are gone
+  // where a lambda's braces were removed
+  while (name.ends_with("::")) name.resize(name.size() - 2);
   if (name.find_first_not_of(": ") == kNone) return std::string(function);
   return std::string(LastScopes(name));
 }

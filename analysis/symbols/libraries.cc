@@ -50,7 +50,7 @@ std::optional<Library> CudaLibraryOf(const LibraryFrame& frame) {
   return std::nullopt;
 }
 
-// What a function's name says of the library that it works for: at::cuda::getCurrentCUDABlasHandle,
+// The library that a function works for, by its name: at::cuda::getCurrentCUDABlasHandle,
 // at::native::cudnn_convolution_forward.
 const CudaLibrary* ServedBy(std::string_view lower_function) {
   if (Contains(lower_function, "cudablas")) return &kCudaLibraries[0];
@@ -59,8 +59,8 @@ const CudaLibrary* ServedBy(std::string_view lower_function) {
   return nullptr;
 }
 
-// Frameworks allocate workspaces in functions that say so, of which one, or one that calls it
-// before any Python, says for which library.
+// Frameworks allocate workspaces in functions with such a name; that function, or a caller before
+// any Python frame, names the library.
 std::optional<Library> WorkspaceOf(const std::vector<LibraryFrame>& frames, std::size_t at) {
   if (frames[at].python || !Contains(Lower(frames[at].function), "workspace")) return std::nullopt;
   for (std::size_t i = at; i < frames.size() && !frames[i].python; ++i)

@@ -1,6 +1,6 @@
-// Which library asked for memory: those of CUDA that allocate behind the program's back (cuBLAS,
-// cuDNN, NCCL, ...), the workspaces that frameworks allocate for them, and the pools of frameworks
-// that suballocate up what they take from the driver.
+// Which library allocated memory: CUDA libraries that allocate by themselves (cuBLAS, cuDNN, NCCL,
+// ...), workspaces that frameworks allocate for them, and pools of frameworks, which divide what
+// they take from the driver.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace memprof::analysis {
 
 enum class LibraryRole : std::uint8_t {
-  kProgram,    // the program itself, or what nobody knows
+  kProgram,    // the program itself, or unknown code
   kLibrary,    // a library of CUDA, for its own use
   kWorkspace,  // a framework, on behalf of such a library
   kPool,       // a framework, for its own pool
@@ -21,20 +21,21 @@ struct Library {
   bool operator==(const Library&) const = default;
 };
 std::string_view LibraryRoleName(LibraryRole role);
-// Whether the place that people know is only whom it was for: "NCCL for main (train.py:12)".
+// Whether the user's place is only the one on whose behalf it allocated: "NCCL for main
+// (train.py:12)".
 constexpr bool AsksForOthers(LibraryRole role) {
   return role == LibraryRole::kLibrary || role == LibraryRole::kWorkspace;
 }
 
-// A frame as libraries are told by it.
+// The properties of a frame by which libraries are found.
 struct LibraryFrame {
   std::string_view function, file, module_path;
   bool python = false;
 };
-// False where LibraryOfFrames() is none for any stack of such frames alone.
+// False if LibraryOfFrames() finds no library in any stack of only such frames.
 bool SpeaksOfLibrary(const LibraryFrame& frame);
-// What the frames say, innermost first. `in_pool`: the memory is a part of what a pool has, so that
-// the pool is no answer.
+// The library of the frames, innermost first. `in_pool`: the memory is part of a pool, so the pool
+// is not returned.
 Library LibraryOfFrames(const std::vector<LibraryFrame>& frames, bool in_pool);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Which module of a network ran when memory was taken: "blocks.3.attn.qkv (forward)", from the
+// Which module of a network ran when memory was allocated: "blocks.3.attn.qkv (forward)", from the
 // ranges that `memprof run --torch` puts around modules.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace memprof::analysis {
 
 enum class ModulePass : std::uint8_t { kForward, kBackward, kRecomputed, kOptimizer };
 
-// What the name of such a range says; nothing for any other name.
+// The content of the name of such a range; empty for other names.
 struct ModuleRangeName {
   std::string_view path;  // "blocks.3.attn.qkv", or of an optimizer "AdamW.step"
   ModulePass pass = ModulePass::kForward;
@@ -22,10 +22,10 @@ struct ModuleRangeName {
 std::optional<ModuleRangeName> ParseModuleRange(std::string_view name);
 bool IsModuleRange(std::string_view name);
 
-// Tensors that are named while this range is open are parameters and buffers.
+// Tensors that are named within this range are parameters and buffers.
 inline constexpr std::string_view kParametersRange = "memprof: parameters";
 
-// Ranges of some names, asked for by thread and time. Immutable after construction.
+// Ranges of some names, by thread and time. Immutable after construction.
 class RangesOfThreads {
  public:
   RangesOfThreads(const Session& session, bool (*wanted)(std::string_view name));
@@ -45,8 +45,8 @@ class RangesOfThreads {
   bool empty_ = true;
 };
 
-// The modules that the allocations `ids` were made by, in words: "Model (forward), 40 times"; ""
-// where none is known. Looks at some thousands of them at most.
+// The modules that made the allocations `ids`, as text: "Model (forward), 40 times"; "" if none is
+// known. Looks at some thousand allocations at most.
 std::string ModulesOf(const Session& session, const std::vector<AllocationId>& ids);
 
 }  // namespace memprof::analysis

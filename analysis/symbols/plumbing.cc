@@ -46,13 +46,13 @@ std::string WithSlashes(std::string_view file) {
   return text;
 }
 
-// What runs Python, and what it calls C with: between two lines of Python nobody looks at it.
+// The interpreter and its bindings: irrelevant between two Python lines.
 bool IsInterpreterModule(std::string_view module) {
   return module == "python" ||
          StartsWithAny(module, {"python3", "libpython", "_ctypes.", "libffi"});
 }
 
-// Libraries in whose inside nobody looks for the place of an allocation.
+// Libraries that contain no place of an allocation.
 bool IsPlumbingModule(std::string_view module) {
   return StartsWithAny(module, {"libcuda.",
                                 "libcuda-",
@@ -146,8 +146,8 @@ bool IsPythonLibrary(std::string_view file) {
          Contains(before, "/envs/");
 }
 
-// "cudaMalloc": two of these letters and a capital one. Where there is no source, it is the static
-// runtime's or the static library's own.
+// "cudaMalloc": one of these prefixes and a capital. Without a source file, it is a function of the
+// static runtime or a static library.
 bool IsToolkitFunction(std::string_view function) {
   static constexpr std::string_view kPrefixes[] = {"cuda",  "cu",     "cublas",   "cudnn",
                                                    "cufft", "curand", "cusolver", "cusparse",

@@ -1,5 +1,4 @@
-// Whose code a frame is: plumbing that no one looks at, a package that was installed, or the
-// program's own.
+// Classifies frames: plumbing, an installed package, or the program's own code.
 #pragma once
 
 #include <string>
@@ -9,22 +8,21 @@
 
 namespace memprof::analysis {
 
-// True for frames that by name, file or module can never be a site: CUDA's and frameworks'
-// libraries and headers, standard libraries, allocators, and the interpreter between two lines of
-// Python.
+// Whether the frame can, by name, file or module, never be a site: CUDA's and frameworks' libraries
+// and headers, standard libraries, allocators, and the interpreter's frames between two Python
+// lines.
 bool IsPlumbing(const SourceFrame& frame);
 // A file of the agent that `memprof run --torch` puts into a program.
 bool IsAgentFile(std::string_view file);
 
-// What people install, and seldom write: Python packages, what was generated for them, and
-// libraries in the system's folders.
+// Installed code: Python packages, files generated for them, and libraries in the system's folders.
 bool IsPackage(const SourceFrame& frame);
 
-// A line of Python. Frames of imported snapshots come as such though they are of C.
+// A Python line. Frames of imported snapshots count as such even if they are of C.
 bool IsPythonCode(const SourceFrame& frame);
 
-// "transformers/models/gpt2/modeling_gpt2.py": a package's file from its package on; any other as
-// it is. With slashes, whatever the system.
+// "transformers/models/gpt2/modeling_gpt2.py": the path of a package's file from its package on;
+// other paths unchanged. With slashes on every system.
 std::string FileInPackage(std::string_view file);
 
 }  // namespace memprof::analysis

@@ -8,13 +8,13 @@
 namespace memprof::analysis {
 namespace {
 
-// Below this many distinct stacks there is no majority to speak of, and names decide alone.
+// With fewer distinct stacks there is no majority, and only names decide.
 constexpr std::uint32_t kFewStacks = 4;
 // A frame that more than one in four stacks pass through is not particular to any.
 constexpr std::uint32_t kShare = 4;
 
-// Where nothing but plumbing is on the stack: what of it tells most. The innermost line of Python;
-// else the operator that was asked for; else what is neither CUDA's nor an allocator's.
+// For a stack of plumbing only: its most informative frame. The innermost Python line; else the
+// called operator; else one that is neither CUDA's nor an allocator's.
 std::size_t MostTelling(const std::vector<SourceFrame>& frames) {
   const auto python = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
     return IsPythonCode(frame) && frame.symbolised;

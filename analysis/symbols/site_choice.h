@@ -1,20 +1,20 @@
-// Which frame of a stack a person would name as the place of the allocation.
+// Chooses the frame of a stack that the user would name as the place of the allocation.
 //
-// Names alone cannot tell: every program has helpers of its own (a Tensor constructor, a Clone())
-// through which everything passes. So the stacks vote. Walking outward from the allocation, the
-// plumbing comes first, and most stacks share it; then comes the place that is particular to this
-// one; then the loop and main, which all share again. The site is the innermost frame that at most
-// a quarter of the distinct stacks pass through. Where the plumbing is a class that makes itself (a
-// shared constructor), its other members are doors to it: Tensor::Clone() is seldom called, and yet
-// tells nothing about what was cloned, or for whom. A function that only wraps an allocation is
-// passed over for its callers (wrappers.h).
+// Names alone are not enough: every program has helpers of its own (a Tensor constructor, a
+// Clone()) that are in all stacks. So the stacks decide. From the allocation outward, there is
+// first the plumbing, which most stacks share; then the place that is particular to this stack;
+// then the loop and main, which all share again. The site is the innermost frame that at most a
+// quarter of the distinct stacks contain.
 //
-// What people know is their own program. Where the site lies in a package, the nearest line of the
-// program's own outside of it comes first, and the package's line is told beside it; so is a
-// wrapper's. A request that failed may have a stack of no allocation: what no allocation passes
-// through, and only reports the failure, is none of its places. In a program of Python, frames of C
-// without a binary (imported snapshots have those of the interpreter and of bindings) are no
-// places.
+// If the plumbing is a class that constructs itself (a shared constructor), its other members count
+// as plumbing too: Tensor::Clone() is rarely called, but is not the place where a tensor is cloned.
+// A function that only wraps an allocation is skipped in favour of its callers (wrappers.h).
+//
+// Users know their own program. If the site is in a package, the nearest line of the program
+// outside of it comes first, with the package's line beside it; the same for a wrapper. The stack
+// of a failed request may belong to no allocation: frames that are in no allocation's stack, and
+// only report the failure, are skipped. In a Python program, C frames without a binary (imported
+// snapshots have those of the interpreter and of bindings) are skipped.
 #pragma once
 
 #include <array>
@@ -45,22 +45,23 @@ class SiteChooser {
         library;  // farther in than `user`, where that is not the place itself
     std::size_t innermost() const { return library.value_or(user); }
   };
-  // The site of `stack`, of which `frames`, which must not be empty, are the frames. Where all is
-  // plumbing it is what tells most: Python, an operator, anything but allocators.
+  // The site of `stack`, whose frames are `frames` (not empty). If all of it is plumbing, the most
+  // informative frame: Python, an operator, anything but allocators.
   Choice Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
 
-  // How the file of `frame` is told apart from others.
+  // The displayed path of the file of `frame`.
   std::string ShownFile(const SourceFrame& frame) const { return files_.Of(frame); }
 
  private:
-  // Driver allocations, blocks and tensors end in different plumbing, so each votes on its own.
+  // Driver allocations, blocks and tensors have different plumbing, so each group is judged
+  // separately.
   static constexpr int kGroups = 3;
   static int GroupOf(Layer layer);
 
   std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
-  // Whether a frame is passed over, by its index.
+  // Whether a frame is skipped, by its index.
   using Skipped = absl::FunctionRef<bool(std::size_t)>;
-  // The innermost frame from `begin` that stacks like this do not share.
+  // The innermost frame from `begin` that similar stacks do not share.
   std::size_t Particular(StackId stack, const std::vector<SourceFrame>& frames, std::size_t begin,
                          const Skipped& skipped) const;
 

@@ -1,5 +1,5 @@
-// Stacks that end at one line of the user's program, whatever the way there and in whatever
-// library, as one group: what people call a call site.
+// Groups stacks that end at one line of the user's program, by whatever path and in whatever
+// library: these are the call sites of tables.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace memprof::analysis {
 
-// Groups are numbered from 0 in the order in which they are asked for. Not thread-safe.
+// Groups are numbered from 0 in the order of their first query. Not thread-safe.
 class SiteGroups {
  public:
   SiteGroups(const Session& session, Symbols& symbols)
@@ -20,11 +20,11 @@ class SiteGroups {
 
   // Stacks without frames are one group.
   std::uint32_t Of(StackId stack);
-  // The group of the stacks whose site is `site`, for a stack of which this is known otherwise.
+  // The group of the stacks whose site is `site`; `example`: a stack with that site.
   std::uint32_t OfSite(const SourceFrame& site, StackId example);
-  // The line, and the library's where it is one for all of the group that was asked about.
+  // The line, and the library's line if it is the same for the whole group so far.
   const CallSite& Site(std::uint32_t group) const { return sites_[group]; }
-  // The stack of a group that was asked about first.
+  // The first stack of a group that was queried.
   StackId Example(std::uint32_t group) const { return examples_[group]; }
   std::size_t size() const { return examples_.size(); }
 

@@ -1,4 +1,4 @@
-// Which call stacks have one site.
+// A key for call stacks with the same site.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace memprof::analysis {
 
-// Of two stacks the same where their site is, and the library that asked there for itself or on a
-// framework's behalf; whatever is shown of it. "" for no stack.
+// Equal for two stacks with the same site, and with the same library that allocated there for
+// itself or on a framework's behalf, however they are displayed. "" for no stack.
 std::string SiteKey(Symbols& symbols, StackId stack);
 
 }  // namespace memprof::analysis

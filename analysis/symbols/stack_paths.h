@@ -1,5 +1,5 @@
-// Stacks of one or more runs as paths in tries, so that two paths are the same where their last
-// nodes are: in time and memory of the nodes that stacks share, not of stacks times their depth.
+// Stacks of one or more runs as paths in tries: two paths are equal if their last nodes are. Time
+// and memory are proportional to the nodes, which stacks share, not to stacks times depth.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace memprof::analysis {
 
-// Paths of numbers. A node is its path; kRoot is the empty one.
+// Paths of numbers. A node is its path; kRoot is the empty path.
 class PathTrie {
  public:
   static constexpr std::uint32_t kRoot = 0;
 
-  // `parent`, and then `name`.
+  // The path of `parent` followed by `name`.
   std::uint32_t Child(std::uint32_t parent, std::uint32_t name);
-  // By node: its place among all in lexicographic order. O(nodes log nodes).
+  // By node: its rank in lexicographic order. O(nodes log nodes).
   std::vector<std::uint32_t> Order() const;
 
  private:
@@ -36,7 +36,7 @@ class NameTable {
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;
 };
 
-// One run's stacks in tries that other runs may share, from the outermost function on.
+// The stacks of one run in tries that other runs may share, beginning with the outermost function.
 class StackPaths {
  public:
   struct Path {
@@ -47,17 +47,18 @@ class StackPaths {
       return H::combine(std::move(h), path.functions, path.lines);
     }
   };
-  // What is only an address or an offset in a binary means nothing in another run, unless the
-  // binary is the same; the offset then agrees.
+  // The name of a frame. An address or an offset in a binary is only comparable with another run if
+  // the binary is the same; the offset is then equal.
   static std::string NameOf(const SourceFrame& frame);
 
   StackPaths(const Session& session, Symbols& symbols, NameTable& names, PathTrie& functions,
              PathTrie& lines);
 
   Path Of(StackId stack);
-  // The functions of `stack` that `kept`, by number, has. `folded` is always the same one.
+  // The functions of `stack` that `kept` contains, by number. `folded` must always be the same
+  // trie.
   std::uint32_t FoldedOf(StackId stack, const std::vector<bool>& kept, PathTrie& folded);
-  // By number: the functions that some stack asked for has.
+  // By number: the functions of the stacks queried so far.
   const std::vector<bool>& functions() const { return passed_; }
 
  private:
@@ -65,7 +66,7 @@ class StackPaths {
     std::uint32_t function = 0, line = 0;
   };
   const std::vector<Step>& StepsOf(FrameId frame);
-  // From the nearest ancestor in `known`, whose values are of `go(value, step)` on.
+  // Computes the value of a stack from its nearest ancestor in `known`, by `go(value, step)`.
   template <typename Value, typename Go>
   Value Walk(StackId stack, absl::flat_hash_map<std::uint32_t, Value>& known, Go go);
 

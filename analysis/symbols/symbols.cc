@@ -1,4 +1,4 @@
-// Resolves frames of a session, caches the answers, and picks the frame that people would name.
+// Resolves frames of a session, caches the results, and finds the user's frame.
 #include "analysis/symbols/symbols.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ class Symbols::Impl {
       const std::lock_guard lock(mutex_);
       if (!cached.empty()) return cached;
     }
-    // Without the lock: reading a module's DWARF takes seconds, in which others ask for what is
-    // known.
+    // Without the lock: reading a module's DWARF takes seconds, during which other threads read the
+    // cache.
     const Frame& frame = session_->frame(id);
     std::vector<SourceFrame> found = frame.python ? Python(frame) : Native(frame);
     for (SourceFrame& one : found) one.found = {.plumbing = IsPlumbing(one)};
@@ -48,7 +48,7 @@ class Symbols::Impl {
   }
   const Session& session() const { return *session_; }
 
-  // Made when first asked for: most questions need no site.
+  // Created at first use: most queries need no site.
   const SiteChooser& chooser(Symbols& symbols) {
     std::call_once(chooser_once_,
                    [&] { chooser_ = std::make_unique<SiteChooser>(*session_, symbols); });
@@ -60,7 +60,7 @@ class Symbols::Impl {
     return *libraries_;
   }
 
-  // The site of a stack if it was asked for before, else null.
+  // The site of a stack if it is cached, else null.
   const CallSite* KnownSite(StackId stack) const {
     const std::lock_guard lock(mutex_);
     const auto known = sites_.find(stack.value);
@@ -68,7 +68,7 @@ class Symbols::Impl {
   }
   const CallSite& KeepSite(StackId stack, CallSite site) {
     const std::lock_guard lock(mutex_);
-    // Stacks that end at one place share what is kept of it.
+    // Stacks with the same site share its entry.
     std::shared_ptr<const CallSite>& kept = places_[KeyOf(site)];
     if (kept == nullptr) kept = std::make_shared<const CallSite>(std::move(site));
     return *sites_.emplace(stack.value, kept).first->second;
@@ -95,10 +95,10 @@ class Symbols::Impl {
         .first->second;
   }
 
-  // A file, opened when first asked, by whoever holds its lock.
+  // A file, opened at its first use by the holder of its lock.
   struct OneFile {
     std::mutex mutex;
-    std::uint64_t load_bias = 0;  // that its symbols are asked with
+    std::uint64_t load_bias = 0;  // for its symbol look-ups
     std::unique_ptr<ModuleSymbols> symbols;
   };
   OneFile& FileOf(std::uint32_t module) {
@@ -200,7 +200,7 @@ std::vector<AnomalyCount> AllAnomalies(const Session& session, Symbols& symbols)
   const auto at = std::lower_bound(
       all.begin(), all.end(), kUnsymbolised,
       [](const AnomalyCount& count, log::Anomaly anomaly) { return count.anomaly < anomaly; });
-  // A recorder cannot know; should a log say so all the same, the reader knows better.
+  // A recorder cannot count this; the reader's count replaces any in the log.
   if (at != all.end() && at->anomaly == kUnsymbolised)
     at->count = symbols.unsymbolised();
   else

@@ -62,13 +62,13 @@ class ModuleSymbols::Impl {
     if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
     dwfl_.reset(dwfl_begin(&kCallbacks));
     if (dwfl_ == nullptr) return;
-    // At its own addresses, so that recorded address - load bias is what its tables say.
+    // At its own addresses: its tables contain recorded address - load bias.
     module_ = dwfl_report_elf(dwfl_.get(), name_.c_str(), module.path.c_str(), -1, 0, true);
     dwfl_report_end(dwfl_.get(), nullptr, nullptr);
     GElf_Addr elf_bias = 0;
     if (module_ == nullptr || dwfl_module_getelf(module_, &elf_bias) == nullptr) return;
     state = SameBuild(module.build_id) ? State::kUsable : State::kChanged;
-    if (state == State::kChanged) dwfl_.reset();  // nothing more is asked of it
+    if (state == State::kChanged) dwfl_.reset();  // it is not used any more
   }
 
   std::vector<SourceFrame> At(std::uint64_t address);
@@ -127,7 +127,7 @@ class ModuleSymbols::Impl {
   std::unique_ptr<Dwfl, DwflDeleter> dwfl_;
   Dwfl_Module* module_ = nullptr;
   absl::flat_hash_map<Dwarf_Off, std::vector<Function>> functions_;  // by compilation unit
-  std::vector<Range> ranges_;  // by begin; empty until many symbols were asked for
+  std::vector<Range> ranges_;  // by begin; empty until many symbols were looked up
   int asked_ = 0;
 };
 
@@ -141,7 +141,7 @@ const Dwfl_Callbacks ModuleSymbols::Impl::kCallbacks = {
 
 namespace {
 
-// Name of a function or of the function inlined here; the linkage name says its scopes too.
+// Name of a function or of the function inlined here; the linkage name includes its scopes.
 std::string DieName(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   for (const unsigned int kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
@@ -186,7 +186,7 @@ const std::vector<ModuleSymbols::Impl::Function>& ModuleSymbols::Impl::Functions
   return at->second;
 }
 
-// The function of `unit` at `pc`, then what is inlined in it there, outermost first.
+// The function of `unit` at `pc`, then the functions inlined there, outermost first.
 std::vector<Dwarf_Die> ModuleSymbols::Impl::InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc) {
   const std::vector<Function>& functions = FunctionsOf(unit);
   auto after = std::upper_bound(functions.begin(), functions.end(), pc,
@@ -242,7 +242,7 @@ void ModuleSymbols::Impl::IndexSymbols() {
 }
 
 std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
-  // libdwfl looks through the whole table every time: half a million symbols of a large library.
+  // libdwfl searches the whole table every time: half a million symbols of a large library.
   constexpr int kMany = 16;
   if (++asked_ == kMany) IndexSymbols();
   const auto after =
@@ -255,7 +255,7 @@ std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
                                                      nullptr, nullptr, nullptr);
     if (name != nullptr) return ReadableName(name);
   }
-  // None of those, or several: it knows which to prefer.
+  // None of those, or several: libdwfl has rules of preference.
   GElf_Off offset = 0;
   GElf_Sym symbol;
   const char* const name =

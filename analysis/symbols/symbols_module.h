@@ -1,4 +1,4 @@
-// Symbols of one binary on disk: its ELF symbol table and, where there is one, its DWARF.
+// Symbols of one binary on disk: its ELF symbol table and, if it has one, its DWARF.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace memprof::analysis {
 
-// Not thread-safe. Separate debug files are found as debuggers find them (build-id folders and
+// Not thread-safe. Separate debug files are searched as debuggers do (build-id folders and
 // .gnu_debuglink under /usr/lib/debug; a debuginfod server only if DEBUGINFOD_URLS names one).
 class ModuleSymbols {
  public:
@@ -22,7 +22,7 @@ class ModuleSymbols {
     kChanged,  // the file is not the one that was recorded: its build-id differs
   };
 
-  // Opens `module.path` at once. A module that was recorded without a build-id is taken as it is.
+  // Opens `module.path`. A module that was recorded without a build-id is accepted without a check.
   explicit ModuleSymbols(const ModuleInfo& module);
   ~ModuleSymbols();
   ModuleSymbols(const ModuleSymbols&) = delete;
@@ -30,8 +30,8 @@ class ModuleSymbols {
 
   State state() const;
 
-  // The functions at `address` (absolute, as recorded), innermost inlined one first. Empty when
-  // nothing is known.
+  // The functions at `address` (absolute, as recorded), innermost inlined one first. Empty if none
+  // is known.
   std::vector<SourceFrame> At(std::uint64_t address);
 
  private:
@@ -39,11 +39,11 @@ class ModuleSymbols {
   std::unique_ptr<Impl> impl_;
 };
 
-// Modules of the same key are one file, whose symbols are read once and asked at addresses that are
-// as far from their load bias: logs may name a file ten thousand times.
+// Modules with the same key are the same file: its symbols are read once, and looked up relative to
+// each module's load bias. A log may name a file ten thousand times.
 std::string ModuleFileKey(const ModuleInfo& module);
 
-// A symbol as people write it: demangled, without parameters, return type and clone suffixes.
+// A readable name: demangled, without parameters, return type and clone suffixes.
 // "_ZN2ai5Layer7ForwardEi" → "ai::Layer::Forward".
 std::string ReadableName(std::string_view symbol);
 

@@ -101,7 +101,7 @@ log::Events MakeEvents(const std::vector<EventRow>& rows, std::size_t begin, std
   return events;
 }
 
-// "function (file:line)" taken apart; what is missing stays empty.
+// "function (file:line)" parsed; missing parts stay empty.
 struct NamedFrame {
   std::string function, file;
   std::uint32_t line = 0;

@@ -44,7 +44,7 @@ bool HasAddress(Layer layer) {
   }
 }
 
-// A visitor of WalkLifetimes that looks at the other events too.
+// A visitor of WalkLifetimes that reads the other events too.
 class Accesses::Collector {
  public:
   Collector(const Session& session, Accesses* accesses)

@@ -1,9 +1,10 @@
-// Which events used which memory: kernels by the pointers among their arguments, copies, memsets.
+// Which events used which memory: kernels, by the pointers among their arguments, copies and
+// memsets.
 //
-// A pointer among a kernel's arguments says that the kernel may use the memory, not that it does,
-// and a pointer that lies in device memory is not seen. So the first and last uses found here are
-// bounds: memory that the log calls used may be idle, and "never used" is as good as the arguments
-// are known.
+// A pointer among a kernel's arguments shows that the kernel may use the memory, not that it does;
+// a pointer that is itself in device memory is not seen. So the first and last uses found here are
+// bounds: memory that counts as used may be idle, and "never used" is only as reliable as the known
+// arguments.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@ enum class Use : std::uint8_t { kKernel, kCopyFrom, kCopyTo, kMemset };
 struct Access {
   EventId event;  // of the launch, copy or memset
   Use use = Use::kKernel;
-  // The part of the allocation; a kernel may use any of it.
+  // The used part of the allocation; a kernel may use any part.
   std::uint64_t offset = 0, bytes = 0;
 
   bool writes() const { return use == Use::kCopyTo || use == Use::kMemset; }
 };
 
-// What the log has to say about uses.
+// The evidence of uses in a log.
 struct AccessEvidence {
   std::uint64_t launches = 0;
-  std::uint64_t known_launches = 0;  // with pointers; the others may have used anything
+  std::uint64_t known_launches = 0;  // with pointers; other launches may have used anything
   std::uint64_t copies = 0, memsets = 0;
 
   bool any() const { return launches + copies + memsets > 0; }
@@ -44,25 +45,25 @@ class Accesses {
   explicit Accesses(const Session& session);
 
   const AccessEvidence& evidence() const { return evidence_; }  // of all processes
-  // Of the process that `a` is of.
+  // Of the process of `a`.
   const AccessEvidence& EvidenceFor(const AllocationRecord& a) const {
     return of_process_[session_.ProcessOf(a.birth)];
   }
-  // Uses of `id` in order. Memory that an allocator suballocates has none where blocks have them;
-  // of layers that are no addresses (arrays, VMM handles) nothing is known.
+  // Uses of `id` in order. Memory that an allocator divides has none if its blocks have them; uses
+  // of layers without addresses (arrays, VMM handles) are not known.
   std::span<const Access> Of(AllocationId id) const;
 
-  // Launches strictly between two events that could use `a`: of its process, on its device. Those
-  // among them of which no pointer is known.
+  // Launches strictly between two events that could use `a`: of its process, on its device; and
+  // those among them without known pointers.
   std::uint64_t LaunchesBetween(const AllocationRecord& a, EventId after, EventId before) const;
   std::uint64_t UnknownLaunchesBetween(const AllocationRecord& a, EventId after,
                                        EventId before) const;
-  // What a copy is about: the allocations at its two ends; none where nothing recorded is there.
+  // The allocations at the two ends of a copy; none where no recorded memory is.
   struct Ends {
     AllocationId source, destination;
     std::uint64_t source_offset = 0, destination_offset = 0;
   };
-  // Of every copy, in order of events.
+  // Every copy, in order of events.
   struct Copy : Ends {
     EventId event;
   };
@@ -76,13 +77,13 @@ class Accesses {
   std::vector<AccessEvidence> of_process_;
   std::vector<Access> accesses_;
   std::vector<std::uint32_t>
-      begin_;  // of each allocation's, allocations + 1 entries; none without accesses
+      begin_;  // of each allocation, allocations + 1 entries; empty without accesses
   // Events, by process and device.
   std::map<std::pair<std::uint32_t, int>, std::vector<std::uint32_t>> launches_, unknown_launches_;
   std::vector<Copy> copies_;
 };
 
-// Memory of this layer is reached by its address, so that uses of it can be seen.
+// Whether memory of this layer is used by its address, so that uses can be seen.
 bool HasAddress(Layer layer);
 
 }  // namespace memprof::analysis

@@ -53,8 +53,8 @@ void JoinPages(const Session& session, SuballocatedMap& suballocated) {
   }
 }
 
-// Cuts [segment.address, +bytes) at its blocks; what is between them is holes. Blocks that overlap
-// or stick out, as in damaged logs, are clipped.
+// Divides [segment.address, +bytes) at its blocks; the rest are holes. Blocks that overlap or
+// exceed the segment, as in damaged logs, are clipped.
 void FillPieces(const Session& session, std::vector<AllocationId> blocks, MapSegment& segment) {
   std::sort(blocks.begin(), blocks.end(), [&session](AllocationId a, AllocationId b) {
     return session.record(a).address < session.record(b).address;

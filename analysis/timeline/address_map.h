@@ -11,18 +11,18 @@ namespace memprof::analysis {
 // A piece of a segment: a live block, or a hole (allocation none).
 struct MapPiece {
   std::uint64_t address = 0, bytes = 0;
-  AllocationId allocation;  // block (or, where a segment has no blocks, what lies in it)
+  AllocationId allocation;  // block; in a segment without blocks, an allocation in it
   bool hole() const { return !allocation.valid(); }
 };
 
-// A range that the driver gave: a framework segment, or a driver allocation that is none.
+// A range of the driver: a framework segment, or another driver allocation.
 struct MapSegment {
   AllocationId allocation;
-  // An expandable segment is made of pages that came one by one; `allocation` is that of the lowest
+  // The pages of an expandable segment are separate allocations: `allocation` has the lowest
   // address, these are the others.
   std::vector<AllocationId> more_pages;
   std::uint64_t address = 0, bytes = 0;
-  bool framework = false;        // an allocator suballocates blocks from it
+  bool framework = false;        // an allocator divides it into blocks
   std::uint64_t free_bytes = 0;  // sum of holes; 0 when !framework
   std::uint64_t largest_hole = 0;
   std::vector<MapPiece> pieces;  // ordered by address, covering the segment without gaps
@@ -37,8 +37,8 @@ struct AddressMap {
   std::uint64_t largest_hole = 0;
 };
 
-// What an allocator suballocates a block from: its segment, else the lowest that it lies in, else
-// itself.
+// The memory from which an allocator took a block: its segment, else the lowest allocation that
+// contains it, else itself.
 AllocationId BaseOf(const Session& session, AllocationId block);
 
 AddressMap BuildAddressMap(const Session& session, int device, TimeNs time);

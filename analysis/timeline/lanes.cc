@@ -34,7 +34,7 @@ bool IsCarved(const Session& session, AllocationId id) {
   });
 }
 
-// Keeps the sum of what is alive.
+// Keeps the sum of live bytes.
 struct PeakLayer {
   const Session& session;
   int device;
@@ -88,7 +88,7 @@ class Packer {
     const auto size = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>((bytes - 1) / lanes_.unit + 1, 1, kMaxUnits));
     const std::uint32_t low = fit_.Take(size);
-    // Only what a damaged log says is too large for any place.
+    // Only a damaged log has sizes that fit nowhere.
     if (low == FirstFit::kEnd) return;
     lanes_.low[row] = low;
     lanes_.high[row] = low + size;
@@ -239,7 +239,7 @@ Lanes PackLanes(const Session& session, int device, const std::stop_token& stop)
   lanes.ids = ShownAllocations(session, device);
   lanes.unit = ChooseUnit(session, device, lanes.ids);
   Packer packer(session, lanes);
-  constexpr std::uint32_t kPart = 1 << 18;  // events between looks at `stop`
+  constexpr std::uint32_t kPart = 1 << 18;  // events between checks of `stop`
   const auto events = static_cast<std::uint32_t>(session.events().size());
   for (std::uint32_t begin = 0; begin < events; begin += kPart) {
     if (stop.stop_requested()) return {};

@@ -1,4 +1,4 @@
-// Finds samples of used memory and sets what the log knows of against them.
+// Finds samples of used memory, and compares them with the known memory.
 #include "analysis/timeline/ledger.h"
 
 #include <algorithm>
@@ -45,14 +45,14 @@ LedgerEntry Explain(const Session& session, const MemorySample& sample,
   return entry;
 }
 
-// What a failed allocation brings says nothing of other processes; the recorder asks about them at
-// most once a second, so an answer that is no older, or comes no later, holds for it as well.
+// A failed allocation has no figure of other processes; the recorder queries them at most once a
+// second, so a sample that is no older than that, or no later, applies to it too.
 void FillOthers(std::vector<MemorySample>& samples) {
   constexpr TimeNs kSecond = 1'000'000'000;
   std::vector<std::uint32_t> told;
   for (std::uint32_t i = 0; i < samples.size(); ++i)
     if (samples[i].others_bytes) told.push_back(i);
-  std::size_t next = 0;  // the first of `told` that comes later
+  std::size_t next = 0;  // the first sample after it
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
     while (next < told.size() && told[next] <= i) ++next;
     if (samples[i].others_bytes || !samples[i].failed_call) continue;

@@ -1,4 +1,5 @@
-// The ledger of a device: what cuMemGetInfo said was used, taken apart until nothing is left over.
+// The ledger of a device: explains the used bytes that cuMemGetInfo reported, until nothing is left
+// over.
 #pragma once
 
 #include <array>
@@ -12,29 +13,28 @@
 
 namespace memprof::analysis {
 
-// What the driver said about a device at one instant: a sample of its own, or the one that comes
-// with every failed allocation.
+// The driver's figures of a device at one instant: a sample, or the figures of a failed allocation.
 struct MemorySample {
   TimeNs time = 0;
   EventId event;
   std::uint64_t total_bytes = 0, free_bytes = 0;
-  std::optional<std::uint64_t> others_bytes;  // of other processes; none = nobody could tell
-  bool failed_call = false;                   // others_bytes is then that of a sample close by
+  std::optional<std::uint64_t> others_bytes;  // of other processes; none = not known
+  bool failed_call = false;                   // others_bytes is then from a sample nearby
 
   std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
 };
 
-// A sample and what the session knew of at that time. In a session of several logs, what is known
-// of the other processes is in the layers, and others_bytes is the rest. It closes:
-//   used + elsewhere = layers + pools + others + untracked
-// where at most one of `untracked_bytes` and `elsewhere_bytes` is not zero.
+// A sample, and the known memory at that time. In a session of several logs, the known memory of
+// other processes is in the layers, and others_bytes is the rest. The sum: used + elsewhere =
+// layers + pools + others + untracked, where at most one of `untracked_bytes` and `elsewhere_bytes`
+// is not zero.
 struct LedgerEntry {
   MemorySample sample;
   std::int64_t step = -1;
   std::array<std::uint64_t, kLayerCount> by_layer{};  // of layers that occupy the device, modules
   std::uint64_t pools_bytes = 0;                      // what pools and VMM hold beyond that
-  std::uint64_t untracked_bytes = 0;                  // used, and nobody knows by what
-  // Known of, and not on the device: managed memory that is on the host or on another device.
+  std::uint64_t untracked_bytes = 0;                  // in use, by unknown owners
+  // Known memory that is not on the device: managed memory on the host or on another device.
   std::uint64_t elsewhere_bytes = 0;
 
   std::uint64_t known_bytes() const;  // layers, pools and other processes
@@ -43,22 +43,22 @@ struct LedgerEntry {
 struct DeviceLedger {
   std::size_t samples = 0;
   std::optional<LedgerEntry> last;  // at the last sample
-  // At the instant of the highest use; what was used is computed there (HighestUse).
+  // At the instant of the highest use, which is computed (HighestUse).
   std::optional<LedgerEntry> highest;
-  TimeNs highest_sample_time = 0;  // of the sample that this leans on
+  TimeNs highest_sample_time = 0;  // of the sample that the figures are based on
 };
 
-// When most of a device was used, and how much. Between two samples it is what the log knows of, in
-// the driver's pages, and what both samples show beyond that (contexts, other processes).
+// When most of a device was used, and how much. Between two samples: the known memory, in pages of
+// the driver, and what both samples show beyond it (contexts, other processes).
 struct HighestUse {
   bool known = false;  // false without samples
   TimeNs time = 0;
   std::uint64_t bytes = 0;
-  const MemorySample* sample = nullptr;  // that it leans on: at or before it, else the first
+  const MemorySample* sample = nullptr;  // its base: the last one before it, else the first
 };
 
-// The samples of every device, in order of time, looked up by ordinal. What claims more free
-// memory than there is, or a device without memory, is no sample.
+// The samples of every device, in order of time, by ordinal. Samples with more free memory than
+// there is, or of a device without memory, are ignored.
 class MemorySamples {
  public:
   explicit MemorySamples(const Session& session);
@@ -68,11 +68,11 @@ class MemorySamples {
   std::vector<std::vector<MemorySample>> by_device_;
 };
 
-// Found once a session.
+// Computed once a session.
 std::shared_ptr<const MemorySamples> SamplesOf(const Session& session);
 
-// What a session of several processes knows itself of the share of others than the one that took
-// the sample: that much of `others_bytes` is no news.
+// The memory of processes of this session other than the sample's: the part of `others_bytes` that
+// is already known.
 std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device);
 
 // `samples` are of the device. O(events).

@@ -1,4 +1,4 @@
-// When most of a device was used: samples are rare, what the log knows of is known at every event.
+// When most of a device was used: samples are rare, but the known memory is exact at every event.
 #include <algorithm>
 #include <limits>
 #include <unordered_map>

@@ -10,7 +10,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Follows one session event by event and knows, per device, the bytes beyond live allocations.
+// Follows one session event by event and keeps, per device, the bytes beyond live allocations.
 class PoolReader {
  public:
   PoolReader(const Session& session, std::map<int, PoolChanges>* changes)
@@ -79,7 +79,7 @@ void PoolReader::After(EventId event) {
   changed_.clear();
 }
 
-// A pool of another process is never sampled; should a log say so, its memory is not ours to count.
+// A pool of another process is never sampled; if a log has a sample all the same, it is ignored.
 void PoolReader::Sample(EventId event) {
   const EventTable& events = session_.events();
   const std::size_t i = event.value;

@@ -1,4 +1,4 @@
-// What stream-ordered pools hold of a device beyond what the program still asks for.
+// What stream-ordered pools hold of a device beyond live allocations.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-// What the pools of one device hold beyond live allocations: changes in order of events.
+// For the pools of one device: the changes in order of events.
 class PoolChanges {
  public:
   void Add(std::uint32_t event, std::uint64_t bytes) {
@@ -33,17 +33,17 @@ class PoolChanges {
   std::vector<std::uint64_t> bytes_;
 };
 
-// Goes along with the events, in order.
+// Reads the changes along with the events, in order.
 class PoolCursor {
  public:
   explicit PoolCursor(const PoolChanges& changes) : changes_(&changes) {}
-  // What the pools hold beyond after `event`, which is at or after the one asked for before.
+  // The value after `event`, which must not precede the last one queried.
   std::uint64_t After(EventId event) {
     while (next_ < changes_->size() && changes_->event(next_) <= event.value)
       bytes_ = changes_->bytes(next_++);
     return bytes_;
   }
-  // To just before an event.
+  // Moves to just before an event.
   void Seek(std::uint32_t event) {
     next_ = changes_->From(event);
     bytes_ = next_ == 0 ? 0 : changes_->bytes(next_ - 1);
@@ -55,25 +55,24 @@ class PoolCursor {
   std::uint64_t bytes_ = 0;
 };
 
-// Of every device: the sum over its pools of max(0, reserved in the last pool sample - live bytes
-// of that pool); the pool that a device keeps for the memory nodes of graphs is one of them. A
-// pool's samples begin with its first; before that it holds nothing beyond. Physical memory whose
-// handle was released while it is mapped needs nothing here: it is an allocation until its last
-// mapping goes.
+// For every device the sum over its pools of max(0, reserved in the last pool sample - live bytes
+// of that pool), including the pool for memory nodes of graphs. Before its first sample, a pool
+// counts 0. Physical memory whose handle was released while it is mapped needs nothing here: it is
+// an allocation until its last mapping is removed.
 class DevicePools {
  public:
   // O(events) where pools were sampled.
   explicit DevicePools(const Session& session);
 
   const PoolChanges& Of(int device) const;
-  // Devices whose pools ever hold something beyond, by ordinal.
+  // Devices whose pools ever hold more than live memory, by ordinal.
   const std::map<int, PoolChanges>& all() const { return changes_; }
 
  private:
   std::map<int, PoolChanges> changes_;
 };
 
-// Found once a session.
+// Computed once a session.
 std::shared_ptr<const DevicePools> PoolsOf(const Session& session);
 
 }  // namespace memprof::analysis

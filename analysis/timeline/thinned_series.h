@@ -1,4 +1,4 @@
-// Step functions of any length in bounded memory, without losing an extreme.
+// Stores step functions of any length in bounded memory, with exact extremes.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace memprof::analysis {
 
-// Takes the changes of a step function one by one. At most `max_groups` groups of consecutive
-// changes are kept, of each its first, smallest, largest and last value with their times; when
-// there are more, each two become one. A function of at most that many changes is kept as it is.
-// Not thread-safe.
+// Takes the changes of a step function one by one. Stores at most `max_groups` groups of
+// consecutive changes: of each the first, smallest, largest and last value with their times. Beyond
+// that, neighbouring groups are joined. A function with at most that many changes is stored
+// exactly. Not thread-safe.
 class ThinnedSeries {
  public:
   explicit ThinnedSeries(std::size_t max_groups) : max_groups_(max_groups < 2 ? 2 : max_groups) {}
 
-  // `value` holds from `time` on; times rise (weakly). Of several at one time the last holds.
+  // `value` holds from `time` on; times must not decrease. Of several values at one time the last
+  // one holds.
   void Add(TimeNs time, std::uint64_t value);
-  // Changes that each group stands for: 1 = nothing was left out.
+  // Changes in each group: 1 = nothing was left out.
   std::uint64_t stride() const { return stride_; }
   // Ends the series. At most four entries for each group.
   Series Finish();
@@ -40,7 +41,7 @@ class ThinnedSeries {
   const std::size_t max_groups_;
   std::uint64_t stride_ = 1;
   std::vector<Group> groups_;
-  Change pending_;  // not yet appended: another of the same time may follow
+  Change pending_;  // not yet appended: another change at the same time may follow
   bool has_pending_ = false;
 };
 

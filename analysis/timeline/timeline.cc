@@ -14,8 +14,8 @@ namespace memprof::analysis {
 namespace {
 
 // A running sum that becomes a Series: one sample for every event that changed it. Most devices
-// have one kind of memory, which is then also their total and what is reserved: a track that was
-// equal to another one from the beginning has no samples of its own.
+// have one kind of memory, which then equals their total and their reserve: a track that was equal
+// to another one from the beginning has no samples of its own.
 class Track {
  public:
   void Add(std::uint64_t bytes) { now_ += bytes; }

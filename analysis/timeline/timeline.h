@@ -1,5 +1,5 @@
-// Bytes over time, by layer, with min/max pyramids: a picture of any window costs O(pixels), and a
-// peak is never hidden, however far out one zooms.
+// Bytes over time, by layer, with min/max pyramids: drawing any window costs O(pixels), and every
+// peak stays visible, however far one zooms out.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace memprof::analysis {
 
-// One step function of time with a pyramid of minima and maxima above it. Immutable,
-// hence thread-safe; copies share what they hold, 17 bytes a sample.
+// A step function of time with a pyramid of minima and maxima. Immutable, hence thread-safe; copies
+// share their data, 17 bytes a sample.
 class Series {
  public:
   struct Sample {
@@ -28,7 +28,7 @@ class Series {
   bool empty() const { return data_->time.empty(); }
   std::span<const TimeNs> times() const { return data_->time; }
   std::span<const std::uint64_t> values() const { return data_->value; }
-  // Whether the two are copies of one: then they are equal.
+  // Whether the two are copies of each other, hence equal.
   bool IsCopyOf(const Series& other) const { return data_ == other.data_; }
   std::uint64_t At(TimeNs t) const;  // O(log n)
   Sample Between(TimeNs begin, TimeNs end)
@@ -46,7 +46,7 @@ class Series {
   std::shared_ptr<const Data> data_;  // never null
 };
 
-// Everything of one device that is drawn over time.
+// All curves of one device.
 struct DeviceTimeline {
   int device = 0;                         // kNoDevice: pinned and registered host memory
   std::array<Series, kLayerCount> layer;  // live bytes by layer; empty where never used
@@ -57,12 +57,12 @@ struct DeviceTimeline {
   Series tensors;                         // sum of live tensors
 };
 
-// One entry for each device of the log, then one for the host where pinned memory was used.
+// One entry for each device of the log, then one for the host if pinned memory was used.
 std::vector<DeviceTimeline> BuildTimelines(const Session& session);
 
 using DeviceTimelines = std::vector<DeviceTimeline>;
-// The same, built once a session. Large: whoever is done with all questions about a session that he
-// keeps may call session.facts().Drop<DeviceTimelines>().
+// Computed once a session. Large: code that keeps the session, and has all its results, may call
+// session.facts().Drop<DeviceTimelines>().
 std::shared_ptr<const DeviceTimelines> TimelinesOf(const Session& session);
 
 }  // namespace memprof::analysis

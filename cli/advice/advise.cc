@@ -1,4 +1,4 @@
-// memprof advise: what wastes memory or transfers, and what to change.
+// memprof advise: inefficient use of memory or transfers, and what to change.
 
 #include "cli/advice/advise.h"
 
@@ -30,7 +30,7 @@ using analysis::FormatBytes;
 using analysis::FormatNumberOf;
 using analysis::Session;
 
-// Stacks whose site has one name are one site, as in every table.
+// Stacks whose sites have the same name are one site, as in every table.
 class SiteNumbers {
  public:
   explicit SiteNumbers(analysis::Symbols& symbols) : labels_(symbols) {}

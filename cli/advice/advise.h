@@ -1,4 +1,4 @@
-// `memprof advise`: what wastes memory or transfers.
+// `memprof advise`: inefficient use of memory or transfers.
 #pragma once
 
 namespace memprof::cli {

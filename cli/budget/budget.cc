@@ -54,7 +54,7 @@ bool StartsWithDigit(std::string_view text) {
   return !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '.');
 }
 
-// What may stand after the number of a limit of `info`.
+// Whether a quantity of this kind may follow as a limit of `info`.
 bool Fits(const MetricInfo& info, analysis::Quantity::Kind kind) {
   using Kind = analysis::Quantity::Kind;
   if (info.unit == Unit::kTime) return kind == Kind::kTime;
@@ -73,7 +73,7 @@ std::string Known(const std::vector<Metric>& about, Compares compares) {
   return names;
 }
 
-// Whether the verb knows `info`.
+// Whether the verb supports `info`.
 bool Allowed(const MetricInfo& info, Compares compares, const std::vector<Metric>& about) {
   if (info.metric == Metric::kStepTime && compares == Compares::kNo) return false;
   return about.empty() || std::find(about.begin(), about.end(), info.metric) != about.end();
@@ -205,7 +205,7 @@ std::vector<std::string> Budget::Violations(const Figures& now, const Figures* b
   for (const Condition& condition : conditions_) {
     const auto figures = now.find(condition.metric);
     if (figures == now.end()) continue;
-    // The worst of several devices, in one line.
+    // The worst of several devices, on one line.
     const Figure* worst = nullptr;
     std::optional<double> was;
     for (const Figure& figure : figures->second) {

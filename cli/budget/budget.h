@@ -1,5 +1,5 @@
 // Budgets for continuous integration: conditions of --fail-on, such as 'peak>20GiB', and whether a
-// run keeps them. The grammar and every figure: docs/diff.md.
+// run meets them. Grammar and figures: docs/diff.md.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace memprof::cli {
 
-// What a condition can be about.
+// The metrics of conditions.
 enum class Metric {
   kPeak,           // bytes
   kReserved,       // bytes
@@ -31,28 +31,28 @@ enum class Metric {
 };
 std::string_view MetricName(Metric metric);
 
-// One figure of a run. `device` is kNoDevice for what is not of one device.
+// One figure of a run. `device` is kNoDevice for figures of no single device.
 struct Figure {
   int device = analysis::kNoDevice;
   double value = 0;
 };
 using Figures = std::map<Metric, std::vector<Figure>>;
 
-// Whether conditions may speak of two runs ('peak>+5%').
+// Whether conditions may compare two runs ('peak>+5%').
 enum class Compares { kNo, kYes };
 
 class Budget {
  public:
-  // `texts` are the values of --fail-on, each one or more conditions with commas between them.
-  // Errors (kInvalidArgument) are one line and name the condition, what is wrong, and often what
-  // was meant. `about`: the metrics that the verb knows; empty = all.
+  // `texts` are the values of --fail-on, each one or more conditions separated by commas. Errors
+  // (kInvalidArgument) are one line with the condition, what is wrong, and often a suggestion.
+  // `about`: the metrics that the verb supports; empty = all.
   static absl::StatusOr<Budget> Parse(const std::vector<std::string>& texts, Compares compares,
                                       const std::vector<Metric>& about = {});
 
   bool empty() const { return conditions_.empty(); }
   bool Needs(Metric metric) const;
 
-  // One line for each condition that `now` violates; with `before`, also those that compare.
+  // One line for each condition that `now` violates; with `before`, also for those that compare.
   std::vector<std::string> Violations(const Figures& now, const Figures* before = nullptr) const;
 
  private:
@@ -60,13 +60,13 @@ class Budget {
     std::string text;
     Metric metric = Metric::kPeak;
     bool below = false;    // violated below the limit
-    bool change = false;   // the limit is of what was added
-    bool percent = false;  // of what was before
+    bool change = false;   // the limit is for the increase
+    bool percent = false;  // of the value before
     double limit = 0;
   };
   static absl::StatusOr<Condition> ParseOne(std::string_view text, Compares compares,
                                             const std::vector<Metric>& about);
-  // Reads what follows the name: the sign, the limit and its unit.
+  // Parses what follows the name: the sign, the limit and its unit.
   static absl::Status ParseLimit(std::string_view text, std::string_view rest, Compares compares,
                                  Condition* condition);
   static bool Violated(const Condition& condition, double value, std::optional<double> before);
@@ -74,14 +74,15 @@ class Budget {
   std::vector<Condition> conditions_;
 };
 
-// The figures that `budget` needs. `leaks` spares the search for leaks if it was made before.
+// The figures that `budget` needs. `leaks`: the leaks, if they were searched for already.
 Figures CollectFigures(const analysis::Session& session, const Budget& budget,
                        const analysis::LeakReport* leaks = nullptr);
 
-// "21.3 GiB", "1.00 MiB per step", "31 %", "2": a figure in words.
+// "21.3 GiB", "1.00 MiB per step", "31 %", "2": a figure as text.
 std::string FigureWords(Metric metric, double value);
 
-// Prints the violations on standard error, each a line that names `log`. True if there are any.
+// Prints the violations on standard error, one line each, with the name `log`. True if there are
+// any.
 bool ReportViolations(const std::string& log, const std::vector<std::string>& violations);
 
 }  // namespace memprof::cli

@@ -1,4 +1,4 @@
-// The figures of a run that budgets are about.
+// The figures of a run that budgets use.
 #include <algorithm>
 
 #include "analysis/fragmentation/fragmentation.h"

@@ -1,4 +1,4 @@
-// memprof categories: what memory was for, at the peak, at the end or after a step.
+// memprof categories: the purposes of memory at the peak, at the end or after a step.
 #include "analysis/categories/categories.h"
 
 #include <optional>

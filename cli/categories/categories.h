@@ -1,4 +1,4 @@
-// `memprof categories`: what memory is for, as text and as JSON.
+// `memprof categories`: the purposes of memory, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -20,9 +20,8 @@ int CategoriesVerb(int argc, char** argv);
 std::string CategoriesText(analysis::Symbols& symbols, const analysis::CategoryTotals& totals,
                            bool with_sites, std::size_t sites);
 
-// "By category" of what was live at `peak`, for reports that tell more about it. With `savings`
-// (may be null) also what the peak would be without each: of blocks where there are any, else of
-// driver memory.
+// "By category" for the memory live at `peak`, for reports with more about it. With `savings` (may
+// be null) also the peak without each category: of blocks if there are any, else of driver memory.
 std::string CategoriesText(const analysis::Session& session, const analysis::Categories& categories,
                            const analysis::Peak& peak, const analysis::PeakSavings* savings);
 Json CategoriesJson(const analysis::Session& session, analysis::Symbols& symbols,

@@ -30,7 +30,7 @@ std::string TwoDigits(double value) {
   return text;
 }
 
-// Categories with bytes, most first; slack and what is unknown last.
+// Categories with bytes, largest first; slack and unknown last.
 std::vector<Category> InOrder(const CategoryTotals& totals) {
   std::vector<Category> order;
   for (std::size_t c = 0; c < analysis::kCategoryCount; ++c)

@@ -1,4 +1,4 @@
-// What every verb does first: reads its command line.
+// Reads the command line of a verb.
 #pragma once
 
 #include <string>
@@ -13,8 +13,7 @@ inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitFailOn = 3;
 
-// Parses `options`. Returns a status to exit with, after having printed help or the error, or -1
-// to go on.
+// Parses `options`. Returns an exit status after printing help or an error, or -1 to continue.
 int ParseOrExit(Options& options, const std::string& verb, int argc, char** argv);
 
 // Prints a usage error of `verb` and returns its exit status.

@@ -19,7 +19,7 @@ std::size_t ControlAt(std::string_view text) {
 }
 
 std::string EscapeControls(std::string json) {
-  // Within JSON these are in strings only.
+  // Within JSON these only occur in strings.
   const auto at = [&json](std::size_t i) {
     return static_cast<unsigned char>(json[i]) < 0x7f ? 0
                                                       : ControlAt(std::string_view(json).substr(i));

@@ -16,8 +16,8 @@ Json Number(double value);
 // Prints `json`, indented, with invalid UTF-8 replaced. Returns an exit status.
 int PrintJson(const Json& json);
 
-// Prints `head`, an object with something in it, with the list `key` at its end, which is made and
-// printed row by row. Otherwise as PrintJson.
+// Prints `head`, a non-empty object, with the list `key` at its end, whose rows are made and
+// printed one by one. Otherwise as PrintJson.
 int PrintJsonList(const Json& head, std::string_view key, std::size_t rows,
                   const std::function<Json(std::size_t)>& row);
 

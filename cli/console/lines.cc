@@ -1,4 +1,4 @@
-// Lines that many reports have.
+// Lines that many reports share.
 #include "cli/console/lines.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Lines that many reports have. They end with a newline.
+// Lines that many reports share. They end with a newline.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace memprof::cli {
 
-// Columns of a line, at most.
+// The maximum width of a line.
 inline constexpr std::size_t kWidth = 100;
 
 // "TITLE" on a line of its own, after an empty one.
 std::string Heading(std::string_view title);
 
-// How many of `total` rows are told; `top` 0 = all.
+// How many of `total` rows are printed; `top` 0 = all.
 std::size_t Shown(std::size_t total, std::size_t top);
 
 // "… and 12 more (--top=0 for all)" when `shown` of `total` rows were printed; else "".

@@ -1,4 +1,4 @@
-// Command-line options: a table that parses, checks and explains itself. Long options with
+// Command-line options: a table that is parsed, checked and printed as help. Long options with
 // --name=value or --name value, a few one-letter ones (-o FILE), and -- to end them.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace memprof::cli {
 
-// The options of one verb. Values are written through the pointers given; not thread-safe.
+// The options of one verb. Values are written through the given pointers; not thread-safe.
 class Options {
  public:
   // `usage` is what follows "memprof ", e.g. "leaks [OPTION…] LOG"; `description` is a paragraph.
@@ -63,8 +63,8 @@ class Options {
   bool help_ = false;
 };
 
-// The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the
-// fingers: at most 2 edits, and fewer than half of the word's letters.
+// The candidate nearest to `word` by edit distance, if it is near enough to be a typing error: at
+// most 2 edits, and fewer than half of the word's letters.
 std::optional<std::string> Nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

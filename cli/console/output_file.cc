@@ -1,4 +1,4 @@
-// Writes beside an existing file and then takes its place.
+// Writes to a file beside an existing one, and then replaces it.
 #include "cli/console/output_file.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ bool SameFile(const struct stat& a, const std::string& path) {
   return stat(path.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Without links: these are followed, not replaced.
+// Links are followed, not replaced.
 std::string RealPath(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
                                                          &std::free);
@@ -46,7 +46,7 @@ bool OutputFile::Fail(std::string_view why) {
 bool OutputFile::Open(const std::string& path, bool force, const std::vector<std::string>& inputs) {
   path_ = path;
   if (path == "-") return true;
-  // At a limit on file sizes, writing shall fail like on a full disk, not end the process.
+  // At a limit of the file size, writing must fail as on a full disk, not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
   struct stat existing {};
   if (stat(path.c_str(), &existing) == 0) {
@@ -83,7 +83,7 @@ bool OutputFile::Write(std::string_view text) {
 bool OutputFile::Finish() {
   if (path_ == "-") return true;
   const int file = std::exchange(file_, -1);
-  if (close(file) != 0) return Fail(std::strerror(errno));  // a full disk may show only now
+  if (close(file) != 0) return Fail(std::strerror(errno));  // a full disk may only be reported here
   if (!target_.empty() && std::rename(written_.c_str(), target_.c_str()) != 0)
     return Fail(std::strerror(errno));
   written_.clear();

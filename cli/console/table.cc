@@ -19,7 +19,7 @@ std::string Pad(const std::string& cell, std::size_t width, Align align) {
 
 }  // namespace
 
-// What the last column has room for.
+// The last column, cut to the remaining width.
 std::vector<std::string> Table::LastCells(const std::vector<std::size_t>& widths,
                                           std::size_t width) const {
   std::size_t used = indent_;

@@ -8,8 +8,8 @@ namespace memprof::cli {
 
 enum class Align { kLeft, kRight };
 
-// Rows of cells, printed with two spaces between columns. The last column is cut to fit, as
-// sites are (text.h); rows that differ stay different.
+// Rows of cells, printed with two spaces between columns. The last column is cut to fit, as sites
+// are (text.h); different rows stay different.
 class Table {
  public:
   explicit Table(std::vector<Align> columns, std::size_t indent = 2)

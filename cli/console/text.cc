@@ -26,11 +26,11 @@ std::string WithoutFunction(std::string_view frame) {
              frame.substr(open + 2, frame.size() - open - 3));
 }
 
-// A site of SiteLabel() that is too wide.
+// The parts of a SiteLabel() that is too wide.
 struct SiteParts {
   std::string_view user, cut;  // of "main (train.py:51), in forward (gpt2.py:9)"
-  // "main (train.py:51), in ", or without the function, as `width` allows. Empty where the site is
-  // one frame, or the user's is too long even so.
+  // "main (train.py:51), in ", or without the function, as `width` allows. Empty if the site is one
+  // frame, or if the user's frame is too long even so.
   std::string kept;
 };
 SiteParts PartsOf(std::string_view site, std::size_t width) {
@@ -48,8 +48,7 @@ SiteParts PartsOf(std::string_view site, std::size_t width) {
   return parts;
 }
 
-// Each cut to `width`, behind where they begin to differ; the first of the differences that can be
-// shown.
+// Cuts each text to `width`, after the first difference that can be shown.
 std::vector<std::string> CutWhereTheyDiffer(const std::vector<std::string_view>& texts,
                                             std::size_t width) {
   const std::string_view first = texts[0];
@@ -145,7 +144,7 @@ std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::si
     bool differ = false;
     for (const std::size_t row : rows) {
       differ |= cells[row] != cells[rows[0]];
-      // Of one line of the user's, what lies behind it differs.
+      // Sites with the same user's line differ in what follows it.
       if (PartsOf(cells[row], width).user != parts.user) parts.kept.clear();
     }
     if (!differ) continue;
@@ -155,7 +154,7 @@ std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::si
     const std::vector<std::string> told = CutWhereTheyDiffer(texts, width - Columns(parts.kept));
     for (std::size_t i = 0; i < told.size(); ++i) cut[rows[i]] = Cat(parts.kept, told[i]);
   }
-  // What still looks alike is better too wide than the same.
+  // Texts that still look alike become too wide rather than equal.
   std::map<std::string, std::set<std::string>> told;
   for (std::size_t i = 0; i < cells.size(); ++i) told[cut[i]].insert(cells[i]);
   for (std::size_t i = 0; i < cells.size(); ++i)

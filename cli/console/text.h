@@ -1,4 +1,4 @@
-// Joining pieces of text, and breaking it into lines.
+// Joins pieces of text, and breaks text into lines.
 #pragma once
 
 #include <concepts>
@@ -39,22 +39,22 @@ std::string Wrap(std::string_view text, std::size_t width, std::size_t indent);
 // Display columns of UTF-8 `text`, taking every code point as one.
 std::size_t Columns(std::string_view text);
 
-// `text` cut to `width` columns, "…" in the place of what is missing at the front, at the end, or
-// behind the first `kept` columns (a third where that is too many): what ends in a place, as sites
-// do, keeps it.
+// `text` cut to `width` columns, with "…" for the missing part: at the front, at the end, or after
+// the first `kept` columns (a third if that is too many): so a text that ends in a place, as sites
+// do, keeps the place.
 std::string CutEnd(std::string_view text, std::size_t width);
 std::string CutFront(std::string_view text, std::size_t width);
 std::string CutMiddle(std::string_view text, std::size_t width, std::size_t kept = 0);
-// A site of SiteLabel(): of two frames the user's stays whole if it can, or without its function.
+// Cuts a SiteLabel(): of two frames the user's stays whole if possible, or without its function.
 std::string CutSite(std::string_view site, std::size_t width);
-// Cells of one column, each cut as a site; those that would look alike are cut elsewhere.
+// Cuts the cells of one column as sites, such that no two different ones look alike.
 std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::size_t width);
 
 // "0x7f00…", lower case.
 std::string Hex(std::uint64_t value);
 
-// Without control characters, which a hostile log could use to speak to the terminal: they become
-// "?". Bytes of 0x80 and above stay.
+// Replaces control characters by "?": a hostile log could use them to control the terminal. Bytes
+// of 0x80 and above stay.
 std::string Printable(std::string_view text);
 
 }  // namespace memprof::cli

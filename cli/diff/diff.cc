@@ -1,4 +1,4 @@
-// memprof diff: two runs, or two moments of one, compared.
+// memprof diff: compares two runs, or two moments of one.
 #include "analysis/diff/diff.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ EventId LastEvent(const Session& session) {
   return events == 0 ? EventId() : EventId(static_cast<std::uint32_t>(events - 1));
 }
 
-// `text` is a moment in form; errors are of moments that the log does not have.
+// `text` is a moment in valid form; an error means that the log does not have it.
 absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text) {
   std::int64_t number = 0;
   if (IsMarkedInstant(text)) {
@@ -135,14 +135,14 @@ Figures ToFigures(const DiffReport& report, bool after) {
   return figures;
 }
 
-// What the comparison does not have is collected from the run.
+// Figures that the comparison does not have are collected from the run.
 Figures WithRun(Figures figures, const Session& session, const Budget& budget) {
   Figures run = CollectFigures(session, budget);
   for (auto& [metric, values] : run) figures.try_emplace(metric, std::move(values));
   return figures;
 }
 
-// Below a thousandth of what is compared nothing is told, unless asked for.
+// Changes below a thousandth of the compared memory are left out, unless requested.
 std::uint64_t ThresholdOf(const DiffOptions& asked, const DiffReport& report) {
   if (asked.threshold) return *asked.threshold;
   double most = 0;
@@ -165,7 +165,7 @@ Json SideJson(const Session& session, const std::string& what, analysis::TimeNs 
   return json;
 }
 
-// Prints the report, and says whether the budget is kept.
+// Prints the report, and checks the budget.
 int Finish(const DiffOptions& asked, const SessionPointer& before, const SessionPointer& after,
            const DiffReport& report, const DiffSides& sides, const Budget& budget) {
   const std::uint64_t threshold = ThresholdOf(asked, report);

@@ -1,4 +1,4 @@
-// `memprof diff`: what two runs, or two moments of one, differ by.
+// `memprof diff`: the differences of two runs, or of two moments of one.
 #pragma once
 
 namespace memprof::cli {

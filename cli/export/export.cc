@@ -22,7 +22,7 @@ struct Format {
   std::string example, effect;  // for the help
 };
 
-// One row a format; the order is that of the help.
+// One row per format, in the order of the help.
 const std::vector<Format>& Formats() {
   static const std::vector<Format> formats = {
       {"csv", ExportCsv, true, "memprof export --to csv -o train.csv train.mprof",

@@ -1,4 +1,4 @@
-// memprof fragmentation: free memory that cannot be used, and who pins it.
+// memprof fragmentation: free memory that cannot be used, and the blocks that pin it.
 #include "analysis/fragmentation/fragmentation.h"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ bool EndOfStep(const analysis::Session& session, std::int64_t number, analysis::
   return found;
 }
 
-// When most free memory was pinned in one pool of an allocator; kForever if there is none.
+// The instant at which most free memory was pinned in one pool of an allocator; kForever if there
+// is none.
 analysis::TimeNs WorstInstant(const std::vector<analysis::PoolSeries>& all) {
   const analysis::PoolSeries* worst = nullptr;
   for (const analysis::PoolSeries& series : all)

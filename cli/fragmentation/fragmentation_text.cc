@@ -19,7 +19,7 @@ using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::Session;
 
-// The worst `top` blocks that keep free memory apart.
+// The worst `top` blocks that separate free memory.
 std::string PinsText(const Session& session, analysis::Symbols& symbols,
                      const analysis::FragmentationReport& report, std::size_t top) {
   Table pins({Align::kRight, Align::kRight, Align::kLeft, Align::kLeft, Align::kLeft});

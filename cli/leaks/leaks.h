@@ -1,4 +1,4 @@
-// `memprof leaks`: what grows, as text and as JSON.
+// `memprof leaks`: growing memory, as text and as JSON.
 #pragma once
 
 #include <span>
@@ -14,22 +14,22 @@ namespace memprof::cli {
 
 int LeaksVerb(int argc, char** argv);
 
-// "1.00 MiB per step"; of a leak that does not grow with steps, what it holds.
+// "1.00 MiB per step"; for a leak that does not grow with steps, its bytes.
 std::string LeakSize(const analysis::Leak& leak);
 
-// One leak: tier, figures, place, reasons, and its stack down to `frames` frames.
+// One leak: tier, figures, place, reasons, and at most `frames` frames of its stack.
 std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std::size_t number,
                      std::size_t frames);
 
 // Borderline sites with their scores, under a heading; "" for none.
 std::string RisingText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& rising);
 
-// A table of what is alive at the end and no leak, at most `top` rows (0 = all), with the steps of
-// birth where the log has steps.
+// A table of memory that is alive at the end and no leak, at most `top` rows (0 = all), with the
+// steps of birth if the log has steps.
 std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
                       std::size_t top, bool has_steps);
 
-// All of them; their stacks are cut where there are so many that together they would be gigabytes.
+// All leaks; if there are so many that their stacks would be gigabytes, the stacks are cut.
 Json LeaksJson(const analysis::Session& session, analysis::Symbols& symbols,
                std::span<const analysis::Leak> leaks);
 

@@ -13,7 +13,7 @@ namespace {
 using analysis::Session;
 using analysis::Symbols;
 
-// `frames`: of the stack at most so many.
+// `frames`: the maximum for the stack.
 Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak,
               std::size_t frames) {
   std::vector<analysis::FrameId> stack;
@@ -62,7 +62,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
 }  // namespace
 
 Json LeaksJson(const Session& session, Symbols& symbols, std::span<const analysis::Leak> leaks) {
-  // A log may have a hundred thousand sites, each at the end of the deepest stack there can be.
+  // A log may have a hundred thousand sites with very deep stacks.
   constexpr std::size_t kFrames = 400'000, kMin = 4;
   const std::size_t each = std::max(kMin, kFrames / std::max<std::size_t>(1, leaks.size()));
   Json array = Json::array();

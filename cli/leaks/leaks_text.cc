@@ -1,4 +1,4 @@
-// Parts of reports that are no query of their own, and the sections on leaks.
+// The sections on leaks, and other parts of reports.
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +66,7 @@ std::string BornLabel(const Leak& leak) {
   return BornLabel(leak.survivors.front().step, leak.survivors.back().step);
 }
 
-// What is alive of one layer at one place, whatever the way there.
+// Live memory of one layer at one place, by whatever path.
 struct AliveRow {
   std::string site;
   analysis::Layer layer;
@@ -80,7 +80,7 @@ struct AliveTable {
   std::size_t sites = 0;
 };
 
-// The rows of what the process owns, or of what it imported.
+// Rows for memory of the process, or for memory that it imported.
 AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
                      bool has_steps, bool imported) {
   AliveTable result;
@@ -108,7 +108,7 @@ AliveTable AliveRows(analysis::Symbols& symbols, const std::vector<Leak>& alive,
   const std::size_t shown = Shown(rows.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
     const AliveRow& row = rows[i];
-    // Of what another process owns, the size is often known to that process alone.
+    // Often only the owning process knows the size of imported memory.
     table.Row({imported && row.bytes == 0 ? "-" : FormatBytes(row.bytes), FormatCount(row.blocks),
                std::string(analysis::LayerName(row.layer)),
                has_steps ? BornLabel(row.first_step, row.last_step) : "", row.site});

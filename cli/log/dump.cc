@@ -55,7 +55,7 @@ class Dumper {
         view_(session),
         start_(StartTime(session)) {}
 
-  // Returns false when nobody reads the output any more.
+  // Returns false if nobody reads the output any more.
   bool Run(const Filter& filter) {
     if (!options_.json)
       out_ += "seq\ttime_s\tthread\tstep\top\tlayer\tdevice\taddress\tbytes\tdetail\n";
@@ -141,7 +141,7 @@ class Dumper {
   std::string out_;
 };
 
-// Names that memprof knows, to tell a filter's slip of the finger from an empty result.
+// The known names: a misspelt filter is an error, not an empty result.
 template <typename Enum>
 std::vector<std::string> AllNames(int count, std::string_view (*name)(Enum)) {
   std::vector<std::string> names;

@@ -21,7 +21,7 @@ namespace {
 
 using analysis::FormatNumberOf;
 
-// Larger files are taken for a mistake: they would not fit into memory with what they say.
+// Larger files are refused as a mistake: their content would not fit into memory.
 constexpr std::size_t kMaxInput = std::size_t{16} << 30;
 
 bool ReadInput(const std::string& path, std::string* bytes) {
@@ -42,7 +42,7 @@ bool ReadInput(const std::string& path, std::string* bytes) {
   return !file.bad() || fail(std::strerror(errno != 0 ? errno : EIO));
 }
 
-// What one should know about the input before one believes the figures.
+// Notes on the input that limit how far its figures can be trusted.
 void PrintNotes(const std::string& path, const analysis::ImportSummary& summary) {
   if (summary.segments_before + summary.blocks_before > 0) {
     PrintNote(Cat(path, ": the trace begins when ",

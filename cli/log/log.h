@@ -1,4 +1,4 @@
-// The verbs about logs as such.
+// The verbs for log files.
 #pragma once
 
 namespace memprof::cli {

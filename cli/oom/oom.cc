@@ -1,4 +1,4 @@
-// memprof oom: why a request for memory failed, and what would have let it fit.
+// memprof oom: why a request for memory failed, and what would have made it fit.
 #include "analysis/oom/oom.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using analysis::Session;
 constexpr std::int64_t kLast = INT64_MIN;
 constexpr std::size_t kMaxExplained = 20;
 
-// The failure that event `wanted` is or belongs to, else the last that was for good, else the last.
+// The failure of event `wanted`; else the last final one, else the last.
 const FailedRequest* Choose(const std::vector<FailedRequest>& failures, std::int64_t wanted) {
   const FailedRequest* last = nullptr;
   for (const FailedRequest& request : failures) {

@@ -19,7 +19,7 @@ using analysis::PeakSaving;
 using analysis::PeakSavings;
 using analysis::Session;
 
-// Blocks that no library is named for are the framework's own.
+// Blocks without a library belong to the framework itself.
 std::string Label(const analysis::Library& library, PeakLayer of) {
   if (of == PeakLayer::kBlocks && library.role == LibraryRole::kProgram) return "(no library)";
   return LibraryLabel(library);

@@ -1,4 +1,4 @@
-// Which libraries held memory, as text and as JSON.
+// The memory of libraries, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace memprof::cli {
 
-// "By library" of what was live at `peak`: of driver memory, and of blocks where a library is named
-// among them. With `savings` (may be null) also what the peak would be without each. "" where there
-// is nothing to tell, unless `always`.
+// "By library" for the memory live at `peak`: driver memory, and blocks if a library is named among
+// them. With `savings` (may be null) also the peak without each. "" if there is nothing to report,
+// unless `always`.
 std::string LibrariesText(const analysis::Session& session, analysis::Symbols& symbols,
                           const analysis::Peak& peak, const analysis::PeakSavings* savings,
                           bool always);
-// One object per library that holds something, of driver memory and then of blocks.
+// One object for each library that holds memory: first of driver memory, then of blocks.
 Json LibrariesJson(const analysis::Session& session, analysis::Symbols& symbols,
                    const analysis::Peak& peak, const analysis::PeakSavings* savings);
 

@@ -30,7 +30,7 @@ namespace {
 using analysis::Peak;
 using analysis::Session;
 
-// What is told besides the instants: nothing of one that is no peak.
+// Details of a peak; not printed for other instants.
 struct Details {
   std::optional<analysis::PeakSavings> savings;
   std::optional<analysis::Resizing> what_if;
@@ -39,7 +39,7 @@ struct Details {
   const analysis::PeakSavings* savings_or_null() const { return savings ? &*savings : nullptr; }
 };
 
-// The rules of --what-if; false if one is wrong, or fits nothing in this log.
+// Parses the rules of --what-if; false if one is invalid, or matches nothing in this log.
 bool ReadRules(const Session& session, analysis::Symbols& symbols,
                const std::vector<analysis::SizeRule>& rules, Details* details) {
   if (rules.empty()) return true;
@@ -137,7 +137,7 @@ void Declare(Options* options, PeakArguments* arguments) {
   options->Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
 }
 
-// What is wrong with what is asked for; "" if nothing is.
+// The error in a combination of options; "" if there is none.
 std::string Misuse(const PeakArguments& arguments) {
   if (arguments.top < 0) return "--top cannot be negative";
   if (arguments.device != kAllDevices && arguments.device < 0) return "--device cannot be negative";

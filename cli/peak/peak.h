@@ -14,9 +14,9 @@ namespace memprof::cli {
 
 int PeakVerb(int argc, char** argv);
 
-// What was live at a peak: by layer, by site and by tensor (tensors of one
-// name, shape and site are one row), at most `top` rows each (0 = all).
-// With `savings`, each row also says what the peak would be without it.
+// The memory live at a peak: by layer, by site and by tensor (tensors of one name, shape and site
+// are one row), at most `top` rows each (0 = all). With `savings`, each row also has the peak
+// without it.
 std::string PeakText(const analysis::Session& session, analysis::Symbols& symbols,
                      const analysis::Peak& peak, std::size_t top,
                      const analysis::PeakSavings* savings = nullptr);
@@ -24,7 +24,8 @@ std::string PeakText(const analysis::Session& session, analysis::Symbols& symbol
 // `top` = how many sites, tensors and blocks; 0 = all.
 Json PeakJson(const analysis::Session& session, analysis::Symbols& symbols,
               const analysis::Peak& peak, std::size_t top);
-// Adds to `json`, which PeakJson made of `peak`, what `memprof peak` says beyond it (docs/json.md).
+// Adds to `json`, which PeakJson made from `peak`, the further fields of `memprof peak`
+// (docs/json.md).
 void AddSavings(const analysis::Session& session, analysis::Symbols& symbols,
                 const analysis::PeakSavings& savings, const analysis::Peak& peak, std::size_t top,
                 Json* json);

@@ -20,7 +20,7 @@ using analysis::PeakSavings;
 using analysis::Session;
 using analysis::Symbols;
 
-// To each of the entries that PeakJson made.
+// For each of the entries that PeakJson made.
 void AddToEach(const Session& session, const PeakSavings& savings,
                const std::vector<AllocationId>& ids, Json* entries) {
   for (std::size_t i = 0; i < entries->size(); ++i)

@@ -1,4 +1,4 @@
-// memprof footprint: how much memory an input of another size will take, from runs of two sizes.
+// memprof footprint: predicts the memory for an input of another size, from runs of two sizes.
 #include "analysis/footprint/footprint.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::optional<std::vector<std::uint64_t>> ParseSizes(std::string_view text) {
   return sizes;
 }
 
-// What the recorded command line says of its batch; none if it says nothing.
+// The batch size in the recorded command line; none if it has none.
 std::optional<std::uint64_t> BatchOf(const analysis::RunInfo& run) {
   constexpr std::string_view kNames[] = {"--batch", "--batch-size", "--batch_size",
                                          "--per_device_train_batch_size", "--micro-batch-size"};
@@ -92,7 +92,7 @@ void DeclareFootprint(Options* options, FootprintArguments* arguments) {
                    "The largest batch for a card of 24 GiB; sizes as on the command lines.");
 }
 
-// An exit status, or -1 where all is well.
+// An exit status, or -1 on success.
 int ReadSizes(const FootprintArguments& arguments, std::vector<analysis::FootprintInput>* inputs) {
   const auto given = ParseSizes(arguments.batch);
   if (!given) {

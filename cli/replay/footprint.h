@@ -1,4 +1,4 @@
-// `memprof footprint`: the memory that an input of another size will take.
+// `memprof footprint`: predicts the memory for an input of another size.
 #pragma once
 
 namespace memprof::cli {

@@ -94,7 +94,7 @@ std::string ResidualLine(const DeviceReplay& replay) {
   return text;
 }
 
-// The arrangement that knows the future, and what no arrangement can do without.
+// The arrangement that knows all requests, and the lower bound of all arrangements.
 void AddLimits(const DeviceReplay& replay, Table* table) {
   const auto saving = [&](std::uint64_t bytes) {
     return Signed(
@@ -160,7 +160,7 @@ void Declare(Options* options, Arguments* arguments) {
                    "PyTorch's allocator with two of its options.");
 }
 
-// An exit status, or -1 where all is well.
+// An exit status, or -1 on success.
 int Check(const Arguments& arguments, analysis::ReplayOptions* options,
           std::optional<AllocatorSpec>* recorded) {
   if (const absl::Status parsed = ParseAll(arguments.with, &options->others); !parsed.ok()) {
@@ -193,7 +193,7 @@ int Check(const Arguments& arguments, analysis::ReplayOptions* options,
   return -1;
 }
 
-// Under which conditions the requests are repeated.
+// The conditions under which the requests are replayed.
 std::string ConditionLines(const DeviceReplay& replay) {
   std::string text;
   if (replay.refused > 0) {
@@ -222,7 +222,7 @@ std::string ConditionLines(const DeviceReplay& replay) {
   return text;
 }
 
-// What to think of the figures of the table.
+// Remarks on the figures of the table.
 std::string RemarkLines(const DeviceReplay& replay) {
   std::string text;
   if (!replay.placement.addresses.empty()) {

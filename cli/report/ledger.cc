@@ -1,4 +1,4 @@
-// The sections on the ledger of each device, and on what recording cost and lost.
+// The sections on the ledger of each device, and on the recorder's cost and losses.
 #include "cli/report/ledger.h"
 
 #include <algorithm>
@@ -24,13 +24,13 @@ using analysis::Layer;
 using analysis::LedgerEntry;
 using analysis::Session;
 
-// "2.00 ms earlier" of a sample and the instant that it stands for.
+// "2.00 ms earlier": a sample relative to the instant that it stands for.
 std::string Distance(analysis::TimeNs sample, analysis::TimeNs instant) {
   return sample < instant ? Cat(FormatDuration(instant - sample), " earlier")
                           : Cat(FormatDuration(sample - instant), " later");
 }
 
-// One row of the table; a part that is nothing at both instants is left out unless `always`.
+// The rows of the table; a part that is 0 at both instants is left out unless `always`.
 struct Rows {
   Table* table;
   const LedgerEntry &highest, &last;

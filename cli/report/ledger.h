@@ -1,4 +1,4 @@
-// What was used of each device, and what recording cost, as text.
+// The use of each device, and the cost of recording, as text.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace memprof::cli {
 
-// For each device what was used of it at its last sample and near its highest use, by layer, with
-// what the log cannot explain.
+// For each device its use at the last sample and near its highest use, by layer, with the part that
+// the log cannot explain.
 std::string LedgerText(const analysis::Session& session,
                        const std::vector<analysis::DeviceFigures>& devices);
 
-// Sources, events, what was dropped, and what recording cost.
+// Sources, events, losses, and the cost of recording.
 std::string RecorderText(const analysis::Session& session, const analysis::EventTotals& events);
 
 }  // namespace memprof::cli

@@ -92,7 +92,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
           {"self", SelfJson(session)}};
 }
 
-// What filled the device, or what was still to come, where that is known of the last failure.
+// For the last failure, what filled the device, or what was still to come, if known.
 std::string FailureLine(const Session& session, analysis::Symbols& symbols,
                         const std::vector<analysis::FailedRequest>& failures) {
   const auto for_good = std::find_if(failures.rbegin(), failures.rend(),
@@ -105,7 +105,7 @@ std::string FailureLine(const Session& session, analysis::Symbols& symbols,
   return Cat("  ", Wrap(Cat("..", analysis::FailureVerdict(report)), kWidth, 2).substr(2), "\n");
 }
 
-// The lines that a reader in a hurry needs.
+// The first lines: a summary.
 std::string Verdict(const Session& session, analysis::Symbols& symbols, const Report& report) {
   std::string text = "\n";
   for (const analysis::Peak& peak : report.peaks) {
@@ -175,7 +175,7 @@ std::string DeviceSection(const Report& report) {
   return text;
 }
 
-// That host memory was scanned, where that proved nothing: what it proved is a leak.
+// Reports a scan of host memory that found nothing; what it found is a leak.
 std::string ScanLine(const Report& report) {
   const analysis::EventTotals& events = report.events;
   const bool proved = std::any_of(
@@ -202,7 +202,7 @@ std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::s
   return text + MoreLine(shown, leaks.size()) + RisingText(symbols, report.leaks.rising);
 }
 
-// Where most was allocated, over the whole run.
+// The sites that allocated most over the whole run.
 std::string TrafficSection(const Session& session, analysis::Symbols& symbols, std::size_t top) {
   analysis::SiteQuery query;
   query.metric = analysis::Metric::kAllocatedBytes;
@@ -297,7 +297,7 @@ int ReportVerb(int argc, char** argv) {
   const auto session = OpenLogs(options, "report", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
-  // The two take about as long as each other, and a loaded session does not change.
+  // The two take about the same time, and a loaded session does not change.
   auto figures = std::async(std::launch::async, [&] { return analysis::BuildReport(*session); });
   const analysis::Categories categories(*session, &symbols);
   const Report report = figures.get();

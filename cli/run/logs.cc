@@ -1,4 +1,4 @@
-// Files around a run: the recorder's libraries, the place for the log, the logs that came of it.
+// Files around a run: the recorder's libraries, the path of the log, the logs that were written.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> FirstExisting(const std::string& directory, const st
       what, " is not where it belongs: ", (fs::path(directory) / candidates[0]).string()));
 }
 
-// Whether the file is empty or begins as a log does; with an errno when it cannot be read.
+// Whether the file is empty or begins as a log does; an errno if it cannot be read.
 absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (fd < 0 && errno == ELOOP) return false;  // a link
@@ -61,7 +61,7 @@ bool Matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// The names that the recorder may have made of the last component of its pattern.
+// Whether the recorder may have made this name from the last component of its pattern.
 bool IsLogName(const std::string& pattern, const std::string& name) {
   const std::size_t dot = pattern.rfind('.');
   const std::size_t extension = dot == std::string::npos || dot == 0 ? pattern.size() : dot;
@@ -150,7 +150,7 @@ std::string PatternOfLogs(const std::string& output) {
     }
   }
   if (varies) return pattern;
-  // The first one has the name as it is, others ".PID" before the extension.
+  // The first log has the name itself; others have ".PID" before the extension.
   const std::size_t dot = pattern.rfind('.');
   const std::size_t slash = pattern.rfind('/');
   if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return pattern + "*";

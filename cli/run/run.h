@@ -16,32 +16,32 @@ namespace memprof::cli {
 // wrong usage.
 int RunVerb(int argc, char** argv);
 
-// The parts of it that can be tested alone.
+// Parts of it, for tests.
 
-// Where `argv` ends to be options of `run` and begins to be the program: the index of the program
-// (or argc), `--` skipped.
+// Where the options of `run` in `argv` end and the program begins: the index of the program (or
+// argc), `--` skipped.
 int ProgramIndex(int argc, char** argv);
 
-// Where the recorder and the stand-in CUDA are, seen from the directory of the memprof program: a
-// build tree has ../lib and ../simcuda, an installed prefix ../lib and ../lib/memprof/simcuda.
+// The recorder and the stand-in CUDA, relative to the directory of the memprof program: a build
+// tree has ../lib and ../simcuda, an installed prefix ../lib and ../lib/memprof/simcuda.
 absl::StatusOr<std::string> FindRecorder(const std::string& program_directory);
 absl::StatusOr<std::string> FindStandIn(const std::string& program_directory);
-// The folder that puts the agent into a Python that has it in PYTHONPATH.
+// The folder that, in PYTHONPATH, loads the agent into Python.
 absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 
-// Makes room for a log at `path`: a log of memprof or an empty file there is removed, anything
-// else is an error, and so is a folder that cannot be written to. Paths with % are patterns that
-// only the recorder can expand: just their folder is checked.
+// Prepares `path` for a log: removes a log of memprof or an empty file there; anything else is an
+// error, and so is a folder that is not writable. For a path with %, a pattern that only the
+// recorder can expand, only the folder is checked.
 absl::Status PrepareOutput(const std::string& path);
 
 // The logs that match the pattern of MEMPROF_OUTPUT and were written after `since_unix_ns`, oldest
-// first. The recorder inserts ".PID" or ".PID.N" before the extension where a name is taken.
+// first. If a name is taken, the recorder inserts ".PID" or ".PID.N" before the extension.
 std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns);
 
-// What a shell expands to the logs of `output`, a value of MEMPROF_OUTPUT: "run.*.mprof".
+// A shell pattern for the logs of `output`, a value of MEMPROF_OUTPUT: "run.*.mprof".
 std::string PatternOfLogs(const std::string& output);
 
-// `value` in front of a colon-separated list.
+// `value`, followed by a colon-separated list.
 std::string Prepend(const std::string& value, const char* list);
 
 }  // namespace memprof::cli

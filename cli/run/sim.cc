@@ -1,4 +1,4 @@
-// Finds the Python or the binary, and asks scripts/torch-sim.
+// Finds the Python or the binary, and calls scripts/torch-sim.
 #include "cli/run/sim.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ bool IsPythonName(const std::string& path) {
   return name.find_first_not_of("0123456789.t", std::strlen("python")) == std::string::npos;
 }
 
-// The interpreter of a script that Python runs; "" of any other file.
+// The interpreter of a script that Python runs; "" for other files.
 std::string InterpreterOf(const std::string& script, const std::string& search_path) {
   std::ifstream file(script, std::ios::binary);
   std::string first(512, '\0'), second;
@@ -58,7 +58,7 @@ std::string InterpreterOf(const std::string& script, const std::string& search_p
   const std::vector<std::string> lines = absl::StrSplit(first, absl::MaxSplits('\n', 2));
   if (!absl::StartsWith(lines[0], "#!")) return "";
   std::string line = lines[0].substr(2);
-  // Where the path is too long for the kernel, installers let a shell start it.
+  // If the path is too long for the kernel, installers start Python by a shell.
   constexpr absl::string_view kByShell = "'''exec' ";
   if (lines.size() > 1 && absl::StartsWith(lines[1], kByShell))
     line = lines[1].substr(kByShell.size());
@@ -68,7 +68,7 @@ std::string InterpreterOf(const std::string& script, const std::string& search_p
   return "";
 }
 
-// What the program wrote on standard output; it must end well.
+// The program's standard output; it must exit with success.
 absl::StatusOr<std::string> OutputOf(const std::vector<std::string>& arguments,
                                      const std::string& standin, bool quiet = false) {
   std::vector<char*> argv;
@@ -112,7 +112,7 @@ bool IsBinary(const std::string& path) {
                              sizeof start) == 0;
 }
 
-// Whether the text names one of the libraries that scripts/torch-sim can make, by a soname.
+// Whether the text names a library, by its soname, for which scripts/torch-sim has a stand-in.
 bool NamesLibraryIn(absl::string_view text) {
   static constexpr absl::string_view kStems[] = {
       "libcublas", "libcublasLt", "libcudnn",        "libcufft",     "libcufftw",
@@ -135,7 +135,7 @@ absl::StatusOr<std::map<std::string, std::string>> EnvironmentFrom(
   return ParseEnvironment(*output);
 }
 
-// Where the stand-in keeps what processes share: simcuda/driver/shared_devices.cc.
+// Where the stand-in stores data that processes share: simcuda/driver/shared_devices.cc.
 std::vector<std::string> PlacesOf(const std::string& group) {
   const std::string object = absl::StrCat("/simcuda.", geteuid(), ".", group);
   const char* folder = getenv("TMPDIR");
@@ -146,7 +146,7 @@ std::vector<std::string> PlacesOf(const std::string& group) {
 }  // namespace
 
 std::string PythonOf(const std::vector<std::string>& arguments, const std::string& search_path) {
-  // Words that start what comes after them; their own options do not look like a Python.
+  // Programs that start what follows them; their own options do not look like a Python.
   static constexpr absl::string_view kStarters[] = {"env",    "nice", "timeout", "taskset",
                                                     "ionice", "time", "setsid",  "nohup",
                                                     "stdbuf", "chrt", "numactl", "catchsegv"};
@@ -213,7 +213,7 @@ std::vector<std::string> BinariesOf(const std::vector<std::string>& arguments,
 
 bool NamesCudaLibraries(const std::string& binary) {
   std::ifstream file(binary, std::ios::binary);
-  // Piece by piece, each with the end of the one before it.
+  // In pieces, each with the end of the previous one.
   constexpr std::size_t kOverlap = 64;
   std::string piece;
   std::string buffer(std::size_t{1} << 20, '\0');
@@ -223,7 +223,7 @@ bool NamesCudaLibraries(const std::string& binary) {
     if (NamesLibraryIn(piece)) return true;
     if (piece.size() > kOverlap) piece.erase(0, piece.size() - kOverlap);
   }
-  // The loader's own list of all that it would load. It runs no code of the program.
+  // The loader's own list of the libraries that it would load. Runs no code of the program.
   const std::string path = FindProgram("ldd", "/usr/bin:/bin");
   if (path.empty()) return false;
   const absl::StatusOr<std::string> loaded = OutputOf({path, binary}, "", true);

@@ -1,4 +1,4 @@
-// Events and their words, for the verbs that print one after the other.
+// Events and their texts, for verbs that print events one after the other.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace memprof::cli {
 
-// Looks at events in rising order. Not thread-safe.
+// Visits events in ascending order. Not thread-safe.
 class EventView {
  public:
   explicit EventView(const analysis::Session& session) : session_(session) {}
 
-  // Moves to event `e`, which must not be before the one looked at last.
+  // Moves to event `e`, which must not precede the current one.
   void Seek(std::uint32_t e);
 
   std::uint32_t seq() const { return event_; }
@@ -26,7 +26,7 @@ class EventView {
   analysis::Layer layer() const { return session_.events().layer(event_); }
   // The tensor that the event creates or ends; null for none.
   const analysis::TensorInfo* tensor() const;
-  // What the event is called: a range, a snapshot, a kernel, a tensor; "" for none.
+  // The name of an event: of a range, a snapshot, a kernel, a tensor; "" for none.
   std::string_view name() const;
 
  private:

@@ -1,4 +1,4 @@
-// Looks for instants.
+// Finds instants.
 #include "cli/shared/instants.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@ using analysis::Session;
 
 constexpr std::string_view kSnapshot = "snapshot=", kStep = "step=";
 
-// The last event of one kind; none where there is no such.
+// The last event of one kind; none if there is none.
 EventId LastOf(const Session& session, Op op) {
   for (std::size_t i = session.events().size(); i-- > 0;)
     if (session.events().op(i) == op) return EventId(static_cast<std::uint32_t>(i));
   return EventId();
 }
 
-// A framework's allocator tries again after the driver refused: what counts is where it gave up.
+// A framework's allocator retries after the driver refused: the instant is where it finally failed.
 absl::StatusOr<MarkedInstant> FindOom(const Session& session) {
   EventId event = LastOf(session, Op::kFrameworkOom);
   if (!event.valid()) event = LastOf(session, Op::kAllocFailed);

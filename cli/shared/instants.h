@@ -1,6 +1,6 @@
 // Instants of a log that options name: the peak, the end, the end of a step, and those that the log
-// marks itself: "oom", when a request for memory last failed, and "snapshot=LABEL", where the
-// program asked for a snapshot. All that was live then can be told.
+// marks: "oom", when a request for memory last failed, and "snapshot=LABEL", where the program took
+// a snapshot. All memory live at such an instant is known.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace memprof::cli {
 
-// What --device is unless it is given.
+// The default of --device.
 inline constexpr std::int64_t kAllDevices = std::numeric_limits<std::int64_t>::min();
 
 struct MarkedInstant {
@@ -24,16 +24,16 @@ struct MarkedInstant {
   std::string words;  // "the failed request of 32.0 MiB (event 4711)"
 };
 
-// In form; whether the log has it is another question.
+// Whether the form is valid; the log may not have the instant.
 bool IsMarkedInstant(std::string_view text);
-// `text` is one in form. Errors: kNotFound, with one line.
+// `text` has a valid form. Errors: kNotFound, with one line.
 absl::StatusOr<MarkedInstant> FindMarkedInstant(const analysis::Session& session,
                                                 std::string_view text);
 
 // The last step of that number. Errors: kNotFound, with one line.
 absl::StatusOr<analysis::StepInfo> FindStep(const analysis::Session& session, std::int64_t number);
 
-// The peak unless one of these is set.
+// The peak, unless one of these is set.
 struct When {
   bool end = false;                  // of the log
   std::optional<std::int64_t> step;  // its end
@@ -41,7 +41,7 @@ struct When {
 
   bool IsPeak() const { return !end && !step && marked.empty(); }
 };
-// "peak", "end", "step=N" or a marked instant; none if it is not in form.
+// Parses "peak", "end", "step=N" or a marked instant; none for an invalid form.
 std::optional<When> ParseWhen(std::string_view text);
 
 struct Instants {

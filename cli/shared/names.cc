@@ -17,7 +17,7 @@ using analysis::SourceFrame;
 using analysis::StackId;
 using analysis::TimeNs;
 
-// The site, and before it the library that asked for itself.
+// The site, preceded by the library that allocated for itself.
 std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::CallSite& site) {
   return Printable(
       analysis::AskedBy(symbols.LibraryOf(stack), analysis::CallSiteText(site, NameStyle::kShort)));

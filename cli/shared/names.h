@@ -15,18 +15,18 @@ namespace memprof::cli {
 // "Train::Step" of "Train::Step(int, std::vector<…> const&)": a function without its parameters.
 std::string ShortFunction(std::string_view function);
 
-// "Step (train.cc:42)", the place that a person would name for `stack`; "(no call stack)". Where a
-// package or a helper asked for it, its line stands beside the user's: "main (train.py:51), in
-// forward (transformers/…/modeling_gpt2.py:123)". Where a library asked for itself, or a framework
-// on its behalf, that is said: "NCCL for Step (train.cc:9)".
+// "Step (train.cc:42)", the user's place of `stack`; "(no call stack)". If a package or a helper
+// allocated, its line follows the user's: "main (train.py:51), in forward
+// (transformers/…/modeling_gpt2.py:123)". If a library allocated for itself, or a framework on its
+// behalf, it precedes: "NCCL for Step (train.cc:9)".
 std::string SiteLabel(analysis::Symbols& symbols, analysis::StackId stack);
-// The same of a group; a library's line only where it is that of all.
+// The same for a group; a library's line only if the whole group shares it.
 std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
                       std::uint32_t group);
 
 // SiteLabel() with its caller, for a line of which `column` columns are used: "Clone
-// (tensor.cc:42), from Remember (history.cc:9)". What does not fit goes on in a line of its own,
-// indented by `indent`.
+// (tensor.cc:42), from Remember (history.cc:9)". What does not fit goes to the next line, indented
+// by `indent`.
 std::string SiteAndCaller(analysis::Symbols& symbols, analysis::StackId stack, std::size_t column,
                           std::size_t indent);
 
@@ -61,7 +61,7 @@ std::string_view SourceStateName(int state);
 // Whether the source gave events at any time.
 bool SourceWasOn(int state);
 
-// "alive", "freed", "context_destroyed", …: why a lifetime ended, for programs to read.
+// "alive", "freed", "context_destroyed", …: why a lifetime ended, for JSON.
 std::string_view EndReasonName(analysis::EndReason reason);
 
 // Whether any device of the log was the stand-in.

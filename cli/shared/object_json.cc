@@ -15,7 +15,7 @@ using analysis::AllocationId;
 using analysis::Session;
 using analysis::Symbols;
 
-// What the program said about managed memory or a module.
+// Events that mark managed memory or a module.
 Json MarksJson(const Session& session, std::span<const analysis::EventId> marks) {
   const analysis::EventTable& events = session.events();
   Json list = Json::array();

@@ -1,4 +1,4 @@
-// Opens logs and says in one line why not.
+// Opens logs, and reports errors in one line.
 #include "cli/shared/open_log.h"
 
 #include <vector>

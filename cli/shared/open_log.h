@@ -1,4 +1,4 @@
-// What every verb that reads a log does first.
+// Opens the logs of a verb.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace memprof::cli {
 
-// All logs among the arguments as one session (analysis/load/load.h); a folder stands for the
-// logs in it, by name. Prints the error otherwise. Null means: exit with *status.
+// All logs among the arguments as one session (analysis/load/load.h); a folder stands for the logs
+// in it, sorted by name. Prints an error and returns null: exit with *status.
 std::shared_ptr<const analysis::Session> OpenLogs(const Options& options, const std::string& verb,
                                                   int* status);
 

@@ -1,4 +1,4 @@
-// What ran, as text.
+// The run, as text.
 #include "cli/shared/run_lines.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::uint32_t RunCount(const Session& session) {
   return last + 1;
 }
 
-// Where logs do not overlap in time: nothing of one log answers for another.
+// For logs that do not overlap in time: one log proves nothing about another.
 std::string RunsLine(const Session& session) {
   const std::uint32_t runs = RunCount(session);
   if (runs == 1) return "";

@@ -1,4 +1,4 @@
-// Tells groups of a peak.
+// Prints groups of a peak.
 #include "cli/shared/savings_text.h"
 
 #include <algorithm>

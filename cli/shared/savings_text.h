@@ -1,4 +1,4 @@
-// Groups of what was live at a peak, and the peak without each, as text and as JSON.
+// Groups of the memory live at a peak, and the peak without each, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace memprof::cli {
 
-// SiteLabel() of stacks, remembered.
+// SiteLabel() of stacks, cached.
 class SiteLabels {
  public:
   explicit SiteLabels(analysis::Symbols& symbols) : symbols_(symbols) {}
@@ -30,7 +30,7 @@ class SiteLabels {
   std::unordered_map<std::uint32_t, std::string> labels_;
 };
 
-// Tensors that a person would call the same.
+// Groups tensors with the same name, shape and site.
 class TensorNames {
  public:
   TensorNames(const analysis::Session& session, analysis::Symbols& symbols)
@@ -52,11 +52,11 @@ class TensorNames {
 // One row of a table of groups.
 struct PeakRow {
   std::string label;
-  std::uint64_t bytes = 0, blocks = 0;  // live at the peak; 0 blocks are not shown
+  std::uint64_t bytes = 0, blocks = 0;  // live at the peak; 0 blocks are not printed
   analysis::PeakSaving saving = {};
 };
 // The first `top` of `rows` (0 = all) with their share of `whole` and, if `savings`, the peak
-// without each; `what` names the last column. Blocks are left out where no row has any.
+// without each; `what` is the heading of the last column. Blocks are left out if no row has any.
 std::string PeakTable(const analysis::Session& session, const std::vector<PeakRow>& rows,
                       bool savings, std::uint64_t whole, std::size_t top, std::string_view what);
 
@@ -64,7 +64,7 @@ std::string PeakTable(const analysis::Session& session, const std::vector<PeakRo
 void AddInstant(const analysis::Session& session, const analysis::NewPeak& peak, Json* json);
 // {"peak_bytes", "saves_bytes", "time_ns", "step"}.
 Json SavingJson(const analysis::Session& session, const analysis::PeakSaving& saving);
-// "step 12", "set-up", "1.20 s" where there are no steps, "-" for no instant.
+// "step 12", "set-up"; "1.20 s" without steps; "-" for no instant.
 std::string InstantLabel(const analysis::Session& session, analysis::EventId event);
 
 }  // namespace memprof::cli

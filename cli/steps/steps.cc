@@ -1,4 +1,4 @@
-// memprof steps: the training steps, where they come from, and what each did.
+// memprof steps: the training steps, their source, and the figures of each.
 #include "cli/steps/steps.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using analysis::StepFigures;
 using analysis::StepInfo;
 using analysis::StepSource;
 
-// The same work, and the same growth: one row of the table.
+// The same work and the same growth: one row of the table.
 bool SameWork(const StepFigures& a, const StepFigures& b) {
   return a.allocations == b.allocations && a.frees == b.frees &&
          a.allocated_bytes == b.allocated_bytes && a.freed_bytes == b.freed_bytes &&
@@ -45,8 +45,8 @@ std::string Change(std::uint64_t before, std::uint64_t after) {
                         : Cat("-", FormatBytes(before - after));
 }
 
-// Nothing marks where the last step ends: what the program does after it, as it ends, is counted to
-// it. True where that shows.
+// The end of the last step is not marked: what the program does afterwards counts in it. True if
+// that is visible.
 bool TakesTheRest(const analysis::Session& session, const std::vector<StepInfo>& steps) {
   if (steps.size() < 3 || steps.back().end < session.run().end_time) return false;
   std::vector<analysis::TimeNs> takes;
@@ -62,7 +62,7 @@ StepChoice ChoiceOf(const std::string& source) {
   return source == "pattern" ? StepChoice::kPattern : StepChoice::kAuto;
 }
 
-// What was found, in one or two sentences.
+// The result in one or two sentences.
 std::string Summary(const FoundSteps& found) {
   const analysis::StepOrigin& origin = found.origin;
   if (found.steps.empty()) return Cat("No steps: ", Printable(origin.why), ".");
@@ -106,7 +106,7 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
     const std::uint64_t before = f.after_bytes + f.freed_bytes - f.allocated_bytes;
     std::string remark;
     if (last_alone && end == steps.size())
-      remark = "to the end of the run";  // which is why it differs, if it does
+      remark = "to the end of the run";  // the likely reason of a difference
     else if (f.likeness < analysis::kStepAlike)
       remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
     table.Row(
@@ -171,7 +171,7 @@ int StepsVerb(int argc, char** argv) {
   const auto session = OpenLogs(options, "steps", &status);
   if (!session) return status;
   const StepChoice choice = ChoiceOf(source);
-  // Of several logs they are found in each, before these are one.
+  // In several logs, steps are found in each log before the logs are merged.
   const bool known =
       choice == StepChoice::kAuto && session->processes().size() > 1 && !session->steps().empty();
   const FoundSteps found =

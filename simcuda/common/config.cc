@@ -40,7 +40,7 @@ bool ParseFault(std::string_view text, Fault* fault) {
   return ParseNumber<uint64_t>(rest, 1, UINT64_MAX, &fault->nth);
 }
 
-// A model says what the GPU has; other words of the same list, wherever they stand, change that.
+// Applies a GPU model; other items of the same list override it, wherever they are.
 bool ApplyModel(std::string_view key, Config* config) {
   const GpuModel* model = FindGpuModel(key);
   if (model == nullptr) return false;
@@ -124,7 +124,7 @@ std::vector<Item> Split(std::string_view text) {
   return items;
 }
 
-// What the complaint shows of the input: short, and without control characters.
+// A short form of the input for error messages, without control characters.
 std::string Printable(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, 60)) {

@@ -28,16 +28,16 @@ struct Config {
   std::string name = "memprof stand-in GPU";
   bool async = true;
   int threads = 0;       // 0: number of CPUs
-  bool contents = true;  // whether device memory keeps what is written to it
+  bool contents = true;  // whether device memory stores what is written to it
   std::string shared;    // the group of processes that share the devices; empty: none
 };
 
-// Groups whose names begin so were made by a launcher for the processes of one run; it takes away
-// what is left of them.
+// The prefix of groups that a launcher made for the processes of one run; the launcher removes what
+// they leave behind.
 constexpr std::string_view kLauncherGroup = "memprof-run.";
 
-// Parses a comma-separated list of key=value. Never fails: each item that makes no sense is left
-// out and described by one line appended to *complaints.
+// Parses a comma-separated list of key=value. Never fails: invalid items are skipped, and described
+// by one line each in *complaints.
 Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
 
 // Whether a group may have this name: letters, digits, '-', '_', '.', at most 64 and no '.' first,
@@ -45,15 +45,15 @@ Config ParseConfig(std::string_view text, std::vector<std::string>* complaints);
 // "@group".
 bool ValidGroupName(std::string_view name);
 
-// Parses a size such as 24GiB, 1.5 GiB, 80GB, 1000000, as options of memprof are written: units in
-// any case, GiB a power of 1024 and GB of 1000. False when it makes no sense or exceeds 2^62.
+// Parses a size such as 24GiB, 1.5 GiB, 80GB, 1000000, as in options of memprof: units in any case,
+// GiB a power of 1024 and GB of 1000. False if it is invalid or exceeds 2^62.
 bool ParseSize(std::string_view text, uint64_t* bytes);
 
-// Changes `config` in the same way.
+// Applies the items of `text` to `config` in the same way.
 void ApplyConfig(std::string_view text, Config* config, std::vector<std::string>* complaints);
 
-// The environment's configuration, SIMCUDA_DEFAULTS and then SIMCUDA, parsed at the first call;
-// with `report`, complaints go to stderr, once.
+// The configuration in the environment, SIMCUDA_DEFAULTS and then SIMCUDA, parsed at the first
+// call; with `report`, errors are printed on stderr, once.
 const Config& GlobalConfig(bool report);
 
 }  // namespace memprof::simcuda

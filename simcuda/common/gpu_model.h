@@ -1,4 +1,4 @@
-// GPUs that the stand-in can pass itself off as: what their drivers report of them.
+// GPU models that the stand-in can simulate: the properties that their drivers report.
 #ifndef SIMCUDA_COMMON_GPU_MODEL_H
 #define SIMCUDA_COMMON_GPU_MODEL_H
 
@@ -19,19 +19,20 @@ struct GpuModel {
 
   uint64_t memory_bytes() const { return memory_mib << 20; }
   uint64_t l2_bytes() const { return l2_kib << 10; }
-  // What a context without kernels takes. NVIDIA publishes no figures; 2 KiB for each thread that
-  // the multiprocessors hold at once is within a fifth of what users report of several of these.
+  // The memory of a context without kernels. NVIDIA publishes no figures; 2 KiB for each thread
+  // that the multiprocessors hold at once is within a fifth of what users report for several of
+  // these GPUs.
   uint64_t context_bytes() const;
 };
 
-// What depends on the compute capability alone ("Technical Specifications per Compute Capability"
-// in NVIDIA's CUDA C++ Programming Guide).
+// Limits that depend only on the compute capability ("Technical Specifications per Compute
+// Capability" in NVIDIA's CUDA C++ Programming Guide).
 struct CapabilityLimits {
   int capability;
   int threads;  // per multiprocessor
   int blocks;   // per multiprocessor
   int shared_bytes;
-  int shared_per_block_bytes;    // at most, when asked for
+  int shared_per_block_bytes;    // the maximum, if requested
   int reserved_per_block_bytes;  // of the driver
   int double_ratio;              // of single to double precision's throughput
 };
@@ -39,7 +40,7 @@ struct CapabilityLimits {
 // Null when there is no such model; letters of either case.
 const GpuModel* FindGpuModel(std::string_view key);
 const GpuModel& DefaultGpuModel();
-// "A, B and C", for complaints.
+// "A, B and C", for error messages.
 std::string GpuModelKeys();
 const CapabilityLimits& LimitsOf(const GpuModel& model);
 

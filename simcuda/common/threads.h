@@ -1,4 +1,5 @@
-// Threads of the stand-in: detached, and deaf to signals, which belong to the program's threads.
+// Threads of the stand-in: detached, with all signals blocked, because signals are for the
+// program's threads.
 #ifndef SIMCUDA_COMMON_THREADS_H
 #define SIMCUDA_COMMON_THREADS_H
 
@@ -6,7 +7,7 @@
 
 namespace memprof::simcuda {
 
-// Runs `body` on a new thread. False when none can be made.
+// Runs `body` on a new thread. False if none can be created.
 bool StartDetachedThread(const char* name, std::function<void()> body);
 
 // Number of CPUs that this process may use, at least 1.

@@ -1,4 +1,4 @@
-// The stand-in libcuda as its libcupti sees it: found at run time, as the real pair does it.
+// The stand-in libcuda, found at run time, as the real libcupti finds the real libcuda.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +23,7 @@ struct Driver {
   CUresult (*pop_context)(CUcontext* context);
 };
 
-// Null when libcuda.so.1 is not there or is not the stand-in. Looked up once it is there.
+// Null if libcuda.so.1 is not loaded or not the stand-in. Looked up once.
 const Driver* FindDriver();
 
 }  // namespace memprof::simcuda_cupti

@@ -1,5 +1,5 @@
-// Names of newer CUPTI headers that the stand-in and its tests need with older toolkits: it always
-// is a libcupti.so.13.
+// Names of newer CUPTI headers for builds with older toolkits: the stand-in is always a
+// libcupti.so.13.
 #pragma once
 
 #include <cupti_callbacks.h>

@@ -22,16 +22,16 @@ constexpr uint32_t kMaxOtherCbid = 64;
 CUpti_Subscriber_st g_subscriber;
 
 std::mutex& Mutex() {
-  static std::mutex* mutex = new std::mutex;  // outlives the exit handlers of others
+  static std::mutex* mutex = new std::mutex;  // outlives exit handlers of other code
   return *mutex;
 }
 
-// Guarded by Mutex(): whether somebody subscribed, and under which name.
+// Guarded by Mutex(): whether there is a subscriber, and its name.
 bool g_taken = false;
 char g_name[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN];
 bool g_driver_on[kMaxDriverCbid];
 
-// Read by callbacks, which the driver stops before any of it changes.
+// Read by callbacks; the driver stops them before any of these changes.
 CUpti_CallbackFunc g_callback = nullptr;
 void* g_userdata = nullptr;
 std::atomic<uint64_t> g_resource_on{0};
@@ -178,7 +178,7 @@ CUptiResult EnableDomain(bool on, CUpti_CallbackDomain domain) {
   const Driver* driver = FindDriver();
   if (driver == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
   const std::lock_guard lock(Mutex());
-  // Which ids there are is the driver's business; the first one also tells about the domain.
+  // The driver knows the valid ids; the result for the first one is also that for the domain.
   const CUptiResult result = EnableLocked(*driver, on, domain, 1);
   if (result != CUPTI_SUCCESS) return result;
   const uint32_t end = domain == CUPTI_CB_DOMAIN_DRIVER_API ? kMaxDriverCbid : kMaxOtherCbid;

@@ -1,4 +1,4 @@
-// The one subscriber of the stand-in libcupti, and what it listens to.
+// The single subscriber of the stand-in libcupti, and the callbacks that it enabled.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -7,13 +7,13 @@
 
 namespace memprof::simcuda_cupti {
 
-// Subscribes; `name` may be null. With a subscriber present answers
-// CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED and writes its name to `old_name` unless null.
+// Subscribes; `name` may be null. If there is a subscriber, returns
+// CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED and writes its name to `old_name`, unless null.
 CUptiResult Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                       void* userdata, const char* name, char* old_name, size_t old_name_size);
-// Waits until no callback of other threads runs any more.
+// Waits until no callback runs on other threads.
 CUptiResult Unsubscribe(CUpti_SubscriberHandle subscriber);
-// Whoever subscribed: gone. For cuptiFinalize.
+// Removes any subscriber, for cuptiFinalize.
 void RemoveSubscriber();
 
 bool IsSubscriber(CUpti_SubscriberHandle subscriber);

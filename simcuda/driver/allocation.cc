@@ -90,7 +90,7 @@ bool InsideAllocations(uint64_t address, uint64_t bytes) {
     const auto found = Allocations().Find(address);
     if (found == nullptr || !found->readable) return false;
     address = found->address + found->granted;
-    // Memory that was rounded up does not run on into its neighbour.
+    // The rounded-up part of an allocation does not join the next one.
     if (address < end && found->kind != AllocationKind::kMapped) return false;
   } while (address < end);
   return true;

@@ -1,4 +1,4 @@
-// Every allocation that has an address: what it is, whose, and how it goes away.
+// All allocations with an address: their kind, their context, and how they are freed.
 #ifndef SIMCUDA_DRIVER_ALLOCATION_H
 #define SIMCUDA_DRIVER_ALLOCATION_H
 
@@ -34,20 +34,20 @@ enum class AllocationKind {
 
 struct Allocation {
   uint64_t address = 0;
-  uint64_t requested = 0;  // bytes asked for; for pitched memory pitch times height
+  uint64_t requested = 0;  // requested bytes; for pitched memory pitch times height
   uint64_t granted = 0;    // bytes taken
   AllocationKind kind = AllocationKind::kLinear;
   int device = 0;
   std::shared_ptr<Context> context;  // null for mappings
   std::shared_ptr<Pool> pool;        // of stream-ordered memory
   unsigned flags = 0;
-  std::shared_ptr<ManagedPages> pages;  // of managed memory: where it is and what was advised
+  std::shared_ptr<ManagedPages> pages;  // of managed memory: locations and advice
   uint64_t id = 0;                      // CU_POINTER_ATTRIBUTE_BUFFER_ID
   uint64_t handle = 0;                  // of mappings
   uint64_t offset = 0;
   uint64_t mapping = 0;  // of memory of other processes: what was mapped for it
   uint64_t mapping_bytes = 0;
-  std::atomic<bool> live{true};  // of graphs: between its nodes' launch and its free
+  std::atomic<bool> live{true};  // of graphs: from the launch of its node to its free
   std::atomic<bool> readable{true};
   std::atomic<bool> writable{true};
 
@@ -63,11 +63,11 @@ struct Allocation {
 // Thread-safe.
 class AllocationTable {
  public:
-  // Gives it an id. False when it overlaps another one.
+  // Adds an allocation and gives it an id. False if it overlaps another one.
   bool Add(std::shared_ptr<Allocation> allocation);
-  // The allocation that holds the address, or null.
+  // The allocation that contains the address, or null.
   std::shared_ptr<Allocation> Find(uint64_t address) const;
-  // Takes out the allocation that begins at the address, if `accept` says so.
+  // Removes the allocation that begins at the address, if `accept` returns true.
   std::shared_ptr<Allocation> Remove(uint64_t address,
                                      const std::function<bool(const Allocation&)>& accept);
   std::vector<std::shared_ptr<Allocation>> RemoveIf(
@@ -86,9 +86,9 @@ AllocationTable& Allocations();
 // Whether [address, address + bytes) lies in one allocation, or in adjacent mappings.
 bool InsideAllocations(uint64_t address, uint64_t bytes);
 
-// Gives back what an allocation, already taken out of the table, occupies.
+// Frees the memory of an allocation that was removed from the table.
 void ReleaseAllocation(const Allocation& allocation);
-// Everything that belongs to a context which ends.
+// Frees all allocations of a context that ends.
 void FreeAllocationsOf(uint32_t context_uid);
 
 }  // namespace memprof::simcuda

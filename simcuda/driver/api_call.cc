@@ -30,7 +30,7 @@ std::atomic<uint32_t> g_correlation{0};
 thread_local int t_callbacks_running = 0;
 thread_local bool t_per_thread_default = false;
 
-// Holds the listener for one callback, so that simcuda_set_listener can wait for it.
+// Keeps the listener alive during one callback; simcuda_set_listener waits for its end.
 class ListenerUse {
  public:
   ListenerUse() {
@@ -67,7 +67,7 @@ const FaultTable& Faults() {
   return *table;
 }
 
-// The result that the configuration asks for at this call, or success.
+// The result that the configuration sets for this call, or success.
 CUresult CheckFaults(const char* name) {
   CUresult result = CUDA_SUCCESS;
   for (const FaultCounter& counter : Faults().counters) {
@@ -89,7 +89,7 @@ bool NeedsNoInit(const char* name) {
   return false;
 }
 
-// Calls that a checkpoint holds.
+// Whether a checkpoint blocks calls.
 std::atomic<bool> g_held{false};
 
 struct Held {
@@ -213,7 +213,7 @@ using namespace memprof::simcuda;
 
 extern "C" int simcuda_set_listener(const struct simcuda_listener* listener) {
   static std::mutex* mutex = new std::mutex;
-  // Listeners are kept for good: a call that began under one may still ask whether it is the same.
+  // Listeners are never freed: a call that began with one may still compare it.
   static std::deque<simcuda_listener>* all = new std::deque<simcuda_listener>;
   const std::lock_guard lock(*mutex);
   if (listener != nullptr) {

@@ -1,5 +1,5 @@
-// One call of an exported driver function: state checks, faults on demand, and what the listener
-// (the stand-in libcupti) hears of it. Nearly free when nobody listens and no fault is set.
+// One call of an exported driver function: checks of the state, configured faults, and callbacks to
+// the listener (the stand-in libcupti). Nearly free without a listener and faults.
 #ifndef SIMCUDA_DRIVER_API_CALL_H
 #define SIMCUDA_DRIVER_API_CALL_H
 
@@ -17,10 +17,10 @@ class ApiCall {
   ApiCall(const ApiCall&) = delete;
   ApiCall& operator=(const ApiCall&) = delete;
 
-  // Whether the function may run; if not, the result is set already.
+  // Whether the function may run; if not, the result is set.
   bool allowed() const { return allowed_; }
   void set_result(CUresult result) { result_ = result; }
-  // Tells the listener the result and hands it back.
+  // Reports the result to the listener and returns it.
   CUresult Finish() {
     if (listener_ != nullptr) ReportExit();
     return result_;
@@ -54,13 +54,13 @@ bool UsesPerThreadDefaultStream();
 void SetInitialised();
 bool IsInitialised();
 void SetDeinitialised();
-// False in a child process that forked after cuInit, and when the driver has ended.
+// False in a child process that was forked after cuInit, and when the driver has ended.
 bool IsUsable();
 
-// While on, calls wait until it is off again, but for those of the process checkpoint.
+// While on, calls block, except those of the process checkpoint.
 void HoldCalls(bool on);
 
-// Tells the listener, if it wants to hear of contexts, modules and streams.
+// Calls the listener, if it enabled events of contexts, modules and streams.
 void ReportResource(const simcuda_resource_event& event);
 
 }  // namespace memprof::simcuda

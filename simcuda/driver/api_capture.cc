@@ -1,4 +1,4 @@
-// Stream capture: how it begins, what it is asked, and how it ends.
+// Stream capture: its begin, queries, and its end.
 #include <atomic>
 
 #include "driver_api.h"
@@ -21,7 +21,7 @@ CUresult Begin(CUstream handle, std::shared_ptr<Graph> graph) {
   if (IsCapturing(stream)) return CUDA_ERROR_ILLEGAL_STATE;
   auto capture = std::make_shared<Capture>();
   AllHandles<Graph>().Add(
-      graph);  // the program may ask for the graph meanwhile, and give it what it owns
+      graph);  // the program may query the graph meanwhile, and add user objects to it
   capture->graph = std::move(graph);
   capture->origin = stream.get();
   capture->id = g_next_capture++;

@@ -1,5 +1,5 @@
-// The process checkpoint, of the calling process itself: locked, it makes no more calls;
-// checkpointed, its devices hold nothing of it. Other processes are not reached.
+// The process checkpoint, only of the calling process: when locked, it makes no more calls; after a
+// checkpoint, it uses no memory of its devices. Other processes are not supported.
 #include <signal.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ CUresult CheckProcess(int pid) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// Waits for all work; false when the time, in ms and 0 for no end, is over before.
+// Waits for all work; false on a timeout in ms, 0 = none.
 bool WorkEnds(unsigned timeout_ms) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   const auto busy = [](Context& context) { return !context.Idle(); };
@@ -39,7 +39,7 @@ bool WorkEnds(unsigned timeout_ms) {
   return true;
 }
 
-// Every device stays itself: a pair must name the same one twice.
+// Devices cannot be exchanged: both of a pair must be the same.
 CUresult CheckPairs(const CUcheckpointRestoreArgs* args) {
   if (args == nullptr || args->gpuPairsCount == 0) return CUDA_SUCCESS;
   if (args->gpuPairs == nullptr || args->gpuPairsCount < Devices().size()) {
@@ -77,7 +77,7 @@ namespace api {
 CUresult cuCheckpointProcessGetRestoreThreadId(int pid, int* tid) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
-  // There is no thread of the driver's that restores.
+  // The driver has no thread that restores.
   return tid == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
 }
 

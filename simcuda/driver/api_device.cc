@@ -1,4 +1,4 @@
-// Devices and their attributes: those of the GPU model, and what all have in common.
+// Devices and their attributes: those of the GPU model, and common ones.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,7 +19,7 @@ struct AttributeValue {
   int value;
 };
 
-// What no model says and what is not listed is 0: a feature that is absent.
+// Attributes that no model has and that are not listed are 0: the feature is absent.
 constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},

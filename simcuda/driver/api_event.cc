@@ -1,4 +1,4 @@
-// Events: made, recorded, waited for, and the time between two.
+// Events: creation, recording, waiting, and the time between two.
 #include <chrono>
 
 #include "driver_api.h"
@@ -64,7 +64,7 @@ CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
         if (shared != nullptr) shared->Complete(ticket);
       },
       Stream::Mode::kQuick);
-  // Whatever got in behind it meanwhile may be waited for too; nothing before it is missed.
+  // Work that was enqueued meanwhile may be waited for too, but none before it is missed.
   record->point = stream->Last();
   event->set_record(std::move(record));
   return CUDA_SUCCESS;

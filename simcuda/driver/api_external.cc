@@ -46,7 +46,7 @@ CUresult cuImportExternalMemory(CUexternalMemory* extMem_out,
       memHandleDesc->size > static_cast<uint64_t>(status.st_size)) {
     return CUDA_ERROR_INVALID_HANDLE;
   }
-  // From here on the descriptor is the driver's.
+  // From here on the driver owns the descriptor.
   auto external = std::make_shared<ExternalMemory>(file, memHandleDesc->size);
   *extMem_out = reinterpret_cast<CUexternalMemory>(external.get());
   AllHandles<ExternalMemory>().Add(std::move(external));
@@ -80,7 +80,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(
   if (mipmap == nullptr || mipmapDesc == nullptr || mipmapDesc->numLevels == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  // How another interface lays out its images cannot be known here.
+  // The layout of another interface's images is not known here.
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -39,8 +39,7 @@ void Run(const GraphExec::Nodes& nodes) {
   }
 }
 
-// The event nodes of a graph that is launched: all waits come before all of its work, all records
-// after it.
+// The event nodes of a launched graph: all waits precede its work, all records follow it.
 class EventsOfLaunch {
  public:
   explicit EventsOfLaunch(const GraphExec::Nodes& nodes) {
@@ -184,7 +183,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto nodes = exec->nodes();
   if (IsCapturing(stream)) {
-    // Memory nodes may be in a child graph only when the parent owns them.
+    // Memory nodes may only be in a child graph that its parent owns.
     for (const auto& node : *nodes) {
       if (node->memory != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -196,7 +195,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   const CUresult memory = GraphMemory::Get().Launch(
       *nodes, (exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
   if (memory != CUDA_SUCCESS) return memory;
-  // `exec` owns objects of the program's, which must outlive the launch.
+  // `exec` owns user objects of the program, which must outlive the launch.
   auto events = std::make_shared<EventsOfLaunch>(*nodes);
   context->Enqueue(
       stream,

@@ -1,4 +1,4 @@
-// What depends on what in a graph.
+// The dependencies in a graph.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

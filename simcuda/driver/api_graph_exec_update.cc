@@ -1,4 +1,4 @@
-// Executables that take on another graph of the same shape, as a whole or for a child.
+// Updates of executables from another graph of the same shape, as a whole or for a child.
 #include <map>
 
 #include "driver_api.h"
@@ -11,8 +11,8 @@ namespace {
 
 enum class Match { kSame, kTopology, kType, kMemory };
 
-// Whether nodes of an executable can become those of another graph: as many, of the same types in
-// the same order, with the same dependencies. Memory nodes cannot.
+// Whether the nodes of an executable can be replaced by those of another graph: the same number,
+// types, order and dependencies. Not with memory nodes.
 Match Compare(const GraphExec::Nodes& have, const GraphExec::Nodes& want, CUgraphNode* different) {
   std::map<CUgraphNode, size_t> places[2];
   for (size_t i = 0; i < have.size(); ++i) places[0][have[i]->origin] = i;
@@ -31,7 +31,7 @@ Match Compare(const GraphExec::Nodes& have, const GraphExec::Nodes& want, CUgrap
   return Match::kSame;
 }
 
-// Lets `have` do what `want` does; the nodes go on by their handles.
+// Gives the nodes of `have` the work of `want`; they keep their handles.
 void Take(const GraphExec::Nodes& want, GraphExec::Nodes* have) {
   for (size_t i = 0; i < have->size(); ++i) {
     auto copy = std::make_shared<GraphNode>(*want[i]);

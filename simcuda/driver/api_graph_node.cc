@@ -1,4 +1,4 @@
-// Nodes of graphs: adding them, and what they were made from.
+// Nodes of graphs: adding them, and querying their parameters.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -27,7 +27,7 @@ CUresult KernelNodeWork(KernelParameters* kernel, std::function<void()>* work) {
   return result;
 }
 
-// The parameters of this kind that the node was made from, or null.
+// The node's parameters, if they are of this kind; else null.
 template <class Kind>
 const Kind* ParametersOf(CUgraphNode handle, std::shared_ptr<GraphNode>* node) {
   std::shared_ptr<Graph> graph;

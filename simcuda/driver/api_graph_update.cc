@@ -7,7 +7,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// Kernels, copies and fills alone can be switched off.
+// Only kernels, copies and fills can be disabled.
 bool CanBeDisabled(const GraphNode& node) {
   return node.type == CU_GRAPH_NODE_TYPE_KERNEL || node.type == CU_GRAPH_NODE_TYPE_MEMCPY ||
          node.type == CU_GRAPH_NODE_TYPE_MEMSET;

@@ -1,6 +1,6 @@
-// Resources of OpenGL, without an OpenGL: the name of a buffer object or texture says what it is.
+// Resources of OpenGL, without OpenGL: the name of a buffer object or texture determines its size.
 // Buffer N has N times 64 KiB; texture N has N times N elements of four bytes. Their memory belongs
-// to the graphics interface: it is on no device's account.
+// to the graphics interface, and is not counted for any device.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ struct GraphicsResource {
   unsigned texture = 0;  // side; 0 for a buffer
   // Guarded by g_mutex:
   bool mapped = false;
-  uint64_t address = 0;          // of a mapped buffer, once asked for
+  uint64_t address = 0;          // of a mapped buffer, once queried
   std::shared_ptr<Array> array;  // of a mapped texture
 };
 
@@ -59,7 +59,7 @@ CUresult Register(CUgraphicsResource* handle, unsigned name, unsigned flags, boo
   return CUDA_SUCCESS;
 }
 
-// Takes the views away.
+// Removes the views.
 void Unmap(GraphicsResource* resource) {
   const auto is_view = [](const Allocation& one) { return one.kind == AllocationKind::kGraphics; };
   if (resource->address != 0) {

@@ -1,5 +1,5 @@
-// Green contexts: the primary context with a part of the multiprocessors. The parts are numbers
-// alone here; what matters is whose memory is whose, and when it ends.
+// Green contexts: the primary context with a part of the multiprocessors. The parts are only
+// numbers here; what matters is which context owns memory, and when it ends.
 #include <algorithm>
 #include <mutex>
 
@@ -108,7 +108,8 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* phDesc, CUdevResource* res
     description->multiprocessors += resources[i].sm.smCount;
   }
   *phDesc = reinterpret_cast<CUdevResourceDesc>(description.get());
-  AllHandles<ResourceDescription>().Add(std::move(description));  // there is no end of them
+  // descriptions are never destroyed
+  AllHandles<ResourceDescription>().Add(std::move(description));
   return CUDA_SUCCESS;
 }
 
@@ -151,7 +152,7 @@ CUresult cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, unsigne
 }
 #endif
 
-// What was allocated in it lives on in the primary context, for as long as that does.
+// Its allocations live on in the primary context, as long as that does.
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
   const auto green = AllHandles<GreenContext>().Remove(hCtx);
   if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -1,4 +1,4 @@
-// The beginning and the end of the driver, and profilers.
+// Initialisation and end of the driver, and profilers.
 #include <dlfcn.h>
 
 #include <chrono>
@@ -15,8 +15,8 @@
 namespace memprof::simcuda {
 namespace {
 
-// Work in flight may use what the end of the process takes away: it is waited for. Only what does
-// not come to an end is cut off, and the driver with it. A forked child has nothing to wait for.
+// Work in flight may use what the end of the process destroys, so it is waited for. Work that does
+// not end is cut off. A forked child does not wait.
 void AtExit() {
   if (!IsInitialised()) return;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -31,7 +31,7 @@ void AtExit() {
   }
 }
 
-// As the driver does, once: tools are loaded into programs that way.
+// Once, as the real driver: this is how tools are loaded into programs.
 void LoadInjection() {
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
   if (path == nullptr || *path == '\0') return;

@@ -19,7 +19,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// Handles that are open: one mapping for each context and handle, counted.
+// Open handles: one mapping for each context and handle, with a count.
 struct OpenHandles {
   using Key = std::tuple<uint32_t, int32_t, uint64_t, uint64_t>;  // context, process, file, id
   struct Use {
@@ -36,7 +36,7 @@ OpenHandles& Opened() {
   return *opened;
 }
 
-// An exported pool is a file with this in it.
+// The content of the file of an exported pool.
 struct PoolFile {
   static constexpr uint64_t kMagic = 0x4c4f4f5041445543;
   uint64_t magic = kMagic;
@@ -78,7 +78,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
   MemoryHandle memory;
   std::memcpy(static_cast<void*>(&memory), &handle, sizeof(memory));
   if (memory.magic != MemoryHandle::kMemory) return CUDA_ERROR_INVALID_HANDLE;
-  // The process that exported it has the memory already.
+  // The exporting process has the memory already.
   if (memory.file.process == getpid()) return CUDA_ERROR_INVALID_CONTEXT;
   OpenHandles& opened = Opened();
   const std::lock_guard lock(opened.mutex);

@@ -25,7 +25,7 @@ const CapabilityLimits& Limits() {
 }
 size_t MaxSharedBytes() { return static_cast<size_t>(Limits().shared_per_block_bytes); }
 
-// A launch that waits in a stream, with its own copy of the arguments.
+// A launch that waits in a stream, with a copy of its arguments.
 struct PendingLaunch {
   simcuda_host_kernel host = nullptr;
   simcuda_launch launch{};
@@ -136,7 +136,7 @@ CUresult KernelWork(CUfunction handle, const LaunchShape& shape, void** params, 
   const auto function = FindFunction(handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (!GoodShape(shape.grid, shape.block, shape.shared)) return CUDA_ERROR_INVALID_VALUE;
-  // More than the usual amount of shared memory must have been asked for before.
+  // More than the default amount of shared memory must be enabled before.
   if (shape.shared > static_cast<size_t>(
                          function->GetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -264,7 +264,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (BlocksFor(*function, blockSize, 0) < numBlocks) return CUDA_ERROR_INVALID_VALUE;
-  // BlocksFor read backwards. Each block's share, less what it takes anyway.
+  // The inverse of BlocksFor: each block's share, less what it takes in any case.
   const size_t share = static_cast<size_t>(Limits().shared_bytes) / static_cast<size_t>(numBlocks);
   const size_t taken =
       static_cast<size_t>(Limits().reserved_per_block_bytes) + StaticShared(*function);
@@ -273,7 +273,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
 }
 
 #if CUDA_VERSION >= 11080
-// What is portable: hardware of 9.0 holds eight blocks in each cluster, if not more.
+// The portable size: hardware of 9.0 holds at least eight blocks in each cluster.
 CUresult cuOccupancyMaxPotentialClusterSize(int* clusterSize, CUfunction func,
                                             const CUlaunchConfig* config) {
   if (FindFunction(func) == nullptr) return CUDA_ERROR_INVALID_HANDLE;

@@ -1,5 +1,5 @@
-// The linker of the just-in-time compiler. PTX stays PTX: what comes out is all of it, one after
-// another, which modules here read as they read a single one.
+// The linker of the just-in-time compiler. PTX stays PTX: the result is the concatenation of all
+// inputs, which modules of the stand-in can read.
 #include <string>
 
 #include "driver_api.h"
@@ -11,7 +11,7 @@ namespace {
 
 struct Linker {
   std::string ptx;
-  std::string binary;  // the first image that is no PTX; any name is in it
+  std::string binary;  // the first image that is not PTX; it may contain any name
 };
 
 CUresult Add(CUlinkState state, CUjitInputType type, const void* data, size_t bytes) {
@@ -67,7 +67,7 @@ CUresult cuLinkComplete(CUlinkState state, void** cubinOut, size_t* sizeOut) {
   if (linker == nullptr || cubinOut == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::string& image = linker->binary.empty() ? linker->ptx : linker->binary;
   if (image.empty()) return CUDA_ERROR_INVALID_IMAGE;
-  *cubinOut = image.data();  // the linker's, until it is destroyed
+  *cubinOut = image.data();  // owned by the linker, until it is destroyed
   if (sizeOut != nullptr) *sizeOut = linker->binary.empty() ? image.size() + 1 : image.size();
   return CUDA_SUCCESS;
 }

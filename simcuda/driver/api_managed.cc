@@ -1,4 +1,4 @@
-// Managed memory: prefetch, advice, discards. What is asked about a range: api_managed_range.cc.
+// Managed memory: prefetch, advice, discards. Queries of a range: api_managed_range.cc.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -52,8 +52,8 @@ CUresult Advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, int loca
   return CUDA_SUCCESS;
 }
 
-// A location of CUDA 12.2 and later as the older functions name it; false when it is none. Memory
-// of the host has no parts here.
+// Converts a location of CUDA 12.2 and later to the form of the older functions; false if it is
+// invalid. Host memory has no NUMA nodes here.
 [[maybe_unused]] bool LocationOf(const CUmemLocation& location, int* device) {
   *device = CU_DEVICE_CPU;
   const int type = location.type;
@@ -62,7 +62,7 @@ CUresult Advise(CUdeviceptr address, size_t bytes, CUmem_advise advice, int loca
 }
 
 #if CUDA_VERSION >= 13000
-// One batch: the ranges, and for each where it goes.
+// A batch: the ranges, and the destination of each.
 struct Batch {
   std::vector<ManagedRange> ranges;
   std::vector<int> locations;
@@ -103,7 +103,7 @@ CUresult CheckLocations(const CUmemLocation* locations, const size_t* starts, si
   return CUDA_SUCCESS;
 }
 
-// What was discarded reads as zeros here; only whole pages of the machine are.
+// Discarded memory reads as zeros; only whole pages of the machine are discarded.
 void EnqueueDiscards(const std::shared_ptr<Context>& context, const std::shared_ptr<Stream>& stream,
                      const CUdeviceptr* addresses, const size_t* sizes, const Batch& batch) {
   std::vector<std::pair<uint64_t, uint64_t>> parts;

@@ -1,4 +1,4 @@
-// What is asked about a range of managed memory.
+// Queries of a range of managed memory.
 #include <cstring>
 #include <vector>
 

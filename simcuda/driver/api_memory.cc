@@ -1,4 +1,4 @@
-// Linear, pitched, managed and pinned memory, and what the driver tells about memory.
+// Linear, pitched, managed and pinned memory, and queries of memory.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ CUresult AllocateLinear(CUdeviceptr* dptr, uint64_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// Anonymous memory of the machine that takes no room until it is touched.
+// Anonymous memory of the machine, which takes no memory until it is touched.
 uint64_t MapHostMemory(uint64_t bytes, uint64_t alignment) {
   const uint64_t mapped = bytes + (alignment > 4096 ? alignment : 0);
   void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
@@ -132,7 +132,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flag
   allocation->granted = RoundUp(bytesize, kPageBytes);
   allocation->address = MapHostMemory(allocation->granted, kPageBytes);
   if (allocation->address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  // As much as has room lives on the device; the rest stays with the host.
+  // As much as fits is on the device; the rest stays on the host.
   allocation->pages = std::make_shared<ManagedPages>(allocation->granted / kPageBytes);
   allocation->pages->Place(&context->device());
   *dptr = allocation->address;

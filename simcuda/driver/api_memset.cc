@@ -13,7 +13,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// The same in memory that keeps nothing.
+// The same for memory without contents.
 template <class Value>
 void FillKnown(uint64_t address, uint64_t pitch, Value value, uint64_t width, uint64_t height) {
   const uint64_t bytes = width * sizeof(Value);

@@ -1,4 +1,4 @@
-// What a pointer is: cuPointerGetAttribute and its relatives.
+// Properties of pointers: cuPointerGetAttribute and related functions.
 #include "driver_api.h"
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/context.h"
@@ -81,7 +81,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
     if (found != nullptr && GetAttribute(*found, attributes[i], ptr, data[i]) == CUDA_SUCCESS) {
       continue;
     }
-    // Unlike the singular, this one answers null values for memory it does not know.
+    // Unlike cuPointerGetAttribute, this one returns null values for unknown memory.
     switch (attributes[i]) {
       case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       case CU_POINTER_ATTRIBUTE_IS_MANAGED:

@@ -32,7 +32,7 @@ CUresult AllocateFrom(const std::shared_ptr<Pool>& pool, CUdeviceptr* dptr, size
   CUresult result =
       pool->Allocate(bytes, stream, &allocation->address, &allocation->granted, &after);
   if (result == CUDA_ERROR_OUT_OF_MEMORY && !OnStreamWorker()) {
-    // Frees that are still under way may make room.
+    // Pending frees may make space.
     context->Synchronize();
     result = pool->Allocate(bytes, stream, &allocation->address, &allocation->granted, &after);
   }

@@ -1,6 +1,5 @@
-// Arrays that get their memory later, tile by tile or as a whole, from handles of cuMemCreate. What
-// is written to a tile is kept by the array and not to be seen through another mapping of the
-// handle.
+// Arrays that get their memory later, tile by tile or as a whole, from handles of cuMemCreate. The
+// array stores what is written to a tile; another mapping of the handle does not see it.
 #include "driver_api.h"
 #include "simcuda/driver/array.h"
 #include "simcuda/driver/context.h"
@@ -10,7 +9,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// The levels of the array or mipmapped array that is meant; empty when it is none of the kind.
+// The levels of an array or mipmapped array; empty for other kinds.
 std::vector<std::shared_ptr<Array>> LevelsOf(const CUarrayMapInfo& info) {
   std::vector<std::shared_ptr<Array>> levels;
   if (info.resourceType == CU_RESOURCE_TYPE_ARRAY) {
@@ -34,7 +33,7 @@ bool Whole(uint64_t offset, uint64_t extent, uint64_t tile, uint64_t side) {
          (extent % tile == 0 || offset + extent == side);
 }
 
-// One entry, checked: the tiles that it means, and what lies there from now on.
+// One checked entry: its tiles, and what is bound to them from now on.
 struct Change {
   std::shared_ptr<Array> array;
   std::vector<std::array<uint64_t, 4>> places;

@@ -1,4 +1,4 @@
-// Attributes of streams: kept, and without effect but for the priority.
+// Attributes of streams: stored; only the priority has an effect.
 #include <cstring>
 
 #include "driver_api.h"

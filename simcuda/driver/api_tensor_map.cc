@@ -1,5 +1,6 @@
-// Descriptors of tensors for the copy engine of compute capability 9.0: what they say is opaque,
-// and kernels that would read it do not run, so they are checked and left at zero.
+// Descriptors of tensors for the copy engine of compute capability 9.0. They are opaque, and
+// kernels that read them do not run here, so the parameters are checked and the descriptor is left
+// zero.
 #include <cstring>
 
 #include "driver_api.h"

@@ -1,5 +1,5 @@
-// Texture and surface objects: handles that remember what they were made from. Nothing samples
-// them here: kernels with a host version read their arrays themselves.
+// Texture and surface objects: handles that store their description. Nothing samples them here:
+// kernels with a host version read their arrays directly.
 #include "driver_api.h"
 #include "simcuda/driver/allocation.h"
 #include "simcuda/driver/array.h"
@@ -26,8 +26,8 @@ bool GoodResource(const CUDA_RESOURCE_DESC& one) {
     case CU_RESOURCE_TYPE_LINEAR: {
       const auto& linear = one.res.linear;
       if (!GoodFormat(linear.format, linear.numChannels)) return false;
-      // The number of elements has a limit. That all of them are memory nobody demands: what lies
-      // behind the allocation must only not be fetched.
+      // Only the number of elements is limited. The memory beyond the allocation may be part of the
+      // texture, but must not be fetched.
       const uint64_t element = FormatBytes(linear.format) * linear.numChannels;
       return linear.sizeInBytes != 0 && linear.sizeInBytes / element <= kMaxLinearTexture &&
              linear.devPtr % kBaseAlignment == 0 && InsideAllocations(linear.devPtr, 1);
@@ -75,7 +75,7 @@ CUresult cuTexObjectCreate(CUtexObject* pTexObject, const CUDA_RESOURCE_DESC* pR
       !GoodResource(*pResDesc)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  // Only arrays can be looked at in another way.
+  // Only arrays can have a resource view.
   if (pResViewDesc != nullptr && pResDesc->resType != CU_RESOURCE_TYPE_ARRAY &&
       pResDesc->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
     return CUDA_ERROR_INVALID_VALUE;

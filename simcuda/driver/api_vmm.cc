@@ -12,7 +12,8 @@
 namespace memprof::simcuda {
 namespace {
 
-// What a physical allocation may be: pinned memory of a device, perhaps to be shared by descriptor.
+// The valid properties of a physical allocation: pinned memory of a device, possibly shareable by
+// descriptor.
 CUresult CheckProperties(const CUmemAllocationProp* properties, Device** device) {
   if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
     return CUDA_ERROR_INVALID_VALUE;

@@ -23,8 +23,8 @@ constexpr uint64_t kTileBytes = uint64_t{64} << 10;
 
 class Array {
  public:
-  // Null when the device's memory does not suffice. One whose memory is mapped later, or that
-  // shows `foreign` memory, takes none of the device.
+  // Null if the device has too little memory. An array whose memory is mapped later, or that shows
+  // `foreign` memory, takes none of the device.
   static std::shared_ptr<Array> Create(const std::shared_ptr<Context>& context,
                                        const CUDA_ARRAY3D_DESCRIPTOR& descriptor,
                                        bool foreign = false);
@@ -37,18 +37,18 @@ class Array {
   uint64_t element_bytes() const { return element_bytes_; }
   uint64_t row_bytes() const { return row_bytes_; }
   uint64_t bytes() const { return bytes_; }
-  // Memory of VMM handles becomes part of it (cuMemMapArrayAsync).
+  // Whether memory of VMM handles is bound to it (cuMemMapArrayAsync).
   bool sparse() const { return (descriptor_.Flags & CUDA_ARRAY3D_SPARSE) != 0; }
   bool deferred() const { return (descriptor_.Flags & kDeferredMapping) != 0; }
   // Elements along each side of a tile.
   std::array<uint64_t, 3> TileExtent() const;
-  // What is mapped at a place, from then on until it is replaced, unmapped (null) or the array
-  // ends. Thread-safe.
+  // Sets the memory at a place, until it is replaced, unmapped (null) or the array ends.
+  // Thread-safe.
   void SetTile(const std::array<uint64_t, 4>& place, std::shared_ptr<Physical> memory);
   uint64_t slice_bytes() const { return row_bytes_ * rows_; }
   uint8_t* data() const { return reinterpret_cast<uint8_t*>(address_); }
   uint64_t granted() const { return granted_; }
-  // A level of a mipmapped array goes away with it, not on its own.
+  // Whether it is a level of a mipmapped array, which ends with that.
   bool level_of_mipmap() const { return level_of_mipmap_; }
   void set_level_of_mipmap() { level_of_mipmap_ = true; }
 
@@ -63,7 +63,7 @@ class Array {
   uint64_t address_ = 0;
   uint64_t granted_ = 0;
   bool level_of_mipmap_ = false;
-  bool own_pages_ = false;  // host memory that no device pays for
+  bool own_pages_ = false;  // host memory that does not count for the device
   std::mutex tiles_mutex_;
   std::map<std::array<uint64_t, 4>, std::shared_ptr<Physical>> tiles_;
 };

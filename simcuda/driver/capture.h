@@ -13,20 +13,20 @@ namespace memprof::simcuda {
 
 class Device;
 
-// One capture. It begins on one stream and spreads to others over events; their work lands in the
-// graph in the order of the calls, which keeps every dependency.
+// One capture. It begins on one stream and spreads to others by events; their work is added to the
+// graph in the order of the calls, which satisfies every dependency.
 struct Capture {
   std::shared_ptr<Graph> graph;
   const Stream* origin = nullptr;
   unsigned long long id = 0;
-  std::atomic<bool> ended{false};  // its events are of no use any more
+  std::atomic<bool> ended{false};  // its events are invalid
 };
 
 inline bool IsCapturing(const std::shared_ptr<Stream>& stream) {
   return stream->capture() != nullptr;
 }
 
-// Adds work to the graph that the stream captures into.
+// Adds work to the graph into which the stream captures.
 CUresult CaptureWork(const std::shared_ptr<Stream>& stream, CUgraphNodeType type,
                      std::function<void()> work, NodeParameters parameters = {});
 

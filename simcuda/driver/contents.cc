@@ -1,4 +1,4 @@
-// The little that is known of device memory without contents.
+// The known bytes of device memory without contents.
 #include "simcuda/driver/contents.h"
 
 #include <algorithm>

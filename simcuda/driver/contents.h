@@ -1,5 +1,5 @@
-// Device memory without contents (SIMCUDA=contents=none): what is not known reads as zeros. Only
-// small writes are kept, until the next kernel, which might have overwritten them, is launched.
+// Device memory without contents (SIMCUDA=contents=none): unknown bytes read as zeros. Only small
+// writes are stored, until a kernel, which might overwrite them, is launched.
 #ifndef SIMCUDA_DRIVER_CONTENTS_H
 #define SIMCUDA_DRIVER_CONTENTS_H
 
@@ -12,16 +12,16 @@
 
 namespace memprof::simcuda {
 
-// What is known of memory by its address. Thread-safe.
+// Known bytes by address. Thread-safe.
 class KnownBytes {
  public:
-  static constexpr size_t kMaxWrite = size_t{64} << 10;  // larger writes leave nothing known
-  static constexpr size_t kMaxPages = 4096;              // beyond 1 MiB everything is forgotten
+  static constexpr size_t kMaxWrite = size_t{64} << 10;  // larger writes make their range unknown
+  static constexpr size_t kMaxPages = 4096;              // beyond 1 MiB everything is dropped
 
   void Write(uint64_t address, const void* from, size_t bytes);
   void Fill(uint64_t address, uint8_t value, size_t bytes);
   void Forget(uint64_t address, size_t bytes);
-  // Zeros where nothing is known.
+  // Unknown bytes are zeros.
   void Read(uint64_t address, void* to, size_t bytes) const;
   void Clear();
   size_t pages() const;
@@ -39,9 +39,9 @@ class KnownBytes {
   std::map<uint64_t, Page> pages_;
 };
 
-// Whether device memory keeps what is written to it: the configuration's word, from the first call.
+// Whether device memory stores what is written to it, by the configuration at the first call.
 bool DeviceKeepsContents();
-// The process's one, for when it does not.
+// The known bytes of this process, if it does not.
 KnownBytes& DeviceContents();
 // A kernel was launched, or a graph.
 inline void KernelRan() {

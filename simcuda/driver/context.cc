@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<uint32_t> g_next_uid{1};
 
-// Contexts that were destroyed: streams and allocations may still name them.
+// Keeps destroyed contexts: streams and allocations may still refer to them.
 void Bury(std::shared_ptr<Context> context) {
   static auto* mutex = new std::mutex;
   static auto* buried = new std::vector<std::shared_ptr<Context>>;
@@ -68,7 +68,7 @@ void Context::Destroy() {
   event.cbid = kResourceContextDestroyStarting;
   event.context = this;
   event.context_uid = uid_;
-  // The handle is still good then, so that the listener may ask about the context.
+  // The handle is still valid, so that the listener may query the context.
   ReportResource(event);
   const auto self = shared_from_this();
   AllHandles<Context>().Remove(this);

@@ -1,4 +1,4 @@
-// Contexts: what belongs to them, and the current one of each thread.
+// Contexts with their streams, and the current context of each thread.
 #ifndef SIMCUDA_DRIVER_CONTEXT_H
 #define SIMCUDA_DRIVER_CONTEXT_H
 
@@ -23,11 +23,11 @@ class Context : public std::enable_shared_from_this<Context> {
  public:
   Context(Device* device, bool primary, unsigned flags);
 
-  // Makes a context on the device and charges its overhead. Null when memory does not suffice.
+  // Creates a context on the device and charges its overhead. Null if there is too little memory.
   static std::shared_ptr<Context> Create(Device* device, bool primary, unsigned flags);
-  // A second face of the device's primary context, which takes nothing more and ends with that.
+  // A green context of the device's primary context: takes no further memory, and ends with it.
   static std::shared_ptr<Context> CreateGreen(Device* device);
-  // Tells the listener, which may ask the driver about it: no lock may be held.
+  // Calls the listener, which may query the driver about the context: no lock may be held.
   void ReportCreated();
   // Waits for its work and frees everything in it. Only the first call has an effect.
   void Destroy();
@@ -41,27 +41,27 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<unsigned> flags;
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
 
-  // The stream that a handle means at a call: null and the reserved values mean default streams.
-  // Null when the handle is not a live stream of this context.
+  // The stream of a handle in a call: null and the reserved values are default streams. Null if the
+  // handle is not a live stream of this context.
   std::shared_ptr<Stream> ResolveStream(CUstream handle);
   std::shared_ptr<Stream> CreateStream(unsigned stream_flags, int priority);
-  // Takes the stream out of the context; what it still has to do is done.
+  // Removes the stream from the context; its remaining work is completed.
   void RetireStream(const std::shared_ptr<Stream>& stream);
 
-  // Appends work to the stream, after what the rules of the default streams put before it.
+  // Appends work to the stream, after the work that the rules of the default streams put before it.
   void Enqueue(const std::shared_ptr<Stream>& stream, std::function<void()> work, Stream::Mode mode,
                std::vector<StreamPoint> after = {});
   // Waits for everything enqueued so far.
   void Synchronize();
   bool Idle();
-  // Keeps new work from getting a place while the lock lives.
+  // Blocks the enqueueing of new work while the lock lives.
   std::unique_lock<std::mutex> HoldWork() { return std::unique_lock(order_mutex_); }
-  // Whether nothing is under way; while work is held.
+  // Whether no work is running or queued; call it while new work is blocked.
   bool IdleWhileHeld() const;
   // Whether the legacy default stream has nothing to wait for.
   bool BlockingIdle();
 
-  // Access to memory of another context; false when it was on or off already.
+  // Enables access to memory of another context; false if it was already in that state.
   bool EnablePeer(uint32_t uid);
   bool DisablePeer(uint32_t uid);
 
@@ -90,8 +90,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::set<uint32_t> peers_;  // also under limits_mutex_
 };
 
-// Runs `body` while no stream of any context has work and none can get any. False when the work
-// under way does not end within seconds.
+// Runs `body` while no stream of any context has work, or can get any. False if the running work
+// does not end within seconds.
 bool WhileIdle(const std::function<void()>& body);
 
 // The calling thread's stack of current contexts.
@@ -100,9 +100,9 @@ void SetCurrentContext(std::shared_ptr<Context> context);  // replaces the top; 
 void PushContext(std::shared_ptr<Context> context);
 std::shared_ptr<Context> PopContext();
 
-// The current context in *context, or the error to answer.
+// The current context in *context, or the error to return.
 CUresult RequireContext(std::shared_ptr<Context>* context);
-// The current context and the stream that `handle` means in it.
+// The current context, and the stream of `handle` in it.
 CUresult RequireStream(CUstream handle, std::shared_ptr<Context>* context,
                        std::shared_ptr<Stream>* stream);
 

@@ -30,17 +30,17 @@ struct CopyShape {
 
 enum class CopyWhen { kSynchronous, kAsynchronous };
 
-// Checks that device memory named by a side lies in allocations. Positions in arrays must have been
-// checked when the side was made.
+// Checks that the device memory of a side is within allocations. Positions in arrays are checked
+// when the side is made.
 bool CheckSide(const CopySide& side, const CopyShape& shape);
-// What a copy does, as a piece of work.
+// The copy as a piece of work.
 std::function<void()> CopyWork(const CopySide& destination, const CopySide& source,
                                const CopyShape& shape);
 // Runs or enqueues a copy; pageable memory is read or written before the call returns.
 CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const CopyShape& shape,
                      CopyWhen when, CUstream stream);
 
-// Describe memory by address; the first for device or managed pointers, the last for any.
+// Describes memory by address; the first for device or managed pointers, the last for any.
 CUresult DeviceSide(CUdeviceptr address, uint64_t bytes, CopySide* side);
 CopySide HostSide(const void* address);
 CUresult UnifiedSide(CUdeviceptr address, uint64_t bytes, CopySide* side);

@@ -16,7 +16,7 @@ namespace {
 
 SharedDevices* g_group = nullptr;
 
-// Joins the group of processes that the configuration names; null when there is none.
+// Joins the group of processes in the configuration; null if there is none.
 SharedDevices* JoinGroup(const std::string& name) {
   if (name.empty()) return nullptr;
   std::string why;
@@ -26,8 +26,8 @@ SharedDevices* JoinGroup(const std::string& name) {
                  "SIMCUDA: shared=%s does not work, the devices are this process's own: %s\n",
                  name.c_str(), why.c_str());
   } else {
-    // The program's own handlers at the end may still allocate: the figures stay mapped, and the
-    // kernel takes the place away. Only the object's name has to go.
+    // Exit handlers of the program may still allocate: so the figures stay mapped until the kernel
+    // unmaps them. Only the name of the object is removed.
     std::atexit([] { g_group->Retire(); });
   }
   return g_group;

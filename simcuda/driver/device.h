@@ -22,7 +22,7 @@ class Device {
   DeviceMemory& memory() { return memory_; }
   uint64_t context_overhead() const { return overhead_; }
 
-  // The primary context: made at the first retain, gone at the last release.
+  // The primary context: created at the first retain, destroyed at the last release.
   CUresult RetainPrimary(std::shared_ptr<Context>* context);
   CUresult ReleasePrimary();
   CUresult ResetPrimary();
@@ -52,7 +52,7 @@ class Device {
   std::shared_ptr<Pool> current_pool_;
 };
 
-// All devices; made at the first call, never destroyed.
+// All devices; created at the first call, never destroyed.
 const std::vector<Device*>& Devices();
 // Null when there is no such device.
 Device* FindDevice(int ordinal);

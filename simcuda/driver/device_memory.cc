@@ -13,11 +13,10 @@
 namespace memprof::simcuda {
 namespace {
 
-// Room for fragmentation of addresses: as on a real device, addresses are far more plentiful than
-// memory.
+// For fragmentation of addresses: as on a real device, there are far more addresses than memory.
 constexpr uint64_t kAddressFactors[] = {4, 2, 1};
 
-// The other processes' turn is over while one lives. Does nothing on a device of one's own.
+// Excludes other processes while it lives. Does nothing on a device that is not shared.
 class Turn {
  public:
   explicit Turn(CapacityShare* share) : share_(share) {
@@ -44,7 +43,7 @@ uint64_t MapAddresses(uint64_t bytes) {
   return reinterpret_cast<uint64_t>(mapping);
 }
 
-// Writes those pages of the machine that hold something to the same places of the file.
+// Writes the pages of the machine that have content to the same places of the file.
 bool CopyTouched(uint64_t address, uint64_t bytes, int file) {
   constexpr uint64_t kUnit = 4096;
   constexpr uint64_t kThere = uint64_t{3} << 62;  // in memory or swapped out, says proc(5)
@@ -188,7 +187,7 @@ void DeviceMemory::FreePagesLocked(Use use, uint64_t address, uint64_t bytes) {
     madvise(Ptr(address), bytes, MADV_DONTDUMP);
     madvise(Ptr(address), bytes, MADV_DONTFORK);
   }
-  // Who has mapped them elsewhere keeps what they hold.
+  // Other mappings of these pages keep their content.
   for (auto entry = shared_.lower_bound(address);
        entry != shared_.end() && entry->first < address + bytes;) {
     close(entry->second.descriptor);

@@ -1,7 +1,7 @@
-// The memory of one device: capacity, who holds how much of it, and the addresses handed out.
+// The memory of one device: its capacity, how much of it is used for what, and its addresses.
 //
-// Capacity is virtual. Addresses come from a range that is reserved without backing; pages get
-// memory of the machine when they are touched and give it back when they are freed.
+// Capacity is virtual. Addresses come from a range that is reserved without memory; pages get
+// memory of the machine when they are touched, and release it when they are freed.
 #ifndef SIMCUDA_DRIVER_DEVICE_MEMORY_H
 #define SIMCUDA_DRIVER_DEVICE_MEMORY_H
 
@@ -24,28 +24,28 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// What a piece of the capacity is used for.
+// The use of a part of the capacity.
 enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm, kGraph };
 constexpr int kUseCount = 7;
 
-// The other processes that share a device, if any do.
+// Other processes that share the device, if there are any.
 class CapacityShare {
  public:
   virtual ~CapacityShare() = default;
-  // Between these two no other process changes what it uses of the device.
+  // Between these two calls, no other process changes its use of the device.
   virtual void Lock() = 0;
   virtual void Unlock() = 0;
   // Bytes that the others use.
   virtual uint64_t Others() const = 0;
-  // Tells them what this one uses.
+  // Publishes the use of this process.
   virtual void Publish(uint64_t bytes) = 0;
 };
 
-// Pages of a device behind a file in memory, so that other processes can map them.
+// Pages of a device in a memory file, so that other processes can map them.
 struct SharedPages {
   uint64_t start = 0;
   uint64_t bytes = 0;
-  int descriptor = -1;  // the device memory's own; holds until the pages are freed
+  int descriptor = -1;  // owned by the device memory; open until the pages are freed
 };
 
 // Thread-safe.
@@ -62,12 +62,12 @@ class DeviceMemory {
   uint64_t other_bytes() const;
   uint64_t used(Use use) const;
 
-  // Takes `bytes` of the capacity without addresses; memory resident for managed allocations
-  // gives way. False, and nothing taken, when that is not enough.
+  // Takes `bytes` of the capacity without addresses; resident managed memory is evicted for them.
+  // False, and nothing is taken, if that is not enough.
   bool Charge(Use use, uint64_t bytes);
-  // Takes at most `bytes`, in whole pages, and tells how many.
+  // Takes at most `bytes`, in whole pages, and returns the amount.
   uint64_t ChargeUpTo(Use use, uint64_t bytes);
-  // Gives capacity back; of managed memory at most what is still resident.
+  // Returns capacity; for managed memory at most what is resident.
   void Refund(Use use, uint64_t bytes);
 
   // `bytes` of readable and writable addresses, aligned to 512 bytes; large requests take whole
@@ -78,13 +78,13 @@ class DeviceMemory {
   bool AllocatePages(Use use, uint64_t bytes, uint64_t* address);
   void FreePages(Use use, uint64_t address, uint64_t bytes);
 
-  // Moves whole pages, contents and all, into a file in memory; the addresses stay. Nothing may
-  // write to them meanwhile. Pages that are shared already stay in their file, whose bounds may be
-  // wider. False when the file cannot be made.
+  // Moves whole pages with their content into a memory file; the addresses stay the same. Nothing
+  // may write to them meanwhile. Pages that are shared already stay in their file, whose bounds may
+  // be wider. False if the file cannot be created.
   bool SharePages(uint64_t address, uint64_t bytes, SharedPages* pages);
 
-  // Takes what the process uses of the device off it for a while, and puts it back; false, and
-  // still taken off, when others took the room meanwhile. For checkpoints.
+  // Removes the use of the process from the device for a while, and restores it; false, and still
+  // removed, if others took the memory meanwhile. For checkpoints.
   void SetAside();
   bool PutBack();
 

@@ -25,7 +25,7 @@ inline int64_t NowNs() {
 
 class Event {
  public:
-  // `shared` is where several processes see an interprocess event; null for others.
+  // `shared`: the state of an interprocess event in shared memory; null for others.
   Event(Context* context, unsigned flags, std::shared_ptr<SharedEvent> shared = nullptr)
       : context_(context), flags_(flags), shared_(std::move(shared)) {}
 

@@ -1,4 +1,4 @@
-// For which GPUs a compiled image is: architectures of a fat binary, a cubin or PTX.
+// The GPUs for which an image was compiled: architectures of a fat binary, a cubin or PTX.
 #ifndef SIMCUDA_DRIVER_FATBIN_H
 #define SIMCUDA_DRIVER_FATBIN_H
 
@@ -13,10 +13,10 @@ struct ImageVersions {
   int binary = 0;  // that of the code that runs
 };
 
-// What a GPU of this capability would run of the image: the best fitting binary code, or else the
-// best PTX, compiled for the GPU. Where nothing fits, which a real driver refuses, what there is;
-// where nothing can be read, the capability itself. `bytes` may be 0 for a fat binary, which tells
-// its own size.
+// The part of the image that a GPU of this capability would run: the best matching binary code,
+// else the best PTX, compiled for the GPU. If nothing matches, which a real driver refuses, any
+// part; if nothing can be read, the capability itself. `bytes` may be 0 for a fat binary, which
+// contains its size.
 ImageVersions VersionsOf(const void* image, size_t bytes, int capability);
 
 }  // namespace memprof::simcuda

@@ -57,7 +57,7 @@ void Graph::Own(std::shared_ptr<UserReferences> references) {
 }
 
 bool Graph::Disown(const UserObject* object) {
-  std::shared_ptr<UserReferences> gone;  // ends after the lock: the program is called then
+  std::shared_ptr<UserReferences> gone;  // destroyed after the lock: that calls the program
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(owned_objects_.begin(), owned_objects_.end(),
                                   [&](const auto& one) { return one->object() == object; });
@@ -139,7 +139,7 @@ bool Graph::RemoveEdge(CUgraphNode from, CUgraphNode to) {
   return false;
 }
 
-// Each node as early as the order so far and its dependencies let it. Under the mutex.
+// Puts each node as early as the current order and its dependencies allow. Needs the mutex.
 void Graph::Sort() {
   std::vector<std::shared_ptr<GraphNode>> sorted;
   std::map<CUgraphNode, bool> placed;

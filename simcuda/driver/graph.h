@@ -1,4 +1,4 @@
-// Graphs: recorded work that is run again as a whole.
+// Graphs: recorded work that can be run again as a whole.
 #ifndef SIMCUDA_DRIVER_GRAPH_H
 #define SIMCUDA_DRIVER_GRAPH_H
 
@@ -22,8 +22,8 @@ class UserReferences;
 struct GraphAllocation;
 class GraphExec;
 
-// What a kernel node was made from. Where the kernel's parameters are known, kernelParams points at
-// copies of the arguments, which `kept` holds; else it is what the program gave.
+// The parameters of a kernel node. If the kernel's parameter layout is known, kernelParams points
+// to copies of the arguments, which `kept` owns; else to the program's.
 struct KernelParameters {
   CUDA_KERNEL_NODE_PARAMS_v1 params{};
   std::shared_ptr<const void> kept;
@@ -32,7 +32,7 @@ struct EventOfNode {
   CUevent handle = nullptr;
   std::shared_ptr<Event> event;
 };
-// What a node was made from, as far as it can be asked for and set.
+// The parameters of a node, as far as they can be queried and set.
 using NodeParameters = std::variant<std::monostate, KernelParameters, CUDA_MEMCPY3D,
                                     CUDA_MEMSET_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, EventOfNode>;
 
@@ -48,8 +48,8 @@ struct GraphNode {
   bool enabled = true;                             // in an executable
 };
 
-// Nodes in an order in which they may run: a node depends on earlier ones only. That is the order
-// in which they were added until an edge demands another. Thread-safe.
+// Nodes in an order in which they can run: a node depends only on earlier ones. That is the order
+// in which they were added, unless an edge requires another. Thread-safe.
 class Graph {
  public:
   CUgraphNode Add(CUgraphNodeType type, std::function<void()> work,
@@ -61,24 +61,25 @@ class Graph {
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
   std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
-  // Adds or takes away an edge between two nodes of this graph. False when it would close a circle,
-  // when it is there already, or is not.
+  // Adds or removes an edge between two nodes of this graph. False if it would close a cycle,
+  // already exists, or does not exist.
   bool AddEdge(CUgraphNode from, CUgraphNode to);
   bool RemoveEdge(CUgraphNode from, CUgraphNode to);
   std::vector<std::shared_ptr<GraphNode>> nodes() const;
   // The same nodes with the same dependencies, and with clones of child graphs; null where there
   // are memory nodes, which cannot be cloned.
   std::shared_ptr<Graph> Clone() const;
-  // It belongs to a node of another graph: neither instantiated nor destroyed by itself.
+  // Whether it belongs to a node of another graph: then it is neither instantiated nor destroyed by
+  // itself.
   bool owned() const { return owned_.load(); }
   void set_owned() { owned_ = true; }
-  // Whether there are memory nodes, in child graphs as well: such a graph can lose no node, and has
-  // one executable at most.
+  // Whether there are memory nodes, also in child graphs: such a graph can lose no node, and has at
+  // most one executable.
   bool has_memory() const;
   // References to user objects live as long as the graph and its executables.
   void Own(std::shared_ptr<UserReferences> references);
   bool Disown(const UserObject* object);
-  // Makes an executable; null when there is one already and must not be another.
+  // Creates an executable; null if there is one already and there may be no other.
   std::shared_ptr<GraphExec> Instantiate();
 
  private:

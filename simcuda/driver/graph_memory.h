@@ -1,5 +1,5 @@
 // Memory nodes of graphs: allocations whose addresses are fixed when their node is made, and whose
-// memory is there from the node's turn in a launch to the free.
+// memory exists from the node's execution in a launch to its free.
 #ifndef SIMCUDA_DRIVER_GRAPH_MEMORY_H
 #define SIMCUDA_DRIVER_GRAPH_MEMORY_H
 
@@ -18,7 +18,7 @@ class Device;
 class Graph;
 struct GraphNode;
 
-// What an allocation node allocates. The addresses last as long as it does.
+// The allocation of an allocation node. Its addresses exist as long as the node.
 struct GraphAllocation {
   ~GraphAllocation();
   Device* device = nullptr;
@@ -32,8 +32,8 @@ struct GraphAllocation {
   bool freed_by_others = false;
 };
 
-// The accounts of all devices. They are kept in the order of the launch calls: as if graphs ran one
-// after another, so that all share the memory that is reserved for them. Thread-safe.
+// The memory of graphs on all devices. Accounted in the order of the launch calls: as if graphs ran
+// one after another, so that all share the memory reserved for them. Thread-safe.
 class GraphMemory {
  public:
   static GraphMemory& Get();
@@ -41,21 +41,21 @@ class GraphMemory {
   // Addresses for a new allocation node. params.dptr is set on success.
   CUresult Create(const Graph* owner, CUDA_MEM_ALLOC_NODE_PARAMS* params,
                   std::shared_ptr<GraphAllocation>* allocation);
-  // The allocation that a free node of the graph would free; null when it may not.
+  // The allocation that a free node of the graph would free; null if it must not.
   std::shared_ptr<GraphAllocation> ClaimFree(const Graph* graph, uint64_t address);
 
-  // Does the accounts of one launch of these nodes; reserves what it takes. With `auto_free`, what
-  // an earlier launch left allocated is freed first.
+  // Accounts for one launch of these nodes; reserves the memory that it needs. With `auto_free`,
+  // first frees what an earlier launch left allocated.
   CUresult Launch(const std::vector<std::shared_ptr<GraphNode>>& nodes, bool auto_free);
-  // Frees what a launch left allocated. Null when that is not so; else the allocation, whose
-  // contents the caller drops when the stream gets there.
+  // Frees what a launch left allocated. Null if there is no such allocation; else the allocation,
+  // whose contents the caller drops when the stream reaches this point.
   std::shared_ptr<GraphAllocation> Free(uint64_t address);
 
   CUresult GetAttribute(Device* device, CUgraphMem_attribute attribute, uint64_t* value);
   CUresult SetAttribute(Device* device, CUgraphMem_attribute attribute, uint64_t value);
-  // Gives back what is reserved and not used.
+  // Releases reserved memory that is not used.
   void Trim(Device* device);
-  // The device's primary context ends: nothing is allocated or reserved any more.
+  // When the device's primary context ends: frees and releases everything.
   void Reset(Device* device);
 
  private:
@@ -76,7 +76,7 @@ class GraphMemory {
   std::map<uint64_t, std::shared_ptr<GraphAllocation>> live_;
 };
 
-// Gives the memory behind the allocation back to the machine.
+// Releases the machine's memory behind the allocation.
 void DropContents(const GraphAllocation& allocation);
 
 }  // namespace memprof::simcuda

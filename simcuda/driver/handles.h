@@ -1,5 +1,5 @@
-// Live handles of one kind. A handle is the address of its object; a stale or foreign one is told
-// from a live one instead of being followed.
+// Live handles of one kind. A handle is the address of its object; stale or foreign handles are
+// recognised and never dereferenced.
 #ifndef SIMCUDA_DRIVER_HANDLES_H
 #define SIMCUDA_DRIVER_HANDLES_H
 
@@ -24,7 +24,7 @@ class Handles {
     const auto found = live_.find(handle);
     return found == live_.end() ? nullptr : found->second;
   }
-  // Takes the handle away; null when it is not live.
+  // Removes the handle; null if it is not live.
   std::shared_ptr<Object> Remove(const void* handle) {
     const std::unique_lock lock(mutex_);
     const auto found = live_.find(handle);

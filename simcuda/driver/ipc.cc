@@ -22,8 +22,8 @@ namespace {
 
 constexpr uint64_t kSystemPage = 4096;
 
-// The whole pages of the model that hold the allocation. What shares a page with it is shared with
-// it, as on a real device.
+// The whole pages that contain the allocation. Other allocations in these pages are shared too, as
+// on a real device.
 bool PagesOf(const Allocation& allocation, uint64_t* start, uint64_t* bytes) {
   if (allocation.kind == AllocationKind::kStreamOrdered) {
     return allocation.pool->ChunkOf(allocation.address, start, bytes);
@@ -44,7 +44,7 @@ RemoteFile DescribeFile(int descriptor) {
 int OpenRemote(const RemoteFile& file) {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", file.process, file.descriptor);
-  // What is there may be anything by now: a pipe, say, whose opening must not wait.
+  // The path may be any file by now, a pipe, say, whose opening must not block.
   const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return -1;
   struct stat status;
@@ -62,7 +62,7 @@ CUresult ExportMemory(const Allocation& allocation, uint32_t magic, MemoryHandle
   DeviceMemory& memory = FindDevice(allocation.device)->memory();
   SharedPages pages;
   bool shared = false;
-  // The pages change their backing under the streams' hands: let them rest.
+  // The backing of the pages changes, so no stream may run.
   if (!WhileIdle([&] { shared = memory.SharePages(start, bytes, &pages); }) || !shared) {
     return CUDA_ERROR_MAP_FAILED;
   }

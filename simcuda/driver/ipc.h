@@ -1,6 +1,6 @@
-// What processes hand to each other: memory behind files, and events. A handle names a descriptor
-// of the process that exports; the importer opens it through /proc, which works between processes
-// of one user and leaves nothing behind when either dies.
+// Sharing between processes: memory in files, and events. A handle names a file descriptor of the
+// exporting process; the importer opens it through /proc, which works between processes of one user
+// and leaves nothing behind when either ends.
 #ifndef SIMCUDA_DRIVER_IPC_H
 #define SIMCUDA_DRIVER_IPC_H
 
@@ -11,7 +11,8 @@
 
 namespace memprof::simcuda {
 
-// A descriptor of a process, with what tells it from a later one of the same number.
+// A file descriptor of a process, with data that distinguishes it from a later one with the same
+// number.
 struct RemoteFile {
   int32_t process = 0;
   int32_t descriptor = -1;
@@ -19,10 +20,10 @@ struct RemoteFile {
 };
 // Describes a descriptor of this process.
 RemoteFile DescribeFile(int descriptor);
-// Opens it here; -1 when it is gone, or is another file now. The caller closes it.
+// Opens the file in this process; -1 if it is gone, or another one by now. The caller closes it.
 int OpenRemote(const RemoteFile& file);
 
-// What the 64 opaque bytes of a handle hold.
+// The content of the 64 opaque bytes of a handle.
 struct MemoryHandle {
   static constexpr uint32_t kMemory = 0x4d504953;  // cuIpcGetMemHandle
   static constexpr uint32_t kPooled = 0x50504953;  // cuMemPoolExportPointer
@@ -31,7 +32,7 @@ struct MemoryHandle {
   RemoteFile file;
   uint64_t offset = 0;  // of the allocation in the file
   uint64_t requested = 0;
-  uint64_t id = 0;    // of the allocation, so that a handle to memory freed meanwhile is another
+  uint64_t id = 0;    // of the allocation: a later allocation at the same place has another id
   uint64_t pool = 0;  // id of its pool
   uint64_t reserved = 0;
 };
@@ -45,7 +46,7 @@ CUresult ImportMemory(AllocationKind kind, int descriptor, uint64_t offset, uint
                       const std::shared_ptr<Context>& context,
                       const std::shared_ptr<Allocation>& allocation);
 
-// An event that several processes see, counted in a page that they share. Thread-safe.
+// An event that several processes share, as counters in a shared page. Thread-safe.
 class SharedEvent {
  public:
   static std::shared_ptr<SharedEvent> Create();
@@ -55,14 +56,14 @@ class SharedEvent {
   SharedEvent& operator=(const SharedEvent&) = delete;
 
   RemoteFile Describe() const { return DescribeFile(descriptor_); }
-  // A new recording; its ticket.
+  // Begins a new recording and returns its ticket.
   uint64_t Record();
   // The work before the recording is done.
   void Complete(uint64_t ticket);
   // The ticket of the latest recording; 0: none.
   uint64_t Recorded() const;
   bool Reached(uint64_t ticket) const;
-  // Returns when it is reached, or when the process that recorded last is gone.
+  // Waits until it is reached, or until the process that recorded last is gone.
   void Wait(uint64_t ticket) const;
 
  private:

@@ -1,4 +1,4 @@
-// Managed memory: where each of its pages is, and what the program advised about it.
+// Managed memory: the location of each of its pages, and the program's advice on them.
 #ifndef SIMCUDA_DRIVER_MANAGED_H
 #define SIMCUDA_DRIVER_MANAGED_H
 
@@ -14,27 +14,27 @@ namespace memprof::simcuda {
 
 class Device;
 
-// Locations are device ordinals, CU_DEVICE_CPU or CU_DEVICE_INVALID for none. The host can reach
-// every page wherever it is; a page's place only counts for the device's capacity. Thread-safe.
+// Locations are device ordinals, CU_DEVICE_CPU or CU_DEVICE_INVALID for none. The host can access
+// every page wherever it is; a page's location only matters for the device's capacity. Thread-safe.
 class ManagedPages {
  public:
   explicit ManagedPages(size_t count) : pages_(count) {}
 
-  // As much as has room, from the front, is on the device; the rest stays with the host.
+  // Puts as many pages as fit, from the front, on the device; the rest stays on the host.
   void Place(Device* device);
-  // Gives back what the devices hold of it.
+  // Releases the part on devices.
   void Release();
-  // Moves the pages [first, last) to the location, as far as it has room.
+  // Moves the pages [first, last) to the location, as many as fit.
   void Prefetch(size_t first, size_t last, int location);
   void Advise(size_t first, size_t last, CUmem_advise advice, int location);
   // Bytes on the device.
   uint64_t ResidentOn(int device) const;
 
   bool ReadMostly(size_t first, size_t last) const;
-  // What all the pages have in common, else CU_DEVICE_INVALID.
+  // The preferred location that all the pages share, else CU_DEVICE_INVALID.
   int PreferredLocation(size_t first, size_t last) const;
   int LastPrefetch(size_t first, size_t last) const;
-  // The locations of which all the pages know that they will access them.
+  // The locations with advice of access to all the pages.
   std::vector<int> AccessedBy(size_t first, size_t last) const;
 
  private:

@@ -19,18 +19,18 @@ namespace memprof::simcuda {
 class Context;
 class Module;
 
-// What can be read of an image: PTX, that is. A cubin or fat binary may have any name in it.
+// The readable content of an image, that is of PTX. A cubin or fat binary may contain any name.
 struct ImageContents {
   bool readable = false;
   PtxContents ptx;
 };
-// Bytes of an image whose format says so, else 0.
+// The size of an image whose format contains it, else 0.
 size_t ImageBytes(const void* image);
 ImageContents ReadImage(const void* image, size_t bytes);
-// A file as an image; kept for good, like the modules that point into it.
+// Loads a file as an image; never freed, because modules point into it.
 CUresult LoadImageFile(const char* path, const std::string** image);
 
-// Where the parameters of a kernel are, as far as that is known.
+// The layout of a kernel's parameters, as far as known.
 struct ParamLayout {
   bool known = false;
   std::vector<size_t> offsets;
@@ -72,7 +72,7 @@ class Module {
   size_t image_bytes() const { return image_bytes_; }
   const ImageVersions& versions() const { return versions_; }
 
-  // The function of that name. In an image that cannot be read, every name is one.
+  // The function of that name. In an unreadable image, every name is a function.
   std::shared_ptr<Function> FindFunction(const std::string& name);
   // Memory of a global variable; made at the first call when `bytes` is given. 0: none.
   CUdeviceptr FindGlobal(const std::string& name, size_t* bytes);
@@ -104,13 +104,13 @@ void UnloadModulesOf(Context* context);
 
 // The function behind a handle of a function, or of a library's kernel in the current context.
 std::shared_ptr<Function> FindFunction(CUfunction handle);
-// The name of a function handle, for launches that are reported; empty when it is none.
+// The name of a function handle, for reported launches; empty if it is invalid.
 std::string FunctionName(const void* handle);
 
 }  // namespace memprof::simcuda
 
-// For the stand-in cudart alone: what the fat binary's undocumented format would tell a real
-// driver.
+// Only for the stand-in cudart: passes what a real driver reads from the fat binary's undocumented
+// format.
 extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
                                        const size_t* sizes);
 extern "C" int simcuda_define_global(CUmodule module, const char* name, size_t bytes,

@@ -29,7 +29,7 @@ CUresult Multicast::Bind(uint64_t at, std::shared_ptr<Physical> memory, uint64_t
   }
   const int device = memory->device().id();
   const std::lock_guard lock(mutex_);
-  // A real driver waits here for the missing devices; one thread could wait for itself forever.
+  // A real driver blocks here until all devices are added; a single thread would block forever.
   if (devices_.size() != device_count_) return CUDA_ERROR_NOT_READY;
   if (!devices_.contains(device)) return CUDA_ERROR_INVALID_DEVICE;
   for (const auto& [place, binding] : bindings_) {

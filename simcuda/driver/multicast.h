@@ -1,5 +1,5 @@
-// Multicast objects: which devices are in, and what memory of each is bound where. What a write to
-// a mapped object does on a real fabric, reaching every device, does not happen here.
+// Multicast objects: their devices, and the memory bound to them. Writing to a mapped object
+// reaches every device on a real fabric; this is not simulated.
 #ifndef SIMCUDA_DRIVER_MULTICAST_H
 #define SIMCUDA_DRIVER_MULTICAST_H
 
@@ -22,11 +22,11 @@ class Multicast {
   Multicast(unsigned device_count, uint64_t bytes) : device_count_(device_count), bytes_(bytes) {}
 
   CUresult AddDevice(int device);
-  // Whether all devices are in; before that, nothing is bound or mapped.
+  // Whether all devices were added; before that, nothing can be bound or mapped.
   bool complete() const;
-  // `bytes` of the memory from `offset` on, at `at` of the object.
+  // Binds `bytes` of the memory from `offset` on to `at` of the object.
   CUresult Bind(uint64_t at, std::shared_ptr<Physical> memory, uint64_t offset, uint64_t bytes);
-  // What was bound with these very bounds.
+  // Removes the binding with exactly these bounds.
   CUresult Unbind(int device, uint64_t at, uint64_t bytes);
 
  private:

@@ -99,7 +99,7 @@ CUresult Pool::Allocate(uint64_t bytes, const std::shared_ptr<Stream>& stream, u
   bool found = TakeLocked(*granted, stream, address);
   if (!found && GrowLocked(*granted)) found = free_.Take(*granted, address);
   if (!found && reuse_internal_ != 0) {
-    // Memory that another stream is about to free will do, if this stream waits for it.
+    // Memory that another stream is about to free is used, if this stream waits for it.
     for (auto entry = pending_.begin(); entry != pending_.end() && !found; ++entry) {
       if (entry->bytes < *granted) continue;
       after->push_back(entry->after);
@@ -108,7 +108,7 @@ CUresult Pool::Allocate(uint64_t bytes, const std::shared_ptr<Stream>& stream, u
     }
   }
   if (!found) {
-    // Other pools may hold memory that they do not use.
+    // Other pools may have unused memory.
     lock.unlock();
     TrimPoolsOf(device_);
     lock.lock();

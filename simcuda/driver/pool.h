@@ -1,4 +1,4 @@
-// Memory pools: stream-ordered allocation out of reserved chunks.
+// Memory pools: stream-ordered allocation from reserved chunks.
 #ifndef SIMCUDA_DRIVER_POOL_H
 #define SIMCUDA_DRIVER_POOL_H
 
@@ -23,9 +23,9 @@ struct PoolOrigin {
   uint64_t id = 0;
 };
 
-// Thread-safe. A pool reserves memory of its device in chunks and hands out parts of them. Freed
-// parts are free for their own stream at once and for others once the work before the free is
-// done. Empty chunks go back at synchronisation, as far as more than the release threshold is
+// Thread-safe. A pool reserves memory of its device in chunks and allocates parts of them. Freed
+// parts are available to their own stream at once, and to others when the work before the free is
+// done. Empty chunks are released at a synchronisation, while more than the release threshold is
 // reserved, and when the pool is trimmed.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
@@ -35,8 +35,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   Device& device() const { return *device_; }
 
-  // `bytes` for use by work enqueued to the stream after this call. On success *after holds work
-  // of other streams that must be done first.
+  // Allocates `bytes` for work that is enqueued to the stream after this call. On success *after
+  // has work of other streams that must be done first.
   CUresult Allocate(uint64_t bytes, const std::shared_ptr<Stream>& stream, uint64_t* address,
                     uint64_t* granted, std::vector<StreamPoint>* after);
   // Frees in the order of the stream.
@@ -44,18 +44,17 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Frees memory that no work uses any more.
   void Release(uint64_t address, uint64_t granted);
 
-  // Gives empty chunks back until at most `keep` bytes are reserved.
+  // Releases empty chunks until at most `keep` bytes are reserved.
   void Trim(uint64_t keep);
-  // What synchronisation does: trims to the release threshold.
+  // At a synchronisation: trims to the release threshold.
   void Synchronised();
-  // The handle is gone: everything is given back as soon as nothing is in use.
+  // The handle was destroyed: everything is released as soon as nothing is in use.
   void Abandon();
 
-  // The chunk that holds the address; false when none does.
+  // The chunk that contains the address; false if there is none.
   bool ChunkOf(uint64_t address, uint64_t* start, uint64_t* bytes) const;
 
-  // Set once, after making: handles that it may be exported as, and, of an imported pool, what it
-  // is in the process that it comes from.
+  // Set once after creation: the handle types for export and, for an imported pool, its origin.
   void set_handle_types(unsigned types) { handle_types_ = types; }
   unsigned handle_types() const { return handle_types_; }
   void set_origin(PoolOrigin origin) { origin_ = origin; }
@@ -105,9 +104,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   int reuse_internal_ = 1;
 };
 
-// All pools of the device, created ones and the default one, give unused memory back.
+// Releases unused memory of all pools of the device, created ones and the default one.
 void TrimPoolsOf(Device* device);
-// Synchronisation of a context: its device's pools go down to their thresholds.
+// At a synchronisation of a context: its device's pools are trimmed to their thresholds.
 void PoolsSynchronised(Device* device);
 
 }  // namespace memprof::simcuda

@@ -1,4 +1,4 @@
-// cuGetProcAddress: the same addresses as dlsym gives.
+// cuGetProcAddress: returns the same addresses as dlsym.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// The last row of `symbol` that `version` is enough for; *known tells whether any row has the name.
+// The last row of `symbol` for at most this version; *known is set if any row has the name.
 const ProcRow* FindProc(const char* symbol, int version, bool* known) {
   const ProcRow* best = nullptr;
   *known = false;

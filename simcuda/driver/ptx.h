@@ -1,4 +1,4 @@
-// The little of PTX that the stand-in reads: names and parameters of kernels, and variables.
+// Reads the parts of PTX that the stand-in needs: names and parameters of kernels, and variables.
 #ifndef SIMCUDA_DRIVER_PTX_H
 #define SIMCUDA_DRIVER_PTX_H
 
@@ -15,9 +15,9 @@ struct PtxContents {
   std::map<std::string, size_t> globals;               // name -> bytes
 };
 
-// Whether the text looks like PTX at all.
+// Whether the text looks like PTX.
 bool LooksLikePtx(std::string_view text);
-// Reads what it understands; never fails.
+// Skips what it cannot parse; never fails.
 PtxContents ReadPtx(std::string_view text);
 
 }  // namespace memprof::simcuda

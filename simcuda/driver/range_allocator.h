@@ -15,15 +15,15 @@ class RangeAllocator {
   // With a barrier (a power of two) neighbours are not merged across its multiples.
   explicit RangeAllocator(uint64_t barrier = 0) : barrier_(barrier) {}
 
-  // Puts [address, address + bytes) among the free ranges, merged with its neighbours; gives back
-  // the free range it is part of now. It must not overlap a free range.
+  // Adds [address, address + bytes) to the free ranges, merged with its neighbours; returns the
+  // merged range. It must not overlap a free range.
   std::pair<uint64_t, uint64_t> Add(uint64_t address, uint64_t bytes);
-  // Free ranges are not merged across `address` from now on, or are again.
+  // Whether free ranges are merged across `address`.
   void SetBarrier(uint64_t address) { barriers_.insert(address); }
   void ClearBarrier(uint64_t address) { barriers_.erase(address); }
-  // Takes `bytes` from the smallest range that has them. False when none has.
+  // Takes `bytes` from the smallest range that is large enough. False if there is none.
   bool Take(uint64_t bytes, uint64_t* address);
-  // Takes exactly [address, address + bytes) out of the free range that holds it.
+  // Takes exactly [address, address + bytes) from the free range that contains it.
   bool TakeAt(uint64_t address, uint64_t bytes);
 
   uint64_t free_bytes() const { return free_bytes_; }

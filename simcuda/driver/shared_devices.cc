@@ -13,7 +13,7 @@
 
 namespace memprof::simcuda {
 
-// Zeros are a valid region: nobody there.
+// A region of zeros is valid and empty.
 struct SharedDevices::Region {
   static constexpr uint64_t kMagic = 0x3144564448535543;  // tells versions of the layout apart
   struct Slot {
@@ -43,8 +43,8 @@ struct flock Record(short type, off_t byte) {
 bool LockByte(int descriptor, off_t byte) {
   struct flock record = Record(F_WRLCK, byte);
   while (fcntl(descriptor, F_SETLKW, &record) != 0) {
-    // The kernel sees processes, not threads: two of each on two devices look like a deadlock to
-    // it, and are none.
+    // The kernel detects deadlocks between processes, not threads: two threads of each on two
+    // devices may look like a deadlock, and are none.
     if (errno != EINTR && errno != EDEADLK) return false;
     if (errno == EDEADLK) usleep(100);
   }
@@ -56,7 +56,7 @@ void UnlockByte(int descriptor, off_t byte) {
   fcntl(descriptor, F_SETLK, &record);
 }
 
-// Where shared memory is not to be had: a file, which a mapping shares just as well.
+// Without shared memory: a file, which can be mapped and shared as well.
 std::string FileOf(const std::string& object) {
   const char* folder = std::getenv("TMPDIR");
   return (folder != nullptr && folder[0] == '/' ? folder : "/tmp") + object;
@@ -102,8 +102,8 @@ std::unique_ptr<CapacityShare> MakeShare(SharedDevices* devices, int device) {
 }
 
 bool SharedDevices::Open(std::string* why) {
-  // Whoever leaves last removes the object; joining one that was just removed would be joining
-  // nobody, so look again.
+  // The last process to leave removes the object; a process that has joined a removed object is
+  // alone, so it tries again.
   for (int attempt = 0; attempt < 100; ++attempt) {
     descriptor_ = OpenObject(object_);
     if (descriptor_ < 0) {
@@ -188,7 +188,7 @@ bool SharedDevices::Alone() const {
 }
 
 void SharedDevices::Retire() {
-  // A child that forked has no locks, and no business here.
+  // A forked child has no locks, and must not change the region.
   if (process_ != getpid() || slot_ < 0) return;
   if (LockByte(descriptor_, kMembership) && Alone()) RemoveObject(object_);
   UnlockByte(descriptor_, kMembership);
@@ -197,7 +197,7 @@ void SharedDevices::Retire() {
 SharedDevices::~SharedDevices() {
   Retire();
   if (region_ != nullptr) munmap(region_, sizeof(Region));
-  if (descriptor_ >= 0) close(descriptor_);  // and with it all locks
+  if (descriptor_ >= 0) close(descriptor_);  // this also releases all locks
 }
 
 void SharedDevices::Lock(int device) { LockByte(descriptor_, kFirstDevice + device); }

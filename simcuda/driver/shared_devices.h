@@ -1,9 +1,9 @@
-// Devices that several processes share: how much of each the other processes use.
+// Devices that several processes share: how much of each device the other processes use.
 //
-// Processes that name the same group (SIMCUDA=shared=NAME) keep their figures in one small object
-// of shared memory, a slot each. The kernel says who is alive: every process holds a record lock on
-// a byte of its own, which goes with the process however it ends, and slots without one do not
-// count. No figure can therefore outlive its process, and there is nothing to repair.
+// Processes that name the same group (SIMCUDA=shared=NAME) store their figures in a small shared
+// memory object, in one slot each. The kernel shows which are alive: every process holds a record
+// lock on a byte of its own, which ends with the process in any case; slots without a lock do not
+// count. So no figure outlives its process, and nothing needs repair.
 #ifndef SIMCUDA_DRIVER_SHARED_DEVICES_H
 #define SIMCUDA_DRIVER_SHARED_DEVICES_H
 
@@ -21,8 +21,8 @@ class SharedDevices {
   static constexpr int kMaxDevices = 64;
   static constexpr int kMaxProcesses = 128;
 
-  // Joins the group. Null, with the reason in *why, when the object cannot be had or all places
-  // are taken. `name` is one that ValidGroupName accepts.
+  // Joins the group. Null, with the reason in *why, if the object cannot be created or all slots
+  // are taken. `name` is valid by ValidGroupName.
   static std::unique_ptr<SharedDevices> Join(const std::string& name, std::string* why);
   // Leaves the group; the last one removes the object.
   ~SharedDevices();
@@ -36,10 +36,10 @@ class SharedDevices {
   uint64_t Others(int device) const;
   // Removes the object if nobody else is in the group; the figures of this process stay readable.
   void Retire();
-  // What this process uses of it.
+  // Publishes the use of this process.
   void Publish(int device, uint64_t bytes);
 
-  // The name of the object, with a leading slash: under /dev/shm, or where that does not work under
+  // The name of the object, with a leading slash: under /dev/shm, or if that does not work under
   // $TMPDIR or /tmp.
   const std::string& object() const { return object_; }
 
@@ -61,8 +61,8 @@ class SharedDevices {
 // The object's name for a group: of the user, and for "@group" of the process group.
 std::string GroupObject(const std::string& name);
 
-// Leaves an empty object behind for whoever started the group (kLauncherGroup), under the group's
-// name and this one.
+// Leaves an empty object for the launcher of the group (kLauncherGroup), named by the group and
+// this name.
 void LeaveNote(const std::string& group, const std::string& note);
 
 // The part of a SharedDevices that one device's memory needs. `devices` must outlive it.

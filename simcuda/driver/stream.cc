@@ -13,7 +13,7 @@ namespace {
 
 thread_local bool t_on_worker = false;
 
-// Work that runs at this moment on any worker, and whether more may start.
+// The work that runs on any worker, and whether more may start.
 struct Running {
   std::mutex mutex;
   std::condition_variable changed;
@@ -26,7 +26,7 @@ Running& AllRunning() {
   return *running;
 }
 
-// Counts one piece of work as running; while the process ends, waits for good instead of starting.
+// Counts one piece of running work; at the end of the process, blocks for ever instead of starting.
 class RunningWork {
  public:
   RunningWork() {
@@ -44,7 +44,7 @@ class RunningWork {
   RunningWork& operator=(const RunningWork&) = delete;
 };
 
-// An idle worker goes away after this time; the next work starts another.
+// An idle worker ends after this time; the next work starts another.
 constexpr std::chrono::milliseconds kIdle{2000};
 
 }  // namespace
@@ -55,7 +55,7 @@ void StopWorkers() {
   Running& running = AllRunning();
   std::unique_lock lock(running.mutex);
   running.stopping = true;
-  // Work that waits for the end of the process itself must not hang it.
+  // Work that waits for the end of the process must not block it.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   running.changed.wait_until(lock, deadline, [&] { return running.count == 0; });
 }
@@ -130,7 +130,7 @@ void Stream::RunHere(const std::function<void()>& work, const std::vector<Stream
   lock.lock();
   completed_ = sequence;
   changed_.notify_all();
-  // Others that came meanwhile have queued up behind it.
+  // Work that was enqueued meanwhile is queued behind it.
   if (!queue_.empty() && !worker_running_) StartWorker(lock);
 }
 
@@ -170,8 +170,8 @@ void Stream::StartWorker(std::unique_lock<std::mutex>& lock) {
 void Stream::RunWorker(std::chrono::milliseconds idle) {
   t_on_worker = true;
   std::unique_lock lock(mutex_);
-  // Work that was popped is the one after completed_; while a calling thread runs that one, the
-  // queue is shorter than what is missing.
+  // The work that was popped is the one after completed_. While a calling thread runs it, the queue
+  // is shorter than the number of missing pieces.
   const auto ready = [&] { return !queue_.empty() && completed_ + queue_.size() == enqueued_; };
   while (true) {
     if (!changed_.wait_for(lock, idle, ready)) {
@@ -188,7 +188,7 @@ void Stream::RunWorker(std::chrono::milliseconds idle) {
       const RunningWork running;
       work.run();
     }
-    // What the work holds goes before anybody learns that it is done.
+    // What the work owns is destroyed before the work counts as done.
     work = {};
     lock.lock();
     completed_ = sequence;

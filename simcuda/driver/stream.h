@@ -48,11 +48,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Whether it waits for the legacy default stream, and that for it.
   bool blocking() const { return (flags_ & CU_STREAM_NON_BLOCKING) == 0; }
 
-  // Its handle is gone; it lives on until its work is done.
+  // Its handle was destroyed; it lives on until its work is done.
   bool retired() const { return retired_.load(); }
   void set_retired() { retired_ = true; }
 
-  // The capture that takes the stream's work instead of it being run; null: none.
+  // The capture that takes the stream's work instead of running it; null: none.
   std::shared_ptr<Capture> capture();
   void set_capture(std::shared_ptr<Capture> capture);
 
@@ -69,12 +69,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   enum class Mode {
     kAsync,  // on the worker
-    kQuick,  // on the calling thread if nothing is before it, else on the worker
-    kWait,   // like kQuick, and returns when it ran
+    kQuick,  // on the calling thread if no work precedes it, else on the worker
+    kWait,   // like kQuick, and returns after it ran
   };
   // Appends work that runs after everything before it in the stream and after `after`. Use
-  // Context::Enqueue, which adds what the default streams demand. `order` is held on entry and let
-  // go as soon as the work has its place.
+  // Context::Enqueue, which adds what the default streams require. `order` is held on entry and
+  // released as soon as the work has its place.
   void Enqueue(std::function<void()> work, std::vector<StreamPoint> after, Mode mode,
                std::unique_lock<std::mutex> order);
 
@@ -106,10 +106,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::map<int, StreamAttribute> attributes_;
 };
 
-// True on a stream's worker: there, calls that wait for streams are not permitted.
+// True on a stream's worker, where calls that wait for streams are not permitted.
 bool OnStreamWorker();
 
-// Lets running work finish and starts no more; called when the process ends.
+// At the end of the process: lets running work finish and starts no more.
 void StopWorkers();
 
 }  // namespace memprof::simcuda

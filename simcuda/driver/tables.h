@@ -12,7 +12,7 @@ struct ExportedFunction {
 extern const ExportedFunction kExports[];
 extern const int kExportCount;
 
-// Variant `name` of the function `base` is the one to use from CUDA `version` on.
+// `name` is the variant of the function `base` from CUDA `version` on.
 struct ProcRow {
   const char* base;
   int version;

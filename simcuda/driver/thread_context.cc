@@ -4,8 +4,8 @@
 namespace memprof::simcuda {
 namespace {
 
-// What a thread has: its stack of contexts, and the default streams that are its own. Behind a
-// plain pointer, because handlers at the end of the process still ask after destructors ran.
+// The state of a thread: its stack of contexts, and its own default streams. A plain pointer,
+// because exit handlers still use it after destructors ran.
 struct ThreadState {
   std::vector<std::shared_ptr<Context>> stack;
   std::vector<std::pair<std::shared_ptr<Context>, std::shared_ptr<Stream>>> streams;

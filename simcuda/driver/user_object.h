@@ -1,4 +1,4 @@
-// User objects: what a program lets graphs own, and how they tell it that they are done.
+// User objects: objects of the program that graphs own, with a callback for their end.
 #ifndef SIMCUDA_DRIVER_USER_OBJECT_H
 #define SIMCUDA_DRIVER_USER_OBJECT_H
 
@@ -9,13 +9,13 @@
 
 namespace memprof::simcuda {
 
-// Counts references; the last one to go calls the program. Thread-safe.
+// Counts references; the last one calls the program. Thread-safe.
 class UserObject {
  public:
   UserObject(void* data, CUhostFn destroy, unsigned references)
       : data_(data), destroy_(destroy), references_(references) {}
   void Retain(unsigned count) { references_ += count; }
-  // False when there are not as many. The caller forgets the handle when none is left.
+  // False if there are not as many. The caller drops the handle when none is left.
   bool Release(unsigned count);
   bool dead() const { return references_.load() == 0; }
 
@@ -25,7 +25,7 @@ class UserObject {
   std::atomic<unsigned> references_;
 };
 
-// A number of references that end with this.
+// A number of references, which are released by the destructor.
 class UserReferences {
  public:
   // Takes over references that were retained before.

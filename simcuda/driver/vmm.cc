@@ -248,7 +248,7 @@ CUresult Vmm::SetAccess(uint64_t address, uint64_t bytes, const CUmemAccessDesc*
     for (size_t i = 0; i < count; ++i) {
       access[descriptors[i].location.id] = descriptors[i].flags;
     }
-    // All devices are the same CPU: what one may do, all can.
+    // All devices are the same CPU: access of one is access of all.
     bool readable = false;
     bool writable = false;
     for (const auto& [device, flags] : access) {

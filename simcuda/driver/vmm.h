@@ -15,16 +15,16 @@ namespace memprof::simcuda {
 class Device;
 class Multicast;
 
-// Physical memory behind a generic allocation handle: a file in memory, so that it can be mapped
-// at several addresses. It lives while a reference to the handle or a mapping does.
+// Physical memory behind a generic allocation handle: a memory file, so that it can be mapped at
+// several addresses. It lives as long as a reference to the handle or a mapping.
 class Physical {
  public:
   // Null when the device's memory does not suffice.
   static std::shared_ptr<Physical> Create(Device* device, uint64_t bytes,
                                           const CUmemAllocationProp& properties);
-  // Memory of another handle or process, which has paid for it. Takes the descriptor over.
+  // Memory of another handle or process, which is charged there. Takes ownership of the descriptor.
   static std::shared_ptr<Physical> Import(Device* device, int descriptor, uint64_t bytes);
-  // A multicast object's addresses: no memory of a device, so nothing is paid for.
+  // The addresses of a multicast object: no memory of a device, so nothing is charged.
   static std::shared_ptr<Physical> CreateMulticast(Device* device, uint64_t bytes,
                                                    CUmemAllocationHandleType handle_types,
                                                    std::shared_ptr<Multicast> multicast);
@@ -59,10 +59,10 @@ class Vmm {
   CUmemGenericAllocationHandle Add(std::shared_ptr<Physical> physical);
   std::shared_ptr<Physical> Find(CUmemGenericAllocationHandle handle);
   CUresult Release(CUmemGenericAllocationHandle handle);
-  // The memory mapped at the range, which must be in one mapping, and the offset of its start
-  // there; null when it is not.
+  // The memory mapped at the range, which must be within one mapping, and the offset of the range
+  // in it; null if it is not.
   std::shared_ptr<Physical> FindMapped(uint64_t address, uint64_t bytes, uint64_t* offset);
-  // One more reference to the handle behind a mapped address.
+  // Adds a reference to the handle behind a mapped address.
   CUresult Retain(uint64_t address, CUmemGenericAllocationHandle* handle);
 
   CUresult Reserve(uint64_t bytes, uint64_t alignment, uint64_t hint, uint64_t* address);
@@ -82,7 +82,7 @@ class Vmm {
     std::map<int, CUmemAccess_flags> access;
   };
   bool Reserved(uint64_t address, uint64_t bytes) const;
-  // The mappings that make up the range exactly; empty when they do not.
+  // The mappings that together are exactly the range; empty if there are none.
   std::vector<std::map<uint64_t, Mapping>::iterator> Cover(uint64_t address, uint64_t bytes);
 
   std::mutex mutex_;

@@ -1,6 +1,6 @@
-// How the stand-in cudart reaches the driver: the same way as the real one. It opens libcuda.so.1,
-// looks up cuGetProcAddress there, and asks that function for everything else, so that whoever
-// interposes on the real runtime's way to the driver is on this one's too.
+// How the stand-in cudart calls the driver: as the real one. It opens libcuda.so.1, looks up
+// cuGetProcAddress, and gets every other function from that. So interposers between the real
+// runtime and the driver work here too.
 #ifndef SIMCUDA_RUNTIME_CALLS_H
 #define SIMCUDA_RUNTIME_CALLS_H
 
@@ -9,7 +9,7 @@
 
 namespace memprof::simcuda::runtime {
 
-// The runtime has pointers where the driver has addresses.
+// Converts the runtime's pointers to the driver's addresses.
 inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 // X(exported name, base name, CUDA version at which it is the base name's variant)
@@ -186,8 +186,7 @@ inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdevi
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000)                    \
   X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, 10020)
 
-// Graphs' nodes, libraries and other things that few programs need: null where the driver lacks
-// them.
+// Nodes of graphs, libraries and other rarely used functions: null if the driver lacks them.
 #define SIMCUDA_RUNTIME_NEWER_CALLS(X)                                               \
   X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000)                       \
   X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000)             \
@@ -261,7 +260,7 @@ inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdevi
   X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060)               \
   X(cuArrayGetSparseProperties, cuArrayGetSparseProperties, 11010)
 
-// The same for what older drivers lack: null there.
+// The same for functions that older drivers lack.
 #if CUDA_VERSION >= 13000
 #define SIMCUDA_RUNTIME_OPTIONAL_CALLS(X)                                        \
   SIMCUDA_RUNTIME_NEWER_CALLS(X)                                                 \
@@ -283,15 +282,15 @@ struct Calls {
 #undef SIMCUDA_RUNTIME_MEMBER
 };
 
-// The driver as loaded at the first use.
+// The driver, loaded at the first use.
 struct DriverLibrary {
   Calls legacy;      // stream 0 is the legacy default stream
   Calls per_thread;  // stream 0 is the calling thread's own
   decltype(&::cuGetProcAddress_v2) get_proc_address = nullptr;
-  // What only the stand-in driver has; null on any other.
+  // Functions of the stand-in driver; null for other drivers.
   int (*set_host_kernel)(CUfunction, simcuda_host_kernel, int, const size_t*) = nullptr;
   int (*define_global)(CUmodule, const char*, size_t, CUdeviceptr*) = nullptr;
-  int status = 0;  // a cudaError: what loading and cuInit gave
+  int status = 0;  // a cudaError: the result of loading and cuInit
 };
 const DriverLibrary& Library();
 

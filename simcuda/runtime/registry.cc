@@ -10,7 +10,7 @@
 namespace memprof::simcuda::runtime {
 namespace {
 
-// What the argument of __cudaRegisterFatBinary points at (the toolkit's fatbinary_section.h).
+// The argument of __cudaRegisterFatBinary (the toolkit's fatbinary_section.h).
 struct FatBinaryWrapper {
   int magic;
   int version;
@@ -69,7 +69,7 @@ void GiveHostVersion(const Kernel& kernel, CUfunction function) {
   set(function, kernel.host_version, static_cast<int>(kernel.sizes.size()), kernel.sizes.data());
 }
 
-// A kernel that the program loaded itself (cudaLibraryGetKernel), or a function of the driver's.
+// A kernel that the program loaded itself (cudaLibraryGetKernel), or a function of the driver.
 int FunctionOfLibrary(const void* kernel, CUfunction* function) {
 #if CUDA_VERSION >= 13000
   const auto& cu = Library().legacy;
@@ -217,7 +217,8 @@ void __cudaUnregisterFatBinary(void** handle) {
     }
     for (const auto& [host, variable] : binary->variables) registry.variables.erase(host);
   }
-  // At the end of the process, contexts may be gone; the driver then says so and nothing happens.
+  // At the end of the process, contexts may be gone; the driver then returns an error, which is
+  // ignored.
   for (const auto& [context, module] : modules) Library().legacy.cuModuleUnload(module);
 }
 

@@ -1,4 +1,4 @@
-// What nvcc-compiled programs register: fat binaries, kernels and variables.
+// What programs compiled by nvcc register: fat binaries, kernels and variables.
 #ifndef SIMCUDA_RUNTIME_REGISTRY_H
 #define SIMCUDA_RUNTIME_REGISTRY_H
 
@@ -28,7 +28,7 @@ struct Kernel {
 struct Variable {
   std::string name;
   size_t bytes = 0;
-  void** managed = nullptr;  // where the program keeps the address of a managed variable
+  void** managed = nullptr;  // where the program stores the address of a managed variable
 };
 
 struct FatBinary {
@@ -39,11 +39,11 @@ struct FatBinary {
   std::vector<Kernel*> kernels;
 };
 
-// All functions are thread-safe and answer a cudaError.
+// All functions are thread-safe and return a cudaError.
 
 // The driver's function for the kernel with this host address or handle, in the current context.
 int FindFunction(const void* kernel, CUfunction* function);
-// The host address of the kernel whose function this is; null when it is none of the program's own.
+// The host address of the kernel of this function; null if it is not the program's.
 const void* FindHostAddress(CUfunction function);
 // The kernel with this host address or handle, or null.
 Kernel* FindKernel(const void* kernel);

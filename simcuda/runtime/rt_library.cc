@@ -1,4 +1,5 @@
-// What the runtime only hands on: libraries of kernels, graphics, attributes of streams, clusters.
+// Functions that the runtime only passes on: libraries of kernels, graphics, attributes of streams,
+// clusters.
 #include <cuda_runtime_api.h>
 
 #include "simcuda/runtime/channel.h"

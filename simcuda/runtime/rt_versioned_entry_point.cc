@@ -26,8 +26,8 @@ unsigned DriverVersion() {
 
 }  // namespace
 
-// They look a function up and use no device: a rank that asks before it has chosen its device must
-// not get a context on the first one.
+// These functions use no device: a rank that calls them before it has chosen its device must not
+// get a context on the first one.
 #define SIMCUDA_ENTRY_POINT(name, per_thread, parameters, version)                              \
   extern "C" cudaError_t name parameters;                                                       \
   extern "C" cudaError_t name parameters {                                                      \

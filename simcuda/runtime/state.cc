@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-// Counts how often a device was reset: contexts from before are gone.
+// Counts the resets of a device: contexts from before a reset are invalid.
 std::array<std::atomic<unsigned>, kMaxDevices> g_generation;
 std::array<std::atomic<CUcontext>, kMaxDevices> g_primary;
 std::mutex g_primary_mutex;

@@ -1,4 +1,4 @@
-// What the runtime keeps per thread and per device, and how an exported function is written.
+// State of the runtime per thread and per device, and the definition of exported functions.
 #ifndef SIMCUDA_RUNTIME_STATE_H
 #define SIMCUDA_RUNTIME_STATE_H
 
@@ -18,7 +18,7 @@ enum cudaDriverEntryPointQueryResult {
 
 namespace memprof::simcuda::runtime {
 
-// Keeps the thread's last error; hands its argument back.
+// Stores the thread's last error and returns its argument.
 cudaError_t Record(int error);
 cudaError_t TakeLastError();
 cudaError_t LastError();
@@ -35,7 +35,7 @@ int ResetDevice();
 // The calling thread's current context.
 CUcontext CurrentHandle();
 
-// Runs `body(calls)` with a context current and records what it answers.
+// Runs `body(calls)` with a current context and stores its result as the last error.
 template <class Body>
 cudaError_t Enter(bool per_thread, Body body) {
   int error = RequireContext();
@@ -47,10 +47,10 @@ cudaError_t Enter(bool per_thread, Body body) {
 
 }  // namespace memprof::simcuda::runtime
 
-// SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) { return ...; }
-// defines an exported function. In its body, `cu` holds the driver's functions, a context is
-// current, and what it returns (a CUresult or a cudaError, whose numbers agree) becomes the
-// thread's last error. SIMCUDA_RT_STREAM also defines its variant for per-thread default streams.
+// SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) { return ...; } defines
+// an exported function. In its body, `cu` has the driver's functions, a context is current, and the
+// returned value (a CUresult or a cudaError, whose numbers agree) becomes the thread's last error.
+// SIMCUDA_RT_STREAM also defines the variant for per-thread default streams.
 #define SIMCUDA_UNPACK(...) __VA_ARGS__
 #define SIMCUDA_RT(name, parameters, arguments)                                                    \
   static int name##_body(const ::memprof::simcuda::runtime::Calls& cu, SIMCUDA_UNPACK parameters); \

@@ -1,5 +1,5 @@
-// The rectangles of allocations, each from birth to death and as high as its lane, and which of
-// them lie in a part of the picture. Built once, off the GUI thread; immutable, hence thread-safe.
+// The rectangles of allocations, from birth to death and as high as their lane, and which of them
+// are in a part of the picture. Built once, off the GUI thread; immutable, hence thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ struct PictureBox {
   double low = 0, high = 0;
 };
 
-// 21 bytes an allocation: two times, a lane and an id of 4 bytes each, and a pyramid of the latest
-// deaths of 16, 256, … rows, by which what is alive at a time is found without a look at all that
-// was ever born before.
+// Takes 21 bytes an allocation: two times, a lane and an id of 4 bytes each, and a pyramid of the
+// latest deaths of 16, 256, … rows, which finds what is alive at a time without reading everything
+// that was born before.
 class AllocationIndex {
  public:
   // `bounds`: all of the recorded time.
@@ -33,31 +33,31 @@ class AllocationIndex {
   const std::shared_ptr<const analysis::Session>& shared_session() const { return session_; }
   double bytes() const { return lanes_.bytes(); }  // height of the picture
   analysis::TimeWindow bounds() const { return bounds_; }
-  // Times kept here are multiples of it since bounds().begin.
+  // Times are stored as multiples of this, since bounds().begin.
   analysis::TimeNs quantum() const { return analysis::TimeNs{1} << shift_; }
 
   analysis::AllocationId id(std::size_t row) const { return lanes_.ids[row]; }
-  // Rows are in order of birth. None where it is not shown.
+  // Rows are in order of birth. None if the allocation is not shown.
   std::optional<std::size_t> Row(analysis::AllocationId id) const;
   double low(std::size_t row) const { return lanes_.low[row] * unit_; }
   double high(std::size_t row) const { return lanes_.high[row] * unit_; }
-  // To the quantum, rounded down; the death of what is never freed is kForever.
+  // Rounded down to the quantum; the death of an allocation that is never freed is kForever.
   analysis::TimeNs CoarseBirth(std::size_t row) const { return FromTick(birth_[row]); }
   analysis::TimeNs CoarseDeath(std::size_t row) const { return FromTick(death_[row]); }
   // Exact.
   analysis::TimeNs Birth(std::size_t row) const;
   analysis::TimeNs Death(std::size_t row) const;
 
-  // Calls visit(row) for every row that is alive at some time of the window, and maybe for some
-  // that end or begin within a quantum of it, in order of birth, until it returns false.
+  // Calls visit(row), in order of birth, for every row alive at some time of the window, and
+  // possibly for some that end or begin within a quantum of it, until it returns false.
   template <typename Visit>
   void ForEachAlive(analysis::TimeWindow window, Visit visit) const;
 
-  // The allocation at a point; where there is none, the largest that meets the box around it.
+  // The allocation at a point; if there is none, the largest that meets the box around it.
   std::optional<std::size_t> HitTest(analysis::TimeNs time, double bytes,
                                      const PictureBox& around) const;
 
-  // What all this takes.
+  // The memory of the index.
   std::size_t memory_bytes() const;
 
  private:

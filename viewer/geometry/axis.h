@@ -13,7 +13,7 @@
 namespace memprof::viewer {
 
 // Maps recorded time to horizontal positions: window.begin at `left`, window.end at left + width.
-// Evenly in time, or, with a clock, evenly in steps.
+// Linear in time or, with a clock, in steps.
 struct TimeScale {
   analysis::TimeWindow window;
   double left = 0;
@@ -27,14 +27,14 @@ struct TimeScale {
   double NsPerPixel() const;
 };
 
-// The window seen after zooming by `factor` (< 1 zooms in) with `anchor` kept where it is, and
-// after moving by `pixels` (positive: later), within `bounds`; evenly in what the scale counts.
+// The window after zooming by `factor` (< 1 zooms in) with `anchor` fixed, and after moving by
+// `pixels` (positive: later), within `bounds`; linear in the units of the scale.
 analysis::TimeWindow ZoomAt(const TimeScale& scale, analysis::TimeNs anchor, double factor,
                             analysis::TimeWindow bounds);
 analysis::TimeWindow PanBy(const TimeScale& scale, double pixels, analysis::TimeWindow bounds);
 
-// The times at which `columns` columns of equal width begin, and the end of the last: columns + 1
-// times, rising weakly, from the window's begin to its end.
+// The times at which `columns` columns of equal width begin, and the end of the last one: columns +
+// 1 times from the window's begin to its end, not decreasing.
 std::vector<analysis::TimeNs> ColumnEdges(const TimeScale& scale, int columns);
 
 // Maps bytes to vertical positions: 0 at `bottom`, `max_bytes` `height` above it.
@@ -60,8 +60,9 @@ std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing);
 // differ in length).
 std::vector<Tick> TimeTicks(const TimeScale& scale, analysis::TimeNs origin, double min_spacing);
 
-// Marks where training steps begin. Minor marks (no label) are left out when they would be closer
-// than `min_mark` pixels; labels sit on steps divisible by a round number, `min_label` apart.
+// Marks where training steps begin. Minor marks (without a label) are left out if they would be
+// closer than `min_mark` pixels; labels are at steps divisible by a round number, `min_label`
+// apart.
 struct StepMark {
   double position = 0;
   std::int64_t number = 0;

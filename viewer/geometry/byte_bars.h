@@ -1,4 +1,4 @@
-// Bars of bytes to one scale, each of several parts. Pure; thread-safe.
+// Bars of bytes on one scale, each with several parts. Pure; thread-safe.
 #pragma once
 
 #include <QRectF>
@@ -11,12 +11,12 @@
 
 namespace memprof::viewer {
 
-// What a part means, hence how it is filled.
+// The meaning of a part, which determines its fill.
 enum class PartStyle {
   kCategorical,  // the colour `index` of the palette
-  kHole,         // free, but inside something: hatched
-  kFree,         // free for anybody: empty
-  kUnknown,      // used by nobody knows whom
+  kHole,         // free, but within a segment: hatched
+  kFree,         // free for any use: empty
+  kUnknown,      // in use, by unknown owners
   kAccent,
   kDanger,
   kGood,
@@ -27,8 +27,8 @@ struct ByteBarPart {
   std::uint64_t bytes = 0;
   PartStyle style = PartStyle::kCategorical;
   int index = -1;
-  QString tip;             // shown for the part; the name with its bytes where it is empty
-  analysis::StackId site;  // what a click selects
+  QString tip;             // the tooltip; if empty, the name with the bytes
+  analysis::StackId site;  // selected by a click
 };
 
 struct ByteBar {
@@ -38,15 +38,15 @@ struct ByteBar {
   std::uint64_t bytes() const;
 };
 
-// The most that any of the bars holds; at least 1.
+// The bytes of the longest bar; at least 1.
 std::uint64_t LargestBar(std::span<const ByteBar> bars);
 
-// Where the parts of one bar lie in `area`, left to right; `whole` bytes are all of its width. A
-// part with any bytes is at least `least` wide, which the widest part pays for.
+// The rectangles of the parts of one bar in `area`, left to right; `whole` bytes are the full
+// width. A part with bytes is at least `least` wide, at the expense of the widest part.
 std::vector<QRectF> LayOutParts(const ByteBar& bar, const QRectF& area, std::uint64_t whole,
                                 double least);
 
-// The largest `most` parts of `parts` (largest first); the rest as one part called `others`.
+// The first `most` parts of `parts` (largest first), and the rest as one part called `others`.
 std::vector<ByteBarPart> TopParts(std::vector<ByteBarPart> parts, std::size_t most,
                                   const QString& others);
 

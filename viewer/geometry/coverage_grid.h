@@ -1,6 +1,6 @@
-// A picture of rectangles that do not overlap, in which nothing is too small to be seen: every
-// pixel has the mean colour of what lies in it, as opaque as the part of it that is covered, and at
-// least a little opaque where anything lies in it at all. Pure; not thread-safe.
+// Draws rectangles that do not overlap, such that even the smallest is visible: every pixel has the
+// mean colour of its content, and its opacity is the covered share, but at least a minimum if it
+// has any content. Pure; not thread-safe.
 #pragma once
 
 #include <QImage>
@@ -13,7 +13,7 @@ namespace memprof::viewer {
 
 class CoverageGrid {
  public:
-  // Opacity of a pixel of which next to nothing is covered.
+  // The opacity of a pixel with hardly any content.
   static constexpr double kMinOpacity = 0.42;
 
   CoverageGrid(int width, int height);
@@ -22,20 +22,20 @@ class CoverageGrid {
   int height() const { return height_; }
 
   // Adds [x0, x1) × [y0, y1), in pixels from the top left; parts outside are cut off. A rectangle
-  // of a smaller area than 1/4096 of a pixel counts as that. O(pixels that its sides pass
-  // vertically): wide and flat ones cost no more than small ones.
+  // with an area below 1/4096 of a pixel counts as that. O(pixels along its vertical sides): large
+  // ones cost no more than small ones.
   void Add(double x0, double x1, double y0, double y1, QRgb color);
 
-  // Of 0 … 1: how much of a pixel is covered. For tests.
+  // The covered share of a pixel, in [0, 1]. For tests.
   double Coverage(int x, int y) const;
 
-  // What was added, over `under` if that has the same size, else over nothing. The coverage is
-  // shown with at least `least` opacity, at most `most`.
+  // The picture, over `under` if that has the same size, else over nothing. The opacity is at least
+  // `least` and at most `most`.
   QImage Compose(const QImage& under = QImage(), double least = kMinOpacity, double most = 1) const;
 
  private:
   static constexpr int kSub = 64;  // places within a pixel, along each side
-  // Sums over the pixels from the left edge up to here give the pixel's weight and colour.
+  // Sums of weight and colour over the pixels from the left edge up to here.
   struct Cell {
     std::uint32_t weight = 0, red = 0, green = 0, blue = 0;
     void Plus(std::uint32_t w, QRgb color) {

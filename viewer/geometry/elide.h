@@ -1,4 +1,4 @@
-// Names cut to a width so that what tells them apart stays. Pure; thread-safe.
+// Cuts names to a width such that their distinguishing part stays. Pure; thread-safe.
 #pragma once
 
 #include <QString>
@@ -7,16 +7,16 @@
 
 namespace memprof::viewer {
 
-// The width of a text as it will be drawn.
+// The width of a text when drawn.
 using TextMeasure = std::function<double(const QString&)>;
 
-// "Spar…forward (block_05.py:165)": of a call site the place stays, without the function where it
-// takes most of the width, and of the place its end; of a site in a package ("main (train.py:9), in
-// forward (gpt2.py:123)") first of all the user's line; of anything else both ends.
+// "Spar…forward (block_05.py:165)". A call site keeps its place, without the function if the place
+// takes most of the width; a place keeps its end. A site in a package ("main (train.py:9), in
+// forward (gpt2.py:123)") keeps the user's line first. Other texts keep both ends.
 QString ElideName(const QString& text, double width, const TextMeasure& measure);
 
-// The same of several that are read together: no two different ones read alike, as long as there is
-// room for the letters in which they differ.
+// The same for texts that are displayed together: different ones stay different, as long as there
+// is space for the characters in which they differ.
 QStringList ElideApart(const QStringList& texts, double width, const TextMeasure& measure);
 
 }  // namespace memprof::viewer

@@ -1,4 +1,4 @@
-// Where the frames of a flame graph lie on the screen. Pure; thread-safe.
+// The positions of the frames of a flame graph. Pure; thread-safe.
 #pragma once
 
 #include <QRectF>
@@ -12,7 +12,7 @@ namespace memprof::viewer {
 
 enum class FlameValue { kBytes, kCount };
 
-// What a node weighs under a metric.
+// The value of a node by a metric.
 std::uint64_t NodeValue(const analysis::FlameNode& node, FlameValue value);
 
 struct FlameBox {
@@ -36,15 +36,16 @@ FlameLayout LayOutFlame(const analysis::FlameTree& tree, FlameValue value, int z
 // Node at a point, -1 for none.
 int FlameHit(const FlameLayout& layout, QPointF point, double row_height);
 
-// Function names from the tree's root (left out) down to a node, and back: the deepest node that
-// the path leads to. Paths outlive the tree that they came from.
+// Function names from the tree's root (excluded) down to a node, and back: the deepest node on the
+// path. Paths stay valid without their tree.
 QStringList FlamePath(const analysis::FlameTree& tree, int node);
 int FlameFind(const analysis::FlameTree& tree, const QStringList& path);
 
-// Nodes whose function, file or module contains the text (any case). Empty text matches none.
+// Nodes whose function, file or module contains the text, ignoring case. An empty text matches
+// none.
 std::vector<bool> FlameSearch(const analysis::FlameTree& tree, const QString& text);
 
-// The value of matching nodes, each byte once: nodes under another match do not count again.
+// The value of matching nodes, each byte once: nodes below another match do not count again.
 std::uint64_t FlameMatched(const analysis::FlameTree& tree, const std::vector<bool>& matches,
                            FlameValue value);
 

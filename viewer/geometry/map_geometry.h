@@ -1,7 +1,7 @@
-// Where the pieces of an address map lie on the screen. Pure; thread-safe.
+// The positions of the pieces of an address map. Pure; thread-safe.
 //
-// Segments are drawn as bars to one scale, in order of address. A segment longer than a line goes
-// on in the next one; where there are too many for a line each, short ones share lines.
+// Segments are drawn as bars on one scale, in order of address. A segment longer than a line
+// continues on the next one; if there are too many for a line each, short ones share lines.
 #pragma once
 
 #include <QRectF>
@@ -14,7 +14,7 @@
 namespace memprof::viewer {
 
 struct MapLayoutOptions {
-  double left = 0;    // where bars begin: what is left of it is for labels
+  double left = 0;    // where bars begin; labels are left of it
   double width = 0;   // of a line of bars
   double height = 0;  // of the view; the layout may be higher and then scrolls
   double row_height = 22;
@@ -50,14 +50,14 @@ struct MapHit {
   int segment = -1;
   int piece = -1;  // -1: the segment has none there
 };
-// What lies at a point; nothing when it is outside all bars.
+// The piece at a point; none outside of all bars.
 std::optional<MapHit> HitTest(const analysis::AddressMap& map, const MapLayout& layout,
                               QPointF point);
 
-// The largest hole of the map: segment and piece, or nothing where there is no hole.
+// The largest hole of the map, as segment and piece; none if there is no hole.
 std::optional<MapHit> FindLargestHole(const analysis::AddressMap& map);
 
-// The piece that holds an allocation, or the segment that is it.
+// The piece of an allocation, or the segment if the allocation is a segment.
 std::optional<MapHit> FindAllocation(const analysis::AddressMap& map, analysis::AllocationId id);
 
 }  // namespace memprof::viewer

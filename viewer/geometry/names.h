@@ -10,25 +10,25 @@
 
 namespace memprof::viewer {
 
-// Without arguments, template arguments, return type and all but the innermost scope:
-// "void a::b::Foo<int>::Bar(int)" → "Foo::Bar". Names that are no C++ come back as they are.
+// Without arguments, template arguments, return type and all but the innermost scope: "void
+// a::b::Foo<int>::Bar(int)" → "Foo::Bar". Names of other languages stay as they are.
 QString ShortFunction(const QString& function);
 
-// "Foo::Bar (file.cc:12)"; the module where no file is known.
+// "Foo::Bar (file.cc:12)"; the module if the file is not known.
 QString ShortSite(const analysis::SourceFrame& frame);
-// "file.cc:12" alone.
+// Only "file.cc:12".
 QString ShortPlace(const analysis::SourceFrame& frame);
 
-// "main (train.py:9), in forward (gpt2.py:123)" where a package asked for the user's line.
+// "main (train.py:9), in forward (gpt2.py:123)" if a package allocated for the user's line.
 QString ShortSite(const analysis::CallSite& site);
 
-// The same of the place where `stack` allocates; "NCCL for Foo::Bar (file.cc:12)" where a library
-// asked for itself, or a framework on its behalf; "(no call stack)".
+// The same for the site of `stack`; "NCCL for Foo::Bar (file.cc:12)" if a library allocated for
+// itself, or a framework on its behalf; "(no call stack)".
 QString SiteName(analysis::Symbols& symbols, analysis::StackId stack);
 
-// A call site as one of several that are shown together: `key` says which it is, whatever is shown
-// beside it (function, file, line, and the library that asked); different keys have different
-// names, with arguments where the short ones are the same.
+// One of several call sites that are displayed together. `key` identifies it, independent of its
+// name (function, file, line, and the library that allocated); different keys get different names,
+// with arguments where the short names are equal.
 struct NamedSite {
   QString key, name;
 };

@@ -1,5 +1,5 @@
-// Where the named ranges of a program (memprof_range_push and _pop) lie above the timeline: a row
-// for each depth of nesting of each thread. Pure; thread-safe.
+// The positions of named ranges (memprof_range_push and _pop) above the timeline: a row for each
+// depth of nesting of each thread. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace memprof::viewer {
 
 struct RangeBox {
   std::size_t first = 0;  // index of its first range
-  std::size_t count = 1;  // more: ranges too thin to be told apart, drawn as one
+  std::size_t count = 1;  // more: ranges too thin to be separate, drawn as one
   int row = 0;            // from the top: outer ranges above inner ones, threads in order
   double left = 0, right = 0;
 };
@@ -24,20 +24,20 @@ struct RangeLanes {
   std::vector<RangeBox> boxes;  // by row, then from left to right
 };
 
-// The ranges of a log by the row that they lie in, so that laying out a window costs no more than
-// the window shows. Immutable once made.
+// The ranges of a log by row, so that the layout of a window costs only what the window shows.
+// Immutable once made.
 class RangeIndex {
  public:
   RangeIndex() = default;
-  // At most `max_rows` rows, the same whatever the window is, so that nothing jumps when it moves.
+  // At most `max_rows` rows, the same for every window, so that ranges do not jump when it moves.
   // `ranges` must outlive the index. O(n log n).
   RangeIndex(std::span<const analysis::RangeInfo> ranges, int max_rows);
 
   int rows() const { return static_cast<int>(by_row_.size()); }
   int hidden() const { return hidden_; }
 
-  // Boxes narrower than `min_width` that follow each other closer than that become one. Ranges of
-  // one row follow each other, as a program pushes and pops them. O(pixels × rows × log n).
+  // Joins boxes that are narrower than `min_width` and less than that apart. Ranges of one row do
+  // not overlap. O(pixels × rows × log n).
   RangeLanes LayOut(const TimeScale& scale, double min_width = 3) const;
 
  private:
@@ -48,7 +48,7 @@ class RangeIndex {
   int hidden_ = 0;
 };
 
-// The box at a position of a row, -1 for none. Thin boxes are met up to two pixels beside them.
+// The box at a position of a row, -1 for none; thin boxes are hit up to two pixels beside them.
 int HitRange(const RangeLanes& lanes, int row, double x);
 
 }  // namespace memprof::viewer

@@ -1,6 +1,6 @@
-// Time counted in training steps: every step is equally long, whatever its duration, and time runs
-// evenly within it. Steps are mapped to "step time", nanoseconds of the average step, so that all
-// arithmetic on windows of time holds for windows of steps too. Pure; thread-safe.
+// Time measured in training steps: every step has the same length, whatever its duration, and time
+// is linear within it. The unit of "step time" is the nanosecond of an average step, so that all
+// arithmetic on time windows also applies to windows of steps. Pure; thread-safe.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@ class StepClock {
  public:
   // Maps every time to itself.
   StepClock() = default;
-  // `steps` by their begin, within `bounds`; what lies before the first counts as at most a step.
+  // `steps` by their begin, within `bounds`; the time before the first counts as at most one step.
   StepClock(std::span<const analysis::StepInfo> steps, analysis::TimeWindow bounds);
 
-  // False without steps: then there is nothing to count in.
+  // False without steps.
   bool known() const { return !real_.empty(); }
 
-  // Both rise weakly, and are inverse to each other to the nanosecond of the longer side.
+  // Both are monotonic, and inverse to each other to the nanosecond of the longer side.
   analysis::TimeNs ToSteps(analysis::TimeNs time) const { return Map(real_, steps_, time); }
   analysis::TimeNs ToTime(analysis::TimeNs step_time) const {
     return Map(steps_, real_, step_time);
@@ -37,7 +37,7 @@ class StepClock {
   static analysis::TimeNs Map(const std::vector<analysis::TimeNs>& from,
                               const std::vector<analysis::TimeNs>& to, analysis::TimeNs value);
 
-  // Knots of the piecewise linear map, both rising weakly; outside of them it is shifted only.
+  // Knots of the piecewise linear map, both not decreasing; outside of them the map is a shift.
   std::vector<analysis::TimeNs> real_, steps_;
 };
 

@@ -1,4 +1,4 @@
-// What the timeline stacks: a device's memory split into bands that add up, with their names and
+// The bands of the timeline: a device's memory divided into parts that add up, with names and
 // colours. Pure; thread-safe.
 #pragma once
 
@@ -13,25 +13,25 @@
 
 namespace memprof::viewer {
 
-// Decides a band's colour and texture, the same in every log.
+// Determines the colour and texture of a band, the same in every log.
 enum class BandRole {
   kTensors,  // live tensors
-  kBlocks,   // in use by the framework's allocator, but no tensor known for it
-  kCached,   // in segments of the framework, no block there
+  kBlocks,   // in use by the framework's allocator, outside of known tensors
+  kCached,   // in segments of the framework, outside of blocks
   kLinear,
   kPitched,
   kArray,
   kManaged,
   kStreamOrdered,
   kVmm,
-  kGraph,        // straight from the driver
-  kPool,         // held by the driver's pools and VMM beyond what was asked
-  kOtherDriver,  // straight from the driver, beside a framework's groups
+  kGraph,        // allocated from the driver directly
+  kPool,         // held by the driver's pools and VMM beyond what was requested
+  kOtherDriver,  // allocated from the driver directly, beside a framework's groups
   kPinned,
   kRegistered,   // host memory
-  kGroup,        // one group of many: Band::color tells them apart
-  kOther,        // the groups that have no band of their own
-  kFilteredOut,  // in use, but the filter does not let it pass
+  kGroup,        // one of many groups, which Band::color distinguishes
+  kOther,        // all groups without a band of their own
+  kFilteredOut,  // in use, but not passing the filter
 };
 
 struct Band {
@@ -42,7 +42,7 @@ struct Band {
   analysis::StackId site;  // of a call site's band: one of its stacks
 };
 
-// A line of a stack over time, asked like an analysis::Series.
+// A curve of a stack over time, queried like an analysis::Series.
 class StackLine {
  public:
   StackLine() = default;
@@ -65,28 +65,27 @@ class StackLine {
   analysis::TimelineStack::Line line_ = analysis::TimelineStack::Line::kTop;
 };
 
-// One device's stack, bottom band first. At every instant the bands add up to `top`.
+// The stack of one device, bottom band first. At every instant the bands add up to `top`.
 struct TimelineBands {
   int device = 0;  // analysis::kNoDevice: host memory
   std::vector<Band> bands;
   StackLine top;
-  StackLine allocated;     // what the device's peak is measured on: driver bytes as requested
-  StackLine in_use;        // the framework's live blocks where it was seen, else `allocated`
+  StackLine allocated;     // the basis of the device's peak: driver bytes as requested
+  StackLine in_use;        // the framework's live blocks if it was seen, else `allocated`
   bool framework = false;  // a framework's allocator was seen on this device
   std::shared_ptr<const analysis::TimelineStack> stack;  // never null
 };
 
-// Names and colours for a stack. `symbols` names call sites; null: by number. `colors`: which
-// colour a call site has, by NamedSite::key, largest first; null: in that order.
+// Names and colours for a stack. `symbols` names call sites; null: by number. `colors`: the colours
+// of call sites, by NamedSite::key, largest first; null: in that order.
 using SiteColorsOf = std::function<std::vector<int>(const QStringList& keys)>;
 TimelineBands MakeBands(std::shared_ptr<const analysis::TimelineStack> stack,
                         analysis::Symbols* symbols, const SiteColorsOf& colors = nullptr);
 
-// Which of the groups' colours a category has, in every view and every log; -1: the grey of what is
-// not known.
+// The index of a category's colour, the same in every view and log; -1: the grey of unknown memory.
 int ColorOf(analysis::Category category);
 
-// "Memory kind", "Layer", …: what one chooses from; and a sentence that says what it groups.
+// "Memory kind", "Layer", …: the text of the choice; and a sentence that describes the grouping.
 QString GroupingName(analysis::TimelineGrouping grouping);
 QString GroupingHelp(analysis::TimelineGrouping grouping);
 inline constexpr int kGroupings = 6;

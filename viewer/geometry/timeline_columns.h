@@ -1,9 +1,9 @@
-// One pixel column after the other of a stacked timeline. Pure; thread-safe.
+// The pixel columns of a stacked timeline. Pure; thread-safe.
 //
-// A column may stand for thousands of events. Every band keeps the exact maximum and minimum that
-// its upper edge has within the column, so that no peak of any layer is ever hidden: up to the
-// minimum the band was there all the time, between minimum and maximum only at times. Where a
-// column holds more than a thousand events, its ends may be off by a sixteenth of it.
+// A column may stand for thousands of events. Each band has the exact minimum and maximum of its
+// upper edge within the column, so that no peak of any layer is hidden: below the minimum the band
+// was present all the time, between minimum and maximum only at times. In a column with more than a
+// thousand events, the ends may be off by a sixteenth of it.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace memprof::viewer {
 
 struct TimelineColumns {
   analysis::TimeWindow window;
-  const StepClock* clock = nullptr;  // of the scale that they were made for
+  const StepClock* clock = nullptr;  // of the scale for which they were made
   int columns = 0;
   std::vector<std::vector<std::uint64_t>> low, high;  // [band][column]: bytes up to its edge
 
-  // Whether they are what MakeColumns would make for this scale.
+  // Whether MakeColumns would make the same columns for this scale.
   bool Fit(const TimeScale& scale, int wanted) const {
     return columns == wanted && clock == scale.clock && window.begin == scale.window.begin &&
            window.end == scale.window.end;
   }
-  // The band that is drawn at so many bytes in a column, -1 above all of them. Where a band is
-  // there only at times, that band.
+  // The band drawn at this height in a column, -1 above all of them; also a band that is present
+  // only at times.
   int BandAt(int column, std::uint64_t bytes) const;
 };
 
 // Cost: O(columns * (bands * log events + 256)).
 TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns);
 
-// What the vertical axis must show: the highest value, with room above it, and the capacity where
-// it is near enough (at most 1.6 times the highest value) to be worth the space.
+// The range of the vertical axis: the highest value and some space above it, and the capacity if it
+// is near enough (at most 1.6 times the highest value).
 struct AxisRange {
   std::uint64_t max_bytes = 1;
   bool shows_capacity = false;

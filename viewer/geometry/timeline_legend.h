@@ -1,4 +1,4 @@
-// Where the entries of a legend lie: in rows, as many as it takes, none over another and none cut
+// The positions of the entries of a legend: in as many rows as needed, without overlaps, none cut
 // off. Pure; thread-safe.
 #pragma once
 
@@ -20,8 +20,8 @@ struct LegendLayout {
   double height = 0;
 };
 
-// Entries as wide as they would like to be; what is wider than a row is as wide as the row, and
-// what does not fit beside those before begins a row of its own.
+// Each entry has its preferred width, at most that of a row; an entry that does not fit beside the
+// previous ones begins a new row.
 LegendLayout LayOutLegend(std::span<const double> widths, const LegendSpace& space);
 
 }  // namespace memprof::viewer

@@ -1,5 +1,5 @@
-// Marks of instants above the timeline: requests that failed, snapshots and the program's own
-// marks. Pure; thread-safe.
+// Marks of instants above the timeline: failed requests, snapshots and the program's own marks.
+// Pure; thread-safe.
 #pragma once
 
 #include <QString>
@@ -17,24 +17,25 @@ enum class MarkerKind : std::uint8_t { kSnapshot, kFailedRequest };
 struct TimelineMarker {
   MarkerKind kind = MarkerKind::kSnapshot;
   analysis::TimeNs time = 0;
-  QString label;  // a word or two, shown where there is room
+  QString label;  // a word or two, shown if there is space
   QString text;   // what happened; rich text
 };
 
-// One mark, or several that lie too close to be told apart.
+// One mark, or several that are too close to be separate.
 struct MarkerBox {
   MarkerKind kind = MarkerKind::kSnapshot;  // a failed request if any of them is
   std::size_t first = 0, count = 1;         // markers
-  double x = 0;                             // where its sign is
-  double label_right = 0;                   // its label may reach so far; x where there is none
+  double x = 0;                             // position of its sign
+  double label_right = 0;                   // the right limit of its label; x if it has none
 };
 
-// From left to right; signs keep at least `min_distance` apart, and labels leave the next sign
-// free. `markers` in order of time. O(boxes × log markers + markers in the window that are drawn).
+// From left to right; signs are at least `min_distance` apart, and labels end before the next sign.
+// `markers` in order of time. O(boxes × log markers + markers in the window that are drawn).
 std::vector<MarkerBox> LayOutMarkers(std::span<const TimelineMarker> markers,
                                      const TimeScale& scale, double min_distance);
 
-// The box whose sign, or label, lies at `x`; -1 for none. `label_width` of a box that has a label.
+// The box whose sign or label is at `x`; -1 for none. `label_width` returns the width of a box's
+// label.
 int HitMarker(std::span<const MarkerBox> boxes, double x, double half_width,
               const std::function<double(const MarkerBox&)>& label_width);
 

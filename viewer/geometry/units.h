@@ -1,4 +1,4 @@
-// Bytes, times, counts and addresses as people read them. Pure; thread-safe.
+// Bytes, times, counts and addresses as text. Pure; thread-safe.
 #pragma once
 
 #include <QString>
@@ -12,7 +12,7 @@ namespace memprof::viewer {
 // "0 B", "512 B", "1.50 KiB", "23.4 GiB": three significant digits, binary units.
 QString FormatBytes(std::uint64_t bytes);
 
-// A multiple of `step`, a power of two, in full: "0", "1.125 GiB", "8 MiB". For axes.
+// The exact text of a multiple of `step`, a power of two: "0", "1.125 GiB", "8 MiB". For axes.
 QString FormatByteTick(double value, double step);
 
 // Signed, for slopes: "+1.25 MiB", "-3.00 KiB", "0 B".
@@ -21,7 +21,7 @@ QString FormatSignedBytes(double bytes);
 // "850 ns", "1.20 ms", "3.45 s", "2 min 05 s", "3 h 07 min".
 QString FormatDuration(analysis::TimeNs ns);
 
-// A time since the start of the log, with as many digits as a resolution of `step` ns needs.
+// A time since the start of the log, with the digits that a resolution of `step` ns needs.
 QString FormatInstant(analysis::TimeNs since_start, analysis::TimeNs step);
 
 // "12,345".

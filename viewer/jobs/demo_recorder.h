@@ -1,5 +1,5 @@
-// Records the demo trainer with the programs that lie beside the viewer, so that there is a log to
-// try: a small training on the stand-in CUDA, with a leak. Takes a few seconds and needs no GPU.
+// Records the demo trainer with the programs in the viewer's folder, to get a log to try: a small
+// training on the stand-in CUDA, with a leak. Takes a few seconds and needs no GPU.
 #pragma once
 
 #include <QObject>
@@ -16,14 +16,14 @@ class DemoRecorder : public QObject {
   DemoRecorder(const QString& programs, const QString& folder, QObject* parent = nullptr);
   ~DemoRecorder() override;
 
-  // Both programs are there.
+  // Whether both programs exist.
   bool available() const;
   bool running() const { return process_.state() != QProcess::NotRunning; }
   QString log() const { return log_; }
 
-  // Ends with Recorded or Failed: at once where a log of this trainer is there already.
+  // Ends with Recorded or Failed; at once if there is already a log of this trainer.
   void Start();
-  // Ends the recording without a word.
+  // Stops the recording without a signal.
   void Cancel();
 
  signals:

@@ -1,13 +1,13 @@
-// Memory that was freed goes back to the system: the views' jobs need much for a short time.
+// Returns freed memory to the system: the views' jobs need much memory for a short time.
 #pragma once
 
 namespace memprof::viewer {
 
-// Once, before anything large is allocated: from now on large pieces of memory are the system's
-// again as soon as they are freed. (The C library keeps ever larger ones for itself otherwise.)
+// Call once, before large allocations: large pieces are then returned to the system as soon as they
+// are freed. (By default, the C library keeps ever larger ones.)
 void KeepHeapSmall();
 
-// Gives back what small pieces have left free. Takes milliseconds; from any thread.
+// Returns the free memory of small pieces. Takes milliseconds; may be called by any thread.
 void TrimHeap();
 
 }  // namespace memprof::viewer

@@ -24,31 +24,31 @@ class JobTracker : public QObject {
   explicit JobTracker(QObject* parent = nullptr);
   ~JobTracker() override;
 
-  // `work(std::stop_token)` runs on a pool thread and owns what it captures; `done(result)` runs
-  // on this object's thread when nothing newer was started and nobody cancelled.
+  // `work(std::stop_token)` runs on a pool thread and owns its captures; `done(result)` runs on
+  // this object's thread, unless a newer job was started or the job was cancelled.
   template <typename Work, typename Done>
   void Start(Work work, Done done);
 
-  // Asks the running job to stop and drops its result.
+  // Requests the running job to stop and drops its result.
   void Cancel();
 
-  // A function that jobs may call from any thread, also after the tracker is gone: `report` then
-  // runs on this object's thread with the latest value.
+  // Returns a function that jobs may call from any thread, also after the tracker is gone: `report`
+  // then runs on this object's thread with the latest value.
   std::function<void(double)> Reporter(std::function<void(double)> report);
 
-  // A result is still to come.
+  // Whether a result is still expected.
   bool running() const { return running_; }
 
-  // Jobs of all trackers whose work or result is still to come: 0 = every view shows its data.
+  // The number of jobs, of all trackers, without a result yet: 0 = every view shows its data.
   static int ActiveJobs();
-  // Asks nothing to stop, only waits until no job runs. For the end of the program.
+  // Waits until no job runs, without stopping any. For the end of the program.
   static void WaitForAll();
 
  signals:
   void RunningChanged(bool running);
 
  private:
-  // The tracker as its jobs see it: null once it is gone.
+  // The tracker as its jobs refer to it: null once it is gone.
   struct Owner {
     std::mutex mutex;
     JobTracker* tracker = nullptr;
@@ -79,7 +79,7 @@ void JobTracker::Start(Work work, Done done) {
              done = std::move(done)]() mutable {
     if (token.stop_requested()) return;
     using Result = decltype(work(token));
-    // std::function wants copies, results may be movable only: share it.
+    // std::function requires copies, but results may be movable only: shares them.
     auto result = std::make_shared<std::optional<Result>>(work(token));
     PostTo(owner, [token, result, count = std::move(count),
                    done = std::move(done)](JobTracker* tracker) mutable {

@@ -1,5 +1,5 @@
-// The uses of a document's memory (analysis/timeline/accesses.h), found once, when somebody first
-// asks.
+// The uses of a document's memory (analysis/timeline/accesses.h), computed once, at the first
+// request.
 #pragma once
 
 #include <QObject>
@@ -11,7 +11,7 @@
 
 namespace memprof::viewer {
 
-// Uses, and the session that they are of.
+// Uses, and their session.
 struct KnownUses {
   explicit KnownUses(std::shared_ptr<const analysis::Session> of)
       : session(std::move(of)), accesses(*session) {}
@@ -23,10 +23,10 @@ class AccessIndex : public QObject {
   Q_OBJECT
 
  public:
-  // The one of a document; it is made by the first who asks, and goes with the document.
+  // The index of a document; created at the first call, and destroyed with the document.
   static AccessIndex* Of(Document* document);
 
-  // Null until they are known. The first call for a log begins to look.
+  // Null until they are computed. The first call for a log starts that.
   std::shared_ptr<const KnownUses> Ask();
 
  signals:
@@ -41,8 +41,8 @@ class AccessIndex : public QObject {
   JobTracker job_;
 };
 
-// When memory was last used, in a sentence such as "by a kernel in step 3, 2.1 s"; what is not
-// known, and why. `uses` null = still looking.
+// When memory was last used, as text such as "by a kernel in step 3, 2.1 s"; or what is not known,
+// and why. `uses` null = still computing.
 QString DescribeLastUse(const analysis::Session& session, const KnownUses* uses,
                         analysis::AllocationId id);
 

@@ -1,5 +1,5 @@
-// Findings as rows under headings: what costs nothing and what is a trade-off, or each pattern or
-// call site.
+// Findings as rows under headings: changes without a cost and trade-offs, or patterns, or call
+// sites.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -36,7 +36,7 @@ class AdviceModel : public QAbstractItemModel {
   // The first finding shown.
   QModelIndex First() const;
   std::size_t shown() const { return shown_; }
-  // Of the picture, not shown because of the filter.
+  // Entries of the picture that the filter hides.
   std::size_t filtered() const { return filtered_; }
   QStringList Headings() const;
   QStringList RawRow(const AdviceEntry& entry) const;

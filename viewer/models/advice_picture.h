@@ -1,4 +1,4 @@
-// What the advice view shows: findings with their names resolved, worked out once for a session.
+// The content of the advice view: findings with resolved names, computed once for a session.
 #pragma once
 
 #include <QString>
@@ -18,7 +18,7 @@
 
 namespace memprof::viewer {
 
-// Stacks whose site has one name are one call site, as in every table. Not thread-safe.
+// Stacks whose sites have the same name are one call site, as in every table. Not thread-safe.
 class SiteNumbers {
  public:
   explicit SiteNumbers(analysis::Symbols& symbols) : symbols_(symbols) {}
@@ -37,35 +37,35 @@ struct AdviceEntry {
   QString site;
   std::vector<analysis::SourceFrame> stack;  // innermost first
   analysis::SourceFrame frame;               // of the site
-  double held = 0;                           // bytes less held, on average of the run
-  // "Off the peak": before and after; 0 where peaks are not at stake.
+  double held = 0;                           // bytes no longer held, averaged over the run
+  // "Off the peak": before and after; 0 if peaks do not matter.
   std::uint64_t peak_before = 0;
   std::int64_t peak_step = -1;                // of the new peak
   std::optional<analysis::TimeNs> peak_time;  // of the new peak
 };
 
 struct AdvicePicture {
-  std::vector<AdviceEntry> entries;  // best first, also what is below the noise
+  std::vector<AdviceEntry> entries;  // best first, also those below the noise
   std::uint64_t hidden = 0, noise_bytes = 0;
-  QStringList notes;  // what the log cannot tell, a sentence each
+  QStringList notes;  // what the log lacks, a sentence each
 };
 
-// Null once `stop` asks for it. `progress` may be empty.
+// Null after a request to stop. `progress` may be empty.
 std::shared_ptr<const AdvicePicture> MakeAdvicePicture(const analysis::Session& session,
                                                        analysis::Symbols& symbols,
                                                        const std::function<void(double)>& progress,
                                                        const std::stop_token& stop);
 
-// By entry: whether the filter lets it pass.
+// By entry: whether the filter passes it.
 std::vector<bool> PassingEntries(const analysis::Session& session, analysis::Symbols& symbols,
                                  const AdvicePicture& picture,
                                  const analysis::AllocationSet& passing);
 
-// The allocations and events that a finding names, largest first.
+// The allocations and events of a finding, largest first.
 std::vector<FactColumn> AffectedColumns();
 std::vector<FactRow> AffectedRows(const analysis::Session& session, const AdviceEntry& entry);
 
-// What it would save, in words: "34.0 MiB off the peak; 15.6 MiB less held on average".
+// The saving as text: "34.0 MiB off the peak; 15.6 MiB less held on average".
 QString GainText(const AdviceEntry& entry);
 
 }  // namespace memprof::viewer

@@ -1,5 +1,4 @@
-// What the colours of allocations mean, and which colour each of them has. Made off the GUI thread;
-// never changes afterwards.
+// The colours of allocations and their meaning. Made off the GUI thread; immutable.
 #pragma once
 
 #include <QColor>
@@ -18,11 +17,11 @@
 
 namespace memprof::viewer {
 
-// In the order in which views offer them.
+// In the order of the choice in views.
 enum class AllocationColoring { kSite, kCategory, kSize, kLifetime, kLeak };
 
 struct AllocationColors {
-  // Of each row of the index: a row of `palette`.
+  // For each row of the index a row of `palette`.
   std::vector<std::uint8_t> of;
   std::vector<QRgb> palette;
   struct Entry {
@@ -30,11 +29,11 @@ struct AllocationColors {
     QString text;
   };
   std::vector<Entry> legend;
-  std::uint64_t passing = 0;  // rows that the filter lets pass
-  QString missing;            // what the log lacks for this colouring; empty = nothing
+  std::uint64_t passing = 0;  // rows that pass the filter
+  QString missing;            // data that this colouring needs and the log lacks; empty = none
 };
 
-// All that colours depend on. Null: not known (yet), or, of `passing`, everything passes.
+// Everything that colours depend on. Null: not known (yet); for `passing`: everything passes.
 struct AllocationColorInputs {
   std::shared_ptr<const AllocationIndex> index;
   std::shared_ptr<analysis::Symbols> symbols;
@@ -43,12 +42,12 @@ struct AllocationColorInputs {
   std::shared_ptr<const analysis::Categories> categories;
   std::shared_ptr<const ReportData> report;
   AllocationColoring coloring = AllocationColoring::kSite;
-  analysis::StackId site;  // selected: others are dimmed, if any is shown
+  analysis::StackId site;  // selected: other sites are dimmed, if it is shown
   Theme theme;
 };
 
-// What the filter hides is faint grey. Sites are ranked by bytes times lifetime, which is their
-// area in the picture, over the whole recording, so that colours do not depend on the window.
+// Filtered allocations are light grey. Sites are ranked by bytes times lifetime, their area in the
+// picture, over the whole recording, so that colours do not depend on the window.
 AllocationColors ColorAllocations(const AllocationColorInputs& inputs);
 
 }  // namespace memprof::viewer

@@ -1,6 +1,6 @@
-// A picture of allocations: time along, bytes upwards, each allocation the rectangle of its
-// lifetime and its lane. Drawn off the GUI thread, in time that grows with what is in the window;
-// shown, and scaled while the next one is drawn, in time that grows with its pixels only.
+// A picture of allocations: time to the right, bytes upwards, each allocation a rectangle of its
+// lifetime and its lane. Drawn off the GUI thread, in time proportional to what is in the window;
+// displayed, and scaled until the next one is drawn, in time proportional to its pixels.
 #pragma once
 
 #include <QImage>
@@ -38,9 +38,9 @@ struct AllocationPicture {
     QColor fill;
   };
   std::vector<Label> labels;
-  std::uint64_t drawn = 0;  // allocations that lie in the box
+  std::uint64_t drawn = 0;  // allocations in the box
   std::uint64_t large = 0;  // of these, drawn as shapes with an edge
-  bool stopped = false;     // it was asked to stop: nothing is right
+  bool stopped = false;     // a request to stop came: the picture is incomplete
 };
 
 AllocationPicture DrawAllocations(const AllocationPictureQuery& query,

@@ -1,4 +1,4 @@
-// What the anomalies of a log are called, how bad they are and what to do, as the protocol has it.
+// Names, severities and advice of the anomalies of a log, from proto/anomalies.h.
 #pragma once
 
 #include "proto/anomalies.h"

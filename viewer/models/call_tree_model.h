@@ -1,4 +1,4 @@
-// A call tree as rows that come into being when they are opened.
+// A call tree as rows, which are created when they are expanded.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -9,7 +9,8 @@
 
 namespace memprof::viewer {
 
-// Functions whose name, file or module contains the text (any case); none for an empty text.
+// By function: whether its name, file or module contains the text, ignoring case; none for an empty
+// text.
 std::vector<bool> MatchingFunctions(const analysis::CallStacks& stacks, const QString& text);
 
 class CallTreeModel : public QAbstractItemModel {
@@ -17,8 +18,8 @@ class CallTreeModel : public QAbstractItemModel {
 
  public:
   enum Column { kFunction, kInclusive, kSelf, kBlocks, kPlace, kColumnCount };
-  // Share of the whole in [0, 1] (of what the rows are measured by), whether the frame is Python's,
-  // and whether the search meets it.
+  // The share of the whole in [0, 1] (in the current measure), whether the frame is Python's, and
+  // whether it matches the search.
   static constexpr int kShareRole = Qt::UserRole + 1;
   static constexpr int kPythonRole = Qt::UserRole + 2;
   static constexpr int kMatchRole = Qt::UserRole + 3;
@@ -27,9 +28,9 @@ class CallTreeModel : public QAbstractItemModel {
 
   void SetTree(std::shared_ptr<const analysis::CallTree> tree, bool by_count);
   const analysis::CallTree* tree() const { return tree_.get(); }
-  // Leaves only the rows on whose stacks a function matches, with their figures as they were.
+  // Shows only rows whose stacks contain a matching function, with unchanged figures.
   void SetSearch(const QString& text);
-  // Share of the whole that goes through a match; -1 without a search.
+  // Share of the whole in stacks with a match; -1 without a search.
   double matched() const;
 
   // Null for no row.
@@ -40,7 +41,7 @@ class CallTreeModel : public QAbstractItemModel {
   // The row where a stack begins or ends (the innermost of the tree's rows); invalid if it has
   // none.
   QModelIndex FindStack(analysis::StackId stack) const;
-  // The next row, from top to bottom, that the search meets, after `from` or from the beginning.
+  // The next matching row, from top to bottom, after `from` or from the beginning.
   QModelIndex NextMatch(const QModelIndex& from) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -79,7 +80,7 @@ class CallTreeModel : public QAbstractItemModel {
   QString search_;
   std::vector<bool> matches_;                  // by function
   std::vector<std::uint32_t> matched_before_;  // stacks with a match before a place
-  // Grows as rows are asked for, in const functions too: the first is the invisible root.
+  // Grows when rows are created, also in const functions: the first is the invisible root.
   mutable std::vector<Item> items_;
 };
 

@@ -1,4 +1,5 @@
-// Two runs, or two moments of one, compared: in words and rows, made in a job. Pure; thread-safe.
+// The comparison of two runs, or of two moments of one, as text and rows, made in a job. Pure;
+// thread-safe.
 #pragma once
 
 #include <QString>
@@ -17,7 +18,7 @@ namespace memprof::viewer {
 
 enum class DiffBy { kSite, kCategory, kLayer };
 
-// What one side of a comparison is.
+// One side of a comparison.
 struct DiffSource {
   std::shared_ptr<const analysis::Session> session;
   std::shared_ptr<analysis::Symbols> symbols;
@@ -28,13 +29,13 @@ struct DiffQuestion {
   DiffSource before, after;  // the same session for two moments
   bool moments = false;
   analysis::TimeNs from = 0, to = 0;  // of two moments
-  // Of two moments: what is known of the run, and what the filter passes; null = not known yet.
+  // For two moments: the data of the run, and what passes the filter; null = not known yet.
   std::shared_ptr<const analysis::MomentDiff> run;
   std::shared_ptr<const analysis::AllocationSet> passing;
   analysis::DiffMoment at = analysis::DiffMoment::kPeak;
   DiffBy by = DiffBy::kSite;
   analysis::AllocationFilter filter;
-  bool this_is_before = false;  // which side a filter by call site is about
+  bool this_is_before = false;  // which side a filter by call site belongs to
 };
 
 struct DiffRow {
@@ -42,7 +43,7 @@ struct DiffRow {
   std::uint64_t before = 0, after = 0;  // bytes
   std::int64_t blocks = 0;              // change of their number
   double step = 0;                      // change of the bytes allocated in a steady step
-  double growth = 0;                    // change of bytes per step that are never given back
+  double growth = 0;                    // change of bytes per step that are never freed
   bool fresh = false, gone = false, within_variation = false;
   std::uint32_t place = analysis::StackAlignment::kNone;
   analysis::StackId before_stack, after_stack;
@@ -58,14 +59,14 @@ struct DiffFigureRow {
 };
 
 struct DiffData {
-  DiffQuestion question;  // with the categories that were made for it
+  DiffQuestion question;  // with the categories that were used for it
   analysis::DiffReport report;
   std::vector<DiffFigureRow> figures;
   std::vector<DiffRow> rows;  // largest change first
   QString before, after;      // what the sides are: "b4.mprof, 12 steps", "step 3, 1.20 s"
 };
 
-// Null when asked to stop.
+// Null after a request to stop.
 std::shared_ptr<const DiffData> Compare(DiffQuestion question,
                                         const std::function<void(double)>& progress,
                                         std::stop_token stop);

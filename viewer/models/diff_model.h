@@ -1,5 +1,4 @@
-// What changed between two runs or moments, as tables: by call site, category or layer; and in
-// all.
+// The differences of two runs or moments as tables: by call site, category or layer; and totals.
 #pragma once
 
 #include <QAbstractTableModel>

@@ -1,6 +1,6 @@
-// One log, or several of one job together, open in a window: what was read so far, and what was
-// computed for the views. Fills in stages (session, then timelines, then report and categories),
-// each announced by a signal, all work off the GUI thread; what was published never changes.
+// The log, or the several logs of one job, open in a window: what was read so far, and what was
+// computed for the views. Filled in stages (session, then timelines, then report and categories),
+// each announced by a signal; all work is off the GUI thread, and published data never changes.
 #pragma once
 
 #include <QElapsedTimer>
@@ -31,7 +31,7 @@
 
 namespace memprof::viewer {
 
-// A leak with its names resolved, ready to be shown.
+// A leak with resolved names.
 struct LeakRow {
   analysis::Leak leak;
   analysis::SourceFrame site;                // the user's line
@@ -41,7 +41,7 @@ struct LeakRow {
   bool rising = false;                       // not sure to leak
 };
 
-// The report, with everything that views need to be shown in words.
+// The report, with the texts that views need.
 struct ReportData {
   analysis::Report report;
   std::vector<LeakRow> leaks;         // worst first
@@ -50,7 +50,7 @@ struct ReportData {
   std::array<const std::vector<LeakRow>*, 3> rows() const {
     return {&leaks, &rising, &live_at_exit};
   }
-  // Of the whole log, also those that show only once every frame was looked up.
+  // Of the whole log, including those that are only known once every frame was looked up.
   std::vector<analysis::AnomalyCount> anomalies;
 };
 
@@ -63,37 +63,37 @@ class Document : public QObject {
   explicit Document(QObject* parent = nullptr);
   ~Document() override;
 
-  // Begins to load a log. Ends in kReady with it; or, when it cannot be read, in kReady with what
-  // was open before and an error(), or in kFailed where nothing was.
+  // Begins to load a log. Ends in kReady with the log. If it cannot be read, ends with an error():
+  // in kReady with the previous content, or in kFailed without any.
   void Open(const QString& path) { OpenTogether({path}); }
-  // Several logs of one job as one session, shown side by side. At least one path; a folder stands
-  // for the logs in it.
+  // Opens several logs of one job as one session. At least one path; a folder stands for the logs
+  // in it.
   void OpenTogether(const QStringList& paths);
-  // Gives up loading: back to what was open before, or to kEmpty.
+  // Stops loading: back to the previous content, or to kEmpty.
   void Cancel();
 
-  // While the program that is recorded still runs, its log is read again as it grows, as often as
-  // that takes at most a quarter of one processor. Reading leaves the program alone.
+  // While the recorded program runs, its growing log is read again, as often as that takes at most
+  // a quarter of one processor. Reading does not affect the program.
   bool following() const { return follow_timer_.isActive(); }
-  // What is open is the same log as before, read again: what was chosen in it stays chosen.
+  // Whether the content is the same log as before, read again: the selection in it is kept.
   bool grew() const { return contents_.grew; }
 
   State state() const { return state_; }
-  // Of what is open, or failed to: the first of several.
+  // Of the current content, or of what failed to load: the first of several.
   QString path() const { return paths_.value(0); }
   const QStringList& paths() const { return paths_; }
   QString opening() const { return opening_.value(0); }  // of the last Open()
   const QString& error() const { return error_; }        // of the last Open(): one line, or empty
-  // Why logs among those of the last Open() could not be read, a line each: the others are open.
+  // Errors of logs of the last Open() that could not be read, a line each; the others are open.
   const QStringList& left_out() const { return left_out_; }
   double progress() const { return progress_; }  // of loading, 0 … 1
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return contents_.session; }
   const std::shared_ptr<analysis::Symbols>& symbols() const { return contents_.symbols; }
-  // Which colour a call site has in all views; never null.
+  // The colours of call sites in all views; never null.
   const std::shared_ptr<SiteColors>& site_colors() const { return site_colors_; }
-  // Of the session. Questions are for jobs: they take their time until all else was computed.
+  // Of the session. Query it in jobs: queries are slow until everything else was computed.
   const std::shared_ptr<const analysis::FragmentationHistory>& fragmentation() const {
     return contents_.fragmentation;
   }
@@ -104,10 +104,10 @@ class Document : public QObject {
   const std::shared_ptr<const analysis::Categories>& categories() const {
     return contents_.categories;
   }
-  // What the filter lets pass; null while nothing is filtered, or not known yet. A view shows an
-  // allocation where Passes() says so.
+  // What passes the filter; null without a filter, or while it is not known yet. Views show an
+  // allocation if Passes() is true.
   const std::shared_ptr<const analysis::AllocationSet>& passing() const { return passing_; }
-  // Begins to find out what passes. Asked by the window when the selection's filter changes.
+  // Starts computing what passes. Called by the window when the selection's filter changes.
   void SetFilter(const analysis::AllocationFilter& filter);
 
   // The bands of a device (analysis::kNoDevice: host); null while unknown.
@@ -115,7 +115,7 @@ class Document : public QObject {
   const analysis::DeviceInfo* device(int id) const;
   // Steps of the log; not known() without a log or without steps.
   const StepClock& step_clock() const { return step_clock_; }
-  // All of the recorded time.
+  // The whole recorded time.
   analysis::TimeWindow bounds() const;
 
  signals:
@@ -127,15 +127,15 @@ class Document : public QObject {
   void PassingChanged();
 
  private:
-  // A session, and what is computed of it: one after the other, because the picture is what people
-  // wait for, and each needs memory of its own while it works.
+  // A session and what is computed from it, one after the other: the timelines come first because
+  // users wait for them, and each computation needs memory of its own.
   struct Contents {
     Contents() = default;
     Contents(std::shared_ptr<const analysis::Session> of, bool grown);
     void AddNext(const std::stop_token& stop);
     bool whole() const { return categories != nullptr; }
 
-    bool grew = false;  // the log of before, read again
+    bool grew = false;  // the same log as before, read again
     std::shared_ptr<const analysis::Session> session;
     std::shared_ptr<analysis::Symbols> symbols;
     std::shared_ptr<const analysis::FragmentationHistory> fragmentation;
@@ -145,8 +145,8 @@ class Document : public QObject {
   };
 
   void Loaded(absl::StatusOr<std::shared_ptr<const analysis::Session>> session);
-  // Computes what is missing. It is shown piece by piece; of a log that grew, once all is there, so
-  // that nothing goes blank.
+  // Computes what is missing. Shown piece by piece; for a log that has grown, once all is computed,
+  // so that no view becomes empty.
   void Fill(Contents contents);
   void Show(Contents contents);
   void PrepareFragmentation();
@@ -169,19 +169,19 @@ class Document : public QObject {
   JobTracker load_job_, fill_job_, filter_job_, fragmentation_job_;
 };
 
-// Whether a set, or null for everything, holds `id`.
+// Whether a set contains `id`; null contains everything.
 inline bool Passes(const analysis::AllocationSet* passing, analysis::AllocationId id) {
   return passing == nullptr || passing->Has(id);
 }
 
-// The clock of the axis that was chosen; null where it is time, or the log has no steps.
+// The clock of the chosen axis; null if that is time, or if the log has no steps.
 const StepClock* ShownClock(const Document& document, const Selection& selection);
 
-// The layers in which call sites of a device are counted: the framework's blocks where it was seen,
-// else what the driver gave; pinned and registered memory for the host.
+// The layers in which call sites of a device are counted: the framework's blocks if it was seen,
+// else driver memory; pinned and registered memory for the host.
 std::uint32_t SiteLayers(const TimelineBands* bands);
 
-// "tensor h.3.attn.q (fp32 [8, 64])" or "" for an allocation that is, or holds, a named tensor.
+// "tensor h.3.attn.q (fp32 [8, 64])" for an allocation that is, or holds, a named tensor; else "".
 QString TensorLabel(const analysis::Session& session, analysis::AllocationId id);
 
 }  // namespace memprof::viewer

@@ -1,4 +1,4 @@
-// Which program opens a source file at a line, and with what arguments. Pure; thread-safe.
+// The command that opens a source file at a line in an editor. Pure; thread-safe.
 #pragma once
 
 #include <QString>
@@ -7,13 +7,13 @@
 
 namespace memprof::viewer {
 
-// Where people say which editor they use, the first that is not empty counts: a command such as
-// "code -g {file}:{line}". Without {file} the file is its last argument, and the line is given as
-// that editor wants it, where it is a known one.
+// Settings of the editor; the first non-empty one counts: a command such as "code -g
+// {file}:{line}". Without {file}, the file is added as the last argument, and the line in the
+// editor's own form, if the editor is known.
 struct EditorSettings {
   QString memprof_editor;  // $MEMPROF_EDITOR
   QString setting;         // what was chosen in the viewer
-  // $VISUAL and $EDITOR: only where they are known to open a window of their own.
+  // $VISUAL and $EDITOR: only if they are known to open a window of their own.
   QString visual, editor;
 
   static EditorSettings FromEnvironment();
@@ -25,14 +25,14 @@ struct EditorCommand {
   bool operator==(const EditorCommand&) const = default;
 };
 
-// The command is split into words, in which double quotes hold blanks together, and no shell ever
-// sees it: whatever a file is called, it is one argument. `line` 0 = unknown, the first. Nothing
-// where no editor is named: the desktop knows what to do.
+// The command is split into words (double quotes group words) and never passed to a shell: any file
+// name is one argument. `line` 0 = unknown: the first. Empty if no editor is set: the desktop then
+// opens the file.
 std::optional<EditorCommand> MakeEditorCommand(const EditorSettings& settings, const QString& file,
                                                int line);
 
-// The file on this machine: as it is named, or from the working directory of the recorded program.
-// Empty where there is none.
+// The path of the file on this machine: as named, or relative to the working directory of the
+// recorded program. Empty if it does not exist.
 QString FindSourceFile(const QString& file, const QString& working_directory);
 
 }  // namespace memprof::viewer

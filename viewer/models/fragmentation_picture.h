@@ -1,5 +1,5 @@
-// What the page about holes shows: pools over time, worked out once for a session, and who pins
-// which hole at an instant.
+// The content of the page on holes: pools over time, computed once for a session; and the blocks
+// that pin holes at an instant.
 #pragma once
 
 #include <QString>
@@ -21,15 +21,16 @@ namespace memprof::viewer {
 struct PoolsPicture {
   std::vector<analysis::PoolTimeline> pools;
 
-  // Those of a device, as indices into `pools`.
+  // The pools of a device, as indices into `pools`.
   std::vector<std::size_t> Of(int device) const;
-  // Whether any of them keeps segments, of which the log says where their blocks lie.
+  // Whether any of them has segments with known positions of blocks.
   bool HasSegments(int device) const;
-  // The instant at which most was free and pinned in any pool of a device; null without one.
+  // The instant at which most memory was free and pinned in any pool of a device; null without
+  // pools.
   const analysis::FragmentationPoint* Worst(int device) const;
 };
 
-// Null once `stop` asks for it. At 10⁷ events a few MiB for each pool.
+// Null after a request to stop. At 10⁷ events a few MiB for each pool.
 std::shared_ptr<const PoolsPicture> MakePoolsPicture(const analysis::Session& session,
                                                      const std::function<void(double)>& progress,
                                                      const std::stop_token& stop);
@@ -38,13 +39,13 @@ std::shared_ptr<const PoolsPicture> MakePoolsPicture(const analysis::Session& se
 QString PoolName(const analysis::PoolSeries& pool);
 QString PoolName(const analysis::PoolFragmentation& pool);
 
-// One pixel column after the other of a pool's curves: exact extremes within each.
+// The pixel columns of a pool's curves, with exact extremes.
 struct PoolColumns {
   enum Band : std::size_t { kInUse, kReserved };
 
-  TimelineColumns stack;  // what is in use; and above it the most that was reserved
-  std::vector<std::uint64_t> largest_hole;  // the largest of the column
-  std::vector<std::uint64_t> share;         // pinned, in millionths: the most of the column
+  TimelineColumns stack;                    // memory in use, and above it the maximum reserved
+  std::vector<std::uint64_t> largest_hole;  // the maximum in the column
+  std::vector<std::uint64_t> share;         // pinned, in millionths: the maximum in the column
 
   bool Fit(const TimeScale& scale, int columns) const { return stack.Fit(scale, columns); }
 };

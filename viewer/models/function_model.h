@@ -1,4 +1,4 @@
-// Functions with what they cost: all of them, or the callers or callees of one.
+// Functions and their costs: all of them, or the callers or callees of one.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -18,19 +18,19 @@ class FunctionModel : public QAbstractTableModel {
   static constexpr int kShareRole = Qt::UserRole + 1;
   static constexpr int kPythonRole = Qt::UserRole + 2;
 
-  // `title` heads the names.
+  // `title`: the heading of the names.
   explicit FunctionModel(QString title, QObject* parent = nullptr);
 
   void SetRows(std::shared_ptr<const analysis::CallStacks> stacks,
                std::vector<analysis::FunctionCost> costs, bool by_count);
-  // Leaves only functions whose name, file or module contains the text.
+  // Shows only functions whose name, file or module contains the text.
   void SetSearch(const QString& text);
   const analysis::CallStacks* stacks() const { return stacks_.get(); }
   const analysis::FunctionCost& row(int row) const {
     return costs_[shown_[static_cast<std::size_t>(row)]];
   }
   const analysis::SourceFrame& frame(int row) const;
-  // The row of a function; -1 where it is not shown.
+  // The row of a function; -1 if it is not shown.
   int FindFunction(std::uint32_t function) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;

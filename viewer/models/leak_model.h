@@ -1,4 +1,4 @@
-// Suspected leaks and what merely lives at the end, by tier: one tree, a branch per tier.
+// Suspected leaks, and memory that is merely alive at the end, as a tree with a branch per tier.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -32,7 +32,7 @@ class LeakModel : public QAbstractItemModel {
 
   using ShownFunction = std::function<bool(const LeakRow&)>;
 
-  // `shown` is asked about each leak; empty = all are.
+  // `shown` is called for each leak; empty = all are shown.
   void SetReport(std::shared_ptr<const ReportData> report, const ShownFunction& shown = {});
   // The leak of a row; null for the headings of tiers.
   const LeakRow* leak(const QModelIndex& index) const;
@@ -67,7 +67,7 @@ class LeakModel : public QAbstractItemModel {
   Qt::SortOrder sort_order_ = Qt::DescendingOrder;
 };
 
-// "Definite", … with what it means.
+// "Definite", … with an explanation.
 QString TierTitle(analysis::LeakTier tier);
 QString TierMeaning(analysis::LeakTier tier);
 QString RisingMeaning();

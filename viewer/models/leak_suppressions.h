@@ -1,4 +1,4 @@
-// Leaks that somebody lives with: which of a report are left out, and how to say so in a file.
+// Suppressed leaks: which leaks of a report are hidden, and the lines of a file that hides them.
 // Pure.
 #pragma once
 
@@ -13,26 +13,26 @@
 
 namespace memprof::viewer {
 
-// A line for a file of suppressions (analysis/leaks/suppressions.h, docs/leaks.md) that names the
-// leak's site, with a comment above that says what it is. Whoever reads it back leaves the leak
-// out. Empty where no frame of the stack has a name.
+// A line for a file of suppressions (analysis/leaks/suppressions.h, docs/leaks.md) that matches the
+// leak's site, after a comment that describes it. Empty if no frame of the stack has a name.
 QString AsSuppression(const LeakRow& row);
 
-// As `memprof leaks --suppressions` decides: functions in full and short, source files, modules.
+// Decides as `memprof leaks --suppressions`: matches functions in full and short, source files,
+// modules.
 bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row);
 
-// What is left out, as a value that can be put back.
+// The hidden leaks, with undo.
 class LeakSuppressions {
  public:
-  // Leaves out one leak. Its site stays known where the report is made anew.
+  // Hides one leak, also in a new report of its site.
   void Hide(const LeakRow& row);
-  // Leaves out what a file names. `name` is for people.
+  // Hides the leaks that a file matches. `name` is for display.
   void Apply(std::shared_ptr<const analysis::Suppressions> file, const QString& name);
   bool Hides(const LeakRow& row) const;
   bool empty() const { return steps_.empty(); }
-  // Takes back the last of the above.
+  // Undoes the last of these.
   void Undo();
-  // "Suppressed Foo::Bar (file.cc:12)", what Undo would take back.
+  // "Suppressed Foo::Bar (file.cc:12)": what Undo would undo.
   QString LastText() const;
 
  private:

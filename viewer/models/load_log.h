@@ -12,10 +12,10 @@
 
 namespace memprof::viewer {
 
-// The logs of these paths as one session, with steps that are found where none are marked. A path
-// may be a folder. `report` hears, at most once for each percent, how much is read (0 … 1). Once it
-// is asked to stop, it ends early, with whatever. Of several logs, what cannot be read is left out:
-// `skipped` gets a line on each. Thread-safe; takes seconds for large logs.
+// Loads the logs of these paths as one session, with found steps if none are marked. A path may be
+// a folder. Calls `report` at most once for each percent (0 … 1). After a request to stop, returns
+// early with any result. Of several logs, those that cannot be read are left out, and `skipped`
+// gets a line on each. Thread-safe; takes seconds for large logs.
 absl::StatusOr<std::shared_ptr<const analysis::Session>> LoadLogs(
     const std::vector<std::string>& paths, const std::function<void(double)>& report,
     const std::stop_token& stop, std::vector<std::string>* skipped = nullptr);

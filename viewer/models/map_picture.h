@@ -1,5 +1,5 @@
-// All that the address map shows at one instant: layout, sites by rank, names, pins. Built off the
-// GUI thread; never changes afterwards.
+// The content of the address map at one instant: layout, sites by rank, names, pins. Built off the
+// GUI thread; immutable.
 #pragma once
 
 #include <QString>
@@ -21,7 +21,7 @@ struct MapSite {
   analysis::StackId stack;
   QString name;  // "function (file:line)"
   std::uint64_t bytes = 0;
-  QString key;     // which it is (NamedSite)
+  QString key;     // identifies it (NamedSite)
   int color = -1;  // Theme::Categorical
 };
 
@@ -30,15 +30,15 @@ struct MapPicture {
   std::vector<MapSite> sites;             // largest first
   std::map<analysis::StackId, int> rank;  // index into `sites`
   std::map<analysis::AllocationId, analysis::Pin> pins;
-  QString pinned_by;  // worst pin in words; empty without one
+  QString pinned_by;  // the worst pin as text; empty without one
   analysis::AllocationId worst_pin;
   std::uint64_t largest_block = 0;  // bytes, for colours by size
   std::int64_t step = -1;
-  // The request on this device that failed nearest to the instant; none where none did.
+  // The failed request on this device that is nearest to the instant; none if there is none.
   std::optional<analysis::FailedRequest> request;
-  QString request_text;  // what it needed, against the largest hole
+  QString request_text;  // its size, compared with the largest hole
 
-  // Worth a mark: freeing it would join at least half its own size of free memory.
+  // Whether the block is marked: freeing it would join free memory of at least half its own size.
   bool Pins(analysis::AllocationId id) const {
     const auto pin = pins.find(id);
     return pin != pins.end() && 2 * pin->second.frees_bytes >= pin->second.bytes;
@@ -48,14 +48,14 @@ struct MapPicture {
   static analysis::StackId SiteOf(const analysis::Session& session, analysis::AllocationId id);
 };
 
-// Of the history's session. `failures`: of all of it, of any device. `colors`: null: by rank.
+// For the history's session. `failures`: all, of any device. `colors`: null: by rank.
 std::shared_ptr<const MapPicture> MakeMapPicture(
     const analysis::FragmentationHistory& history, analysis::Symbols& symbols, int device,
     analysis::TimeNs time, std::span<const analysis::FailedRequest> failures = {},
     SiteColors* colors = nullptr);
 
-// Why a hole is no larger: the blocks beside it, and the one of them whose end would make the
-// larger hole (of equals, the smaller block). None of them where nothing is in the segment.
+// Why a hole is no larger: the blocks beside it, and the one of them whose free would make the
+// larger hole (if equal, the smaller block). Empty if nothing is in the segment.
 struct HoleStory {
   QString text;
   analysis::AllocationId pin;
@@ -63,11 +63,11 @@ struct HoleStory {
 HoleStory TellHole(const analysis::Session& session, const MapPicture& picture, int segment,
                    int piece);
 
-// The tensor that lies in a block (or is the allocation) at an instant, in words; "" for none.
+// The tensor in a block, or the tensor itself, at an instant, as text; "" for none.
 QString TensorAt(const analysis::Session& session, analysis::AllocationId id,
                  analysis::TimeNs time);
 
-// What a piece of the map is, for the tooltip: rich text.
+// The tooltip of a piece of the map: rich text.
 QString DescribePiece(const analysis::Session& session, const MapPicture& picture, int segment,
                       int piece);
 

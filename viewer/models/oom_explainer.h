@@ -1,4 +1,4 @@
-// Explains failed requests, in words and with names, for whoever shows them.
+// Explains failed requests as text with names, for all views.
 #pragma once
 
 #include <QString>
@@ -14,7 +14,7 @@
 
 namespace memprof::viewer {
 
-// Explains failures, one at a time, from any thread. Making it looks at all of the log.
+// Explains failures, one at a time, on any thread. The constructor reads the whole log.
 class OomExplainer {
  public:
   OomExplainer(std::shared_ptr<const analysis::Session> session,
@@ -27,8 +27,8 @@ class OomExplainer {
   struct Explained {
     analysis::FailureReport report;
     QString verdict, asked_by, driver_call;
-    std::vector<QString> remedies;  // in words, as report.remedies
-    // Of the groups that the report names: a stack of each, and its name.
+    std::vector<QString> remedies;  // as text, in the order of report.remedies
+    // For the groups in the report: a stack and the name of each.
     std::map<std::uint32_t, analysis::StackId> sites;
     std::map<std::uint32_t, QString> site_names;
   };

@@ -1,5 +1,5 @@
-// What the page about failed requests shows: which failed, and of a chosen one why, where every
-// byte was, and what would have let it fit.
+// The content of the page on failed requests: the failures, and for the chosen one the cause, the
+// use of every byte, and what would have made it fit.
 #pragma once
 
 #include <QString>
@@ -16,13 +16,13 @@
 
 namespace memprof::viewer {
 
-// All failures of a session, or how close it came to one.
+// All failures of a session; or, without failures, how near it came to one.
 struct FailuresPicture {
   std::vector<analysis::FailedRequest> failures;
   std::vector<FactRow> rows;                // key = index into `failures`
   std::shared_ptr<OomExplainer> explainer;  // null without failures
   std::vector<analysis::Headroom> rooms;    // without failures
-  // The one to begin with: the last that was for good, else the last; -1 without failures.
+  // The one to show first: the last final failure, else the last; -1 without failures.
   int first = -1;
 };
 std::shared_ptr<const FailuresPicture> MakeFailuresPicture(
@@ -36,13 +36,13 @@ struct OomPicture {
   analysis::FailureCause cause = analysis::FailureCause::kUnknown;
   QString headline;  // "1.00 MiB on device 0 at step 15, after 2.57 s"
   QString verdict, asked_by, driver_call;
-  std::uint64_t whole = 0;  // bytes that the bars stand for
+  std::uint64_t whole = 0;  // bytes of the full width of the bars
   bool whole_is_capacity = false;
-  ByteBar by_site, by_category;  // where every byte was; the second empty where unknown
-  std::vector<ByteBar> scale;    // the request against what was free
-  std::vector<FactRow> space;    // the table that closes
+  ByteBar by_site, by_category;  // the use of every byte; the second is empty if unknown
+  std::vector<ByteBar> scale;    // the request against the free memory
+  std::vector<FactRow> space;    // the table whose sum is the device
   std::vector<FactRow> remedies, live, changes;
-  QString since;  // heading of `changes`; empty where there is none
+  QString since;  // heading of `changes`; empty if there are none
 };
 std::shared_ptr<const OomPicture> MakeOomPicture(const analysis::Session& session,
                                                  OomExplainer& explainer,
@@ -53,7 +53,7 @@ std::vector<FactColumn> RemedyColumns();
 std::vector<FactColumn> LiveColumns();
 std::vector<FactColumn> ChangeColumns();
 
-// How near the devices came, in a sentence and as bars.
+// How near the devices came to a failure, as a sentence and as bars.
 QString HeadroomSentence(const analysis::Session& session,
                          const std::vector<analysis::Headroom>& rooms);
 std::vector<ByteBar> HeadroomBars(const std::vector<analysis::Headroom>& rooms);

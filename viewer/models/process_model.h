@@ -1,4 +1,4 @@
-// The processes of a job side by side: one row each, with what stands out marked.
+// The processes of a job: one row each, with marked outliers.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -11,7 +11,7 @@
 
 namespace memprof::viewer {
 
-// What the view shows: figures with how even they are. Never changes once made.
+// The content of the view: figures and how even they are. Immutable.
 struct ProcessPicture {
   std::shared_ptr<const analysis::Session> session;
   std::shared_ptr<const analysis::ProcessCourses> courses;
@@ -25,15 +25,15 @@ std::shared_ptr<const ProcessPicture> MakeProcessPicture(
     std::shared_ptr<const analysis::Session> session, const analysis::ProcessQuery& query,
     const std::stop_token& stop = {});
 
-// The same with the columns of another window: the figures are of whole runs. O(pixels).
+// The same with the columns of another window; the figures are of the whole run. O(pixels).
 std::shared_ptr<const ProcessPicture> WithWindow(const ProcessPicture& picture,
                                                  analysis::TimeWindow window, int columns);
 
-// "rank 3", or "process 4" where no launcher said a rank.
+// "rank 3", or "process 4" if no launcher set a rank.
 QString ProcessName(const analysis::Session& session, std::uint32_t process);
 
-// What the figures say, a sentence each: how even, what stands out, how shared memory and clocks
-// are counted; with one process, how to open several.
+// Sentences on the figures: how even, which outliers, how shared memory and clocks are counted; for
+// one process, how to open several.
 QStringList ProcessSentences(const ProcessPicture& picture);
 
 class ProcessModel : public QAbstractTableModel {
@@ -58,8 +58,8 @@ class ProcessModel : public QAbstractTableModel {
     kLog,
     kColumnCount
   };
-  // What to sort by; the share of the largest, for bars; +1 or -1 where a figure stands out; for
-  // files (as TensorModel's).
+  // The sort key; the share of the largest, for bars; +1 or -1 for an outlier; the text for files
+  // (as in TensorModel).
   static constexpr int kSortRole = Qt::UserRole + 1;
   static constexpr int kShareRole = Qt::UserRole + 2;
   static constexpr int kOutlierRole = Qt::UserRole + 3;
@@ -70,7 +70,7 @@ class ProcessModel : public QAbstractTableModel {
 
   void SetPicture(std::shared_ptr<const ProcessPicture> picture);
   const ProcessPicture* picture() const { return picture_.get(); }
-  // Nothing there tells the processes apart: nobody has memory of the kind, all are on one host.
+  // Whether the column does not distinguish processes: no memory of the kind, or one host.
   bool IsEmpty(int column) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -80,7 +80,7 @@ class ProcessModel : public QAbstractTableModel {
 
  private:
   QString Text(std::uint32_t process, int column) const;
-  // The figure of a column that holds bytes or counts.
+  // The figure of a column with bytes or counts.
   std::uint64_t Figure(std::uint32_t process, int column) const;
   const analysis::Spread* SpreadOf(int column) const;
   int Outlier(std::uint32_t process, int column) const;

@@ -1,4 +1,4 @@
-// Findings about a log's trustworthiness as a table.
+// Findings on the reliability of a log, as a table.
 #pragma once
 
 #include <QAbstractTableModel>

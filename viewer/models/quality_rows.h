@@ -1,5 +1,5 @@
-// How far a log can be trusted, finding by finding: what was lost or odd, which sources were on,
-// whether the log is whole, what recording cost, clocks, symbols, steps, devices. Pure.
+// How far a log can be trusted: what was lost or odd, which sources were on, whether the log is
+// complete, what recording cost, clocks, symbols, steps, devices. Pure.
 #pragma once
 
 #include <QString>
@@ -9,23 +9,23 @@
 
 namespace memprof::viewer {
 
-// As log::Severity, and better than all of them: all is well.
+// As log::Severity, with a better grade for "all is well".
 enum class Grade { kGood, kInfo, kNotice, kDataLoss, kError };
-// "good", "info", "notice", "data loss", "error"; with a mark before it, which tells it without
+// "good", "info", "notice", "data loss", "error"; preceded by a sign, so that it is clear without
 // colours.
 QString GradeName(Grade grade);
 QString GradeLabel(Grade grade);
 
 struct QualityRow {
   QString area;     // "Anomalies", "Sources", …
-  QString subject;  // what is judged
+  QString subject;  // what is graded
   Grade grade = Grade::kGood;
   QString finding;
-  QString advice;  // what it means and what to do; may be empty
+  QString advice;  // its meaning and what to do; may be empty
 };
 
-// `report` may be null: what only it knows (frames without a name, memory that nobody can explain)
-// is then left out. Rows of an area follow each other; anomalies come worst first.
+// `report` may be null: findings that need it (frames without a name, unexplained memory) are then
+// left out. Rows of one area are together; anomalies are sorted worst first.
 std::vector<QualityRow> FindQuality(const analysis::Session& session, const ReportData* report);
 
 struct QualityVerdict {

@@ -14,7 +14,7 @@ struct RankedRow {
   std::uint64_t bytes = 0;
   analysis::StackId site;
   analysis::AllocationId allocation;
-  QString key;  // of a call site: which it is (NamedSite)
+  QString key;  // of a call site: identifies it (NamedSite)
 };
 
 class RankedModel : public QAbstractTableModel {

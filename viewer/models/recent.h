@@ -1,4 +1,4 @@
-// Entries of the list of what was opened last: a log, or several that were opened together.
+// Entries of the list of recent files: a log, or several that were opened together.
 #pragma once
 
 #include <QString>

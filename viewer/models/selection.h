@@ -1,6 +1,6 @@
-// What is selected and what is zoomed to, shared by all views of one window: an allocation, a
-// call site, a device, an instant, and the history of zooms and filters. Views write here and
-// listen here; they do not know each other.
+// The selection that all views of a window share: an allocation, a call site, a device, an instant,
+// and the history of zooms and filters. Views set it and listen to its signals; they do not refer
+// to each other.
 #pragma once
 
 #include <QObject>
@@ -10,7 +10,7 @@
 
 namespace memprof::viewer {
 
-// What runs evenly along horizontal axes.
+// The unit in which horizontal axes are linear.
 enum class AxisKind { kTime, kSteps };
 
 class Selection : public QObject {
@@ -19,10 +19,10 @@ class Selection : public QObject {
  public:
   explicit Selection(QObject* parent = nullptr) : QObject(parent) {}
 
-  // Starts over for a new log: the window is all of it, the instant `instant`.
+  // Resets for a new log: the window is the whole log.
   void Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int device);
 
-  // The log grew to `bounds`: whoever looked at its end still does, everything else stays.
+  // The log has grown to `bounds`: a window at its end follows, everything else stays.
   void Grow(analysis::TimeWindow bounds);
 
   int device() const { return device_; }
@@ -39,7 +39,7 @@ class Selection : public QObject {
   bool zoomed() const;
 
   void SetDevice(int device);
-  // Outlives Reset: people keep to one axis from log to log.
+  // Kept by Reset: users keep one axis for several logs.
   void SetAxis(AxisKind axis);
   void SetInstant(analysis::TimeNs instant);
   // Selects an allocation and its site; an invalid id clears both.
@@ -59,8 +59,8 @@ class Selection : public QObject {
   void InstantChanged();
   void SelectionChanged();  // allocation or site
   void AxisChanged();
-  void ZoomChanged();  // window, flame path, filter, or what Back and Forward can do
-  // The filter is another one. What passes it is known later: Document::PassingChanged.
+  void ZoomChanged();  // window, flame path, filter, or whether Back and Forward are possible
+  // The filter has changed. What passes is known later: Document::PassingChanged.
   void FilterChanged();
 
  private:

@@ -1,4 +1,4 @@
-// One colour for a call site, whatever view shows it and whatever is filtered. Thread-safe.
+// One colour for a call site in all views and with all filters. Thread-safe.
 #pragma once
 
 #include <QHash>
@@ -13,16 +13,15 @@ class SiteColors {
  public:
   static constexpr int kColors = 7;  // Theme::kCategories
 
-  // The colours of what one picture shows, largest first, by what the sites are (NamedSite): a site
-  // has the colour that it had before, and no two of the first kColors have the same one. Where two
-  // that meet here for the first time had the same, the smaller has another in this picture. Those
-  // beyond: -1.
+  // The colours of the sites of one picture, largest first, identified by NamedSite keys. A site
+  // keeps its colour, and the first kColors sites have different colours: if two of them have the
+  // same one, the smaller gets another one in this picture. Further sites: -1.
   std::vector<int> Of(const QStringList& keys);
 
  private:
   std::mutex mutex_;
   QHash<QString, int> known_;
-  int given_[kColors] = {};  // how many sites have each
+  int given_[kColors] = {};  // how many sites have each colour
 };
 
 }  // namespace memprof::viewer

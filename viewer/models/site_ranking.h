@@ -1,4 +1,4 @@
-// Call sites with their bytes, as people rank them: what reads the same is one row.
+// Call sites with their bytes: sites with the same text are one row.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace memprof::viewer {
 
-// Stacks that meet in one function and line are one row with their sum, however they came there;
-// the row stands for the largest of them. Largest first.
+// Stacks with the same function and line are one row with their sum, by whatever path; the row's
+// stack is the largest of them. Largest first.
 std::vector<RankedRow> RankSites(const std::vector<analysis::Site>& sites,
                                  analysis::Symbols& symbols);
 

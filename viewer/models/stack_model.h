@@ -1,6 +1,6 @@
 // The frames of one call stack, innermost first. Frames of libraries and allocators are folded into
-// one row: those between the allocation and its site where there are many, and outside of the site
-// any that follow on each other, as the interpreter's between two lines of Python.
+// one row: those between the allocation and its site if there are many, and outside of the site any
+// consecutive ones, such as the interpreter's between two Python lines.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -18,10 +18,10 @@ class StackModel : public QAbstractTableModel {
 
   explicit StackModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
-  // `site` is the frame to point out: the one that a person would name.
+  // `site`: the frame to highlight: the user's place.
   void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site);
   void Clear() { SetFrames({}, {}); }
-  // Of a row that stands for folded frames: the innermost of them.
+  // For a row of folded frames: the innermost of them.
   const analysis::SourceFrame& frame(int row) const { return frames_[RowAt(row).begin]; }
   bool IsFold(int row) const { return RowAt(row).count > 1; }
   void Unfold(int row);
@@ -44,7 +44,7 @@ class StackModel : public QAbstractTableModel {
 
   std::vector<analysis::SourceFrame> frames_;
   std::vector<Row> rows_;
-  std::size_t site_ = 0;  // index into frames_; their number if it is none of them
+  std::size_t site_ = 0;  // index into frames_; their number if there is none
 };
 
 }  // namespace memprof::viewer

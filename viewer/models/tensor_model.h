@@ -1,5 +1,5 @@
-// Tensors, blocks or driver allocations as a table: every field a column, cells made as they are
-// shown.
+// Tensors, blocks or driver allocations as a table: a column per field; cells are made when they
+// are shown.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -9,7 +9,7 @@
 
 namespace memprof::viewer {
 
-// What the table shows, each part never changing once made.
+// The content of the table; each part is immutable.
 struct TensorData {
   std::shared_ptr<const analysis::TensorTable> table;
   std::shared_ptr<const analysis::Categories> categories;  // null: not known yet
@@ -43,15 +43,15 @@ class TensorModel : public QAbstractTableModel {
   };
   // The share of the largest row in [0, 1], for bars (kBytes).
   static constexpr int kShareRole = Qt::UserRole + 1;
-  // For files, also of headings: bytes and seconds since the start as plain numbers; no value and
-  // no heading for what is only drawn.
+  // For files, also for headings: bytes and seconds since the start as plain numbers; drawn columns
+  // have no value and no heading.
   static constexpr int kPlainRole = Qt::UserRole + 2;
 
   explicit TensorModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
-  // Everything anew.
+  // Replaces everything.
   void SetData(TensorData data);
-  // Only what is known of the same rows changed: sites came.
+  // The sites of the same rows became known.
   void SetSites(std::shared_ptr<const analysis::SiteNames> sites);
   const TensorData& contents() const { return data_; }
 
@@ -62,10 +62,10 @@ class TensorModel : public QAbstractTableModel {
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  // Sorts nothing: asks for it.
+  // Does not sort, but requests it.
   void sort(int column, Qt::SortOrder order) override;
 
-  // The field that a column shows; the bars show when it was born.
+  // The field of a column; the column of bars has the time of birth.
   static analysis::TensorField FieldOf(int column);
 
  signals:
@@ -82,8 +82,7 @@ class TensorModel : public QAbstractTableModel {
 // "tensor", "block", "allocation".
 QString RowNoun(analysis::RowKind kind);
 
-// The row that shows what `id` is about: itself; the tensor that lies in it; or what it lies in.
-// -1 where no row does. O(rows).
+// The row of `id`: itself; or the tensor in it; or what it lies in. -1 if there is none. O(rows).
 int FindRow(const analysis::TensorTable& table, const analysis::TensorRows& rows,
             analysis::AllocationId id);
 

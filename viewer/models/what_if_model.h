@@ -1,4 +1,4 @@
-// Allocators side by side, as a table.
+// Allocators compared in a table.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,7 +13,7 @@ class WhatIfModel : public QAbstractTableModel {
 
  public:
   enum Column {
-    kName,  // with a box: whether its course over time is drawn
+    kName,  // with a check box: whether its curve over time is drawn
     kReserved,
     kBar,  // painted by a delegate from row()
     kUnused,
@@ -28,8 +28,8 @@ class WhatIfModel : public QAbstractTableModel {
 
   explicit WhatIfModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
-  // Keeps what is drawn, by name. Rows that stay are changed, not made anew, so that a table keeps
-  // its place.
+  // Keeps the drawn curves, by name. Remaining rows are changed, not replaced, so that a table
+  // keeps its position.
   void SetDevice(WhatIfDevice device);
   const WhatIfDevice& device() const { return device_; }
   const WhatIfRow& row(int index) const { return device_.rows[static_cast<std::size_t>(index)]; }
@@ -37,8 +37,8 @@ class WhatIfModel : public QAbstractTableModel {
 
   bool Drawn(int index) const { return drawn_.count(row(index).name) > 0; }
   void SetDrawn(int index, bool drawn);
-  // Number of the colour of Theme::Categorical that a drawn row has in table and picture: -1 where
-  // it is not drawn, is what was recorded, or all colours are taken.
+  // The index of the colour of Theme::Categorical of a drawn row; -1 if it is not drawn, is the
+  // recorded one, or all colours are used.
   int ColorOf(int index) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;

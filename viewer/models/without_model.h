@@ -1,4 +1,4 @@
-// What the peak would be without each of several groups, as a table: the selected site first.
+// The peak without each of several groups, as a table: the selected site first.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -9,7 +9,7 @@
 
 namespace memprof::viewer {
 
-// A ranking with what is shown of it in words. Made in a job.
+// A ranking with its texts. Made in a job.
 struct WithoutData {
   analysis::WithoutBy by = analysis::WithoutBy::kSite;
   analysis::WithoutRanking ranking;
@@ -28,17 +28,17 @@ class WithoutModel : public QAbstractTableModel {
   enum Column { kName, kAllocations, kAtPeak, kNewPeak, kSaves, kShare, kWhen, kColumnCount };
   static constexpr int kSortRole = Qt::UserRole + 1;
   static constexpr int kShareRole = Qt::UserRole + 2;  // of the peak in [0, 1], for bars (kSaves)
-  // Rows beyond are left out of the table: what saves least.
+  // Further rows, with the smallest savings, are left out.
   static constexpr int kMaxRows = 20'000;
 
   explicit WithoutModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
   void SetData(std::shared_ptr<const WithoutData> data);
-  // The row of this site comes first; none = by saving alone.
+  // Puts the row of this site first; none = by saving only.
   void SetSelected(analysis::StackId site);
   const std::shared_ptr<const WithoutData>& ranking() const { return data_; }
   const analysis::WithoutRow& row(int index) const;
-  // Whether the first row is there because its site is selected.
+  // Whether the first row is that of the selected site.
   bool first_is_selected() const { return selected_ >= 0; }
 
   int rowCount(const QModelIndex& parent = {}) const override;

@@ -1,5 +1,5 @@
-// One undoable history of what the views show: time window, filter, and where the flame graph is
-// zoomed to. Shared by all views, so that "back" undoes the last of these wherever it was made.
+// The undo history of the views: time window, filter, and zoom of the flame graph. Shared by all
+// views, so that "back" undoes the last change, wherever it was made.
 #pragma once
 
 #include <QStringList>
@@ -28,14 +28,14 @@ class ZoomStack {
   // At most this many states are kept; the oldest go first.
   static constexpr std::size_t kLimit = 200;
 
-  // Forgets everything and begins with `state`.
+  // Clears the history and begins with `state`.
   void Reset(const ZoomState& state);
 
-  // Goes to a new state and forgets what was undone. States of one continuous gesture (the same
-  // `gesture`, not 0), such as the notches of one turn of the wheel, are one entry.
+  // Goes to a new state and drops what was undone. States of one continuous gesture (the same
+  // `gesture`, not 0), such as one turn of the wheel, are one entry.
   void Push(const ZoomState& state, int gesture = 0);
 
-  // Makes `state` the current one without an entry of its own: what is shown grew by itself.
+  // Replaces the current state without a new entry, when the content has grown.
   void Replace(const ZoomState& state) { states_[at_] = state; }
 
   bool CanBack() const { return at_ > 0; }

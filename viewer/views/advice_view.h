@@ -1,4 +1,4 @@
-// Findings, best first: what to change, where, what that would save, and what shows it.
+// Findings, best first: what to change, where, the saving, and the evidence.
 #pragma once
 
 #include "viewer/models/advice_model.h"
@@ -26,7 +26,7 @@ class AdviceView : public View {
   AdviceView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
   bool WriteCsv(QTextStream* out) const override;
-  // It shows stacks and evidence itself.
+  // The view shows stacks and evidence itself.
   bool wants_details() const override { return false; }
 
   QTreeView* table() const { return table_; }
@@ -78,7 +78,7 @@ class AdviceView : public View {
   QLabel* notes_;
 
   JobTracker job_, passing_job_;
-  std::shared_ptr<const analysis::Session> shown_;  // whose findings are shown, or asked for
+  std::shared_ptr<const analysis::Session> shown_;  // whose findings are shown, or requested
   std::shared_ptr<const AdvicePicture> picture_;
   bool following_ = false;
 };

@@ -24,9 +24,10 @@
 
 namespace memprof::viewer {
 
-// What is known of a device's allocations, whatever is shown of them. Immutable.
+// Data of a device's allocations, independent of the displayed part. Immutable.
 struct AllocationsData {
-  std::shared_ptr<analysis::Symbols> symbols;  // of the index's session: its stacks are no other's
+  // of the index's session, whose stack ids it resolves
+  std::shared_ptr<analysis::Symbols> symbols;
   std::shared_ptr<const AllocationIndex> index;
   std::shared_ptr<const AllocationIndex> segments;  // by address only
   analysis::AddressLanes addresses;                 // by address only: its spans
@@ -44,8 +45,8 @@ class AllocationsCanvas : public QWidget {
 
   QSize minimumSizeHint() const override { return {320, 200}; }
 
-  // Brings jobs and picture up to what document and selection say. Called when the view is in
-  // front and any of these changed.
+  // Updates jobs and picture to the document and the selection. Called when the view is visible and
+  // any of these has changed.
   void Update();
   void SetColoring(AllocationColoring coloring);
   AllocationColoring coloring() const { return coloring_; }
@@ -58,11 +59,11 @@ class AllocationsCanvas : public QWidget {
 
   QRectF PlotRect() const;
   TimeScale Scale() const;
-  double low() const { return low_; }  // of the bytes that are shown
+  double low() const { return low_; }  // of the displayed bytes
   double high() const { return high_; }
   double Y(double bytes) const;
   double BytesAt(double y) const;
-  // Where an allocation is drawn; null where it is not shown, or not in the window.
+  // The rectangle of an allocation; null if it is not shown, or outside of the window.
   std::optional<QRectF> RectOf(analysis::AllocationId id) const;
   std::optional<std::size_t> RowAt(QPointF point) const;
   QString Describe(std::size_t row) const;
@@ -86,11 +87,11 @@ class AllocationsCanvas : public QWidget {
   bool event(QEvent* event) override;  // tooltips
 
  private:
-  // What colours were made for.
+  // What colours depend on.
   struct ColorKey {
     AllocationColoring coloring = AllocationColoring::kSite;
     const void* passing = nullptr;
-    const void* extra = nullptr;  // categories or report, where the colouring needs them
+    const void* extra = nullptr;  // categories or report, if the colouring needs them
     analysis::StackId site;
     bool dark = false;
     bool operator==(const ColorKey&) const = default;
@@ -103,8 +104,8 @@ class AllocationsCanvas : public QWidget {
     const analysis::Accesses accesses;
   };
 
-  void Forget();  // all that is of session_
-  // The log that is shown has grown: what is shown stays until what is new is there.
+  void Forget();  // everything of session_
+  // Whether the displayed log has grown: the old content stays until the new one is ready.
   bool Grew() const;
   void AskData();
   void AskColors();
@@ -124,9 +125,9 @@ class AllocationsCanvas : public QWidget {
   void PaintMarks(QPainter& painter, const QRectF& plot, const Theme& theme);
   void PaintFrames(QPainter& painter, const QRectF& plot, const Theme& theme);
   QString EmptyText() const;
-  // Calls `then` once Describe(row) can name its call site, if it cannot yet.
+  // Calls `then` once Describe(row) can name the call site, unless it already can.
   void AskName(std::size_t row, const std::function<void()>& then);
-  // That is shown: the document may have read more since. Only while there is data.
+  // The displayed session: the document may have a newer one. Only while there is data.
   const analysis::Session& shown() const { return data_->index->session(); }
 
   void Click(QPointF point);
@@ -135,14 +136,14 @@ class AllocationsCanvas : public QWidget {
   void ZoomToSelected();
   void ZoomBytes(double anchor, double factor);
   bool ByteKey(QKeyEvent* event);
-  // The row of the selected allocation, or of the block that it lies in.
+  // The row of the selected allocation, or of its block.
   std::optional<std::size_t> SelectedRow() const;
 
   Document* const document_;
   Selection* const selection_;
   const Layout layout_;
   AllocationColoring coloring_ = AllocationColoring::kSite;
-  // What data_ is, or will be, of.
+  // The session of data_, now or soon.
   std::shared_ptr<const analysis::Session> session_;
   QStringList paths_;
   int device_ = 0;
@@ -150,14 +151,14 @@ class AllocationsCanvas : public QWidget {
   std::shared_ptr<const AllocationColors> colors_;
   ColorKey colors_key_;
   std::shared_ptr<const Uses> uses_;
-  // The last one drawn for the window, and one of everything, for while none is.
+  // The last one drawn for the window, and one of everything, which is shown until there is one.
   std::shared_ptr<const AllocationPicture> picture_, whole_;
   bool picture_stale_ = true, whole_stale_ = true;
   double low_ = 0, high_ = 1;
   std::optional<std::size_t> hover_;
-  double pan_low_ = 0, pan_high_ = 1;  // the bytes where panning began
+  double pan_low_ = 0, pan_high_ = 1;  // the bytes when panning began
   TimeGestures gestures_{this, selection_};
-  QHash<std::uint32_t, QString> names_;  // of call sites that were pointed at, by stack
+  QHash<std::uint32_t, QString> names_;  // of call sites under the mouse so far, by stack
   JobTracker data_job_, color_job_, picture_job_, uses_job_, name_job_;
 };
 

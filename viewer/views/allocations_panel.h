@@ -1,4 +1,4 @@
-// A picture of all allocations with its summary line, the choice of colours and their legend.
+// The picture of all allocations with its summary line, the choice of colours and their legend.
 #pragma once
 
 #include <QTextStream>
@@ -18,7 +18,7 @@ class AllocationsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  // `changed` is called whenever Update() is due, which the view does when it is in front.
+  // Calls `changed` when Update() is needed, which the view calls while it is visible.
   AllocationsPanel(Document* document, Selection* selection, AllocationsCanvas::Layout layout,
                    const std::function<void()>& changed, QWidget* parent = nullptr);
 
@@ -30,7 +30,7 @@ class AllocationsPanel : public QWidget {
   // Puts a widget beside the choice of colours.
   void AddControl(QWidget* widget);
   void Update() { canvas_->Update(); }
-  // The allocations of the window that the filter lets pass, in order of birth.
+  // The allocations of the window that pass the filter, in order of birth.
   bool WriteCsv(QTextStream* out) const;
 
  private:

@@ -1,4 +1,4 @@
-// Table cells that show, behind their number, its share of the largest as a bar.
+// Table cells with a bar behind their number: its share of the largest.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -9,7 +9,7 @@ class BarDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  // `share_role` of the model holds a double in [0, 1], or nothing where no bar is wanted.
+  // `share_role` of the model returns a double in [0, 1], or nothing for no bar.
   explicit BarDelegate(int share_role, QObject* parent = nullptr)
       : QStyledItemDelegate(parent), share_role_(share_role) {}
 

@@ -1,4 +1,4 @@
-// Bars of bytes to one scale, with what they mean beside them.
+// Bars of bytes on one scale, with a legend beside them.
 #pragma once
 
 #include <QWidget>
@@ -15,8 +15,8 @@ class ByteBarsWidget : public QWidget {
  public:
   explicit ByteBarsWidget(QWidget* parent = nullptr);
 
-  // `whole`: bytes of the full width; 0 = the longest bar. `mark`: a line at so many bytes across
-  // all bars; 0 = none.
+  // `whole`: bytes of the full width; 0 = the longest bar. `mark`: a line at this number of bytes
+  // across all bars; 0 = none.
   void SetBars(std::vector<ByteBar> bars, std::uint64_t whole = 0, std::uint64_t mark = 0);
   const std::vector<ByteBar>& bars() const { return bars_; }
   // Where a part is drawn.

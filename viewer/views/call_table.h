@@ -1,4 +1,4 @@
-// What the tables of functions have in common: columns, bars, colours, keys and the menu of a row.
+// Shared by the tables of functions: columns, bars, colours, keys and the menu of a row.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -12,7 +12,7 @@ class QHeaderView;
 
 namespace memprof::viewer {
 
-// Puts the arrow of the sorted column above its title, where no title is in its way.
+// Puts the arrow of the sorted column above its title, where it hides no title.
 void StyleSortArrow(QHeaderView* header);
 
 // A table or tree over CallTreeModel or FunctionModel.
@@ -24,17 +24,17 @@ class CallTable : public QTreeView {
 
   CallTable(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Shows a model, whose rows are frames that `target` gives. The first column has the names.
+  // Sets the model; `target` returns the frame of a row. The first column has the names.
   void SetUp(QAbstractItemModel* model, int share_role, int python_role, TargetFunction target);
-  // Largest first by a column, where it is sorted by another column of figures.
+  // Sorts by a column, largest first, if another column of figures was sorted.
   void SortBy(int column);
 
  signals:
-  // Enter, or a double click, where OpensEditor was not asked for.
+  // Enter or a double click, if the editor is not to be opened.
   void RowChosen(const QModelIndex& index);
 
  public:
-  // Whether Enter and double clicks open the row's source (at first) or are RowChosen.
+  // Whether Enter and double clicks open the row's source (the default) or emit RowChosen.
   void SetOpensEditor(bool opens) { opens_editor_ = opens; }
 
  protected:

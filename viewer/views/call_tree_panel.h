@@ -15,7 +15,7 @@ class CallTreePanel : public QWidget {
  public:
   CallTreePanel(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Keeps the current row open where the new tree has it too. Null = nothing to show yet.
+  // Keeps the current row expanded if the new tree has it. Null = nothing to show yet.
   void SetTree(std::shared_ptr<const analysis::CallTree> tree, bool by_count);
   void SetSearch(const QString& text);
   void NextMatch();
@@ -27,8 +27,8 @@ class CallTreePanel : public QWidget {
   const CallTreeModel& model() const { return *model_; }
 
  private:
-  void OpenTrunk();  // as far as there is only one way to go
-  void Follow();     // what was selected in another view
+  void OpenTrunk();  // while there is only one child
+  void Follow();     // the selection of another view
   void Select(const QModelIndex& index);
   // Function names from the root to a row, and back.
   QStringList PathTo(const QModelIndex& index) const;

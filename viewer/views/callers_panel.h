@@ -1,4 +1,4 @@
-// A function, who calls it, and whom it calls.
+// A function with its callers and callees.
 #pragma once
 
 #include <QWidget>
@@ -20,8 +20,8 @@ class CallersPanel : public QWidget {
  public:
   CallersPanel(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // `functions` as CallStacks::Functions() gives them. The chosen function stays chosen where the
-  // new stacks have it; else `first` is, or what allocates most. Null = nothing to show yet.
+  // `functions` as from CallStacks::Functions(). Keeps the chosen function if the new stacks have
+  // it; else chooses `first`, or the one that allocates most. Null = nothing to show yet.
   void SetStacks(std::shared_ptr<const analysis::CallStacks> stacks,
                  std::vector<analysis::FunctionCost> functions, std::optional<std::uint32_t> first,
                  bool by_count);
@@ -43,9 +43,9 @@ class CallersPanel : public QWidget {
   };
 
   CallTable* MakeTable(FunctionModel* model, const QString& name);
-  void Follow();  // the site that was selected in another view
+  void Follow();  // the site selected in another view
   void ChooseRow(const QModelIndex& index);
-  // `select`: somebody chose it, so that its costliest stack becomes what is selected.
+  // `select`: the user chose it, so its costliest stack becomes the selection.
   void Choose(std::uint32_t function, bool select);
   void Show(Neighbours neighbours, bool select);
 

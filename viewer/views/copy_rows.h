@@ -1,4 +1,4 @@
-// Copying from tables: the row with Ctrl+C, or the row or the cell from the context menu.
+// Copies from tables: the row with Ctrl+C, or the row or the cell by the context menu.
 #pragma once
 
 #include <qnamespace.h>
@@ -12,12 +12,12 @@ namespace memprof::viewer {
 struct CopyOptions {
   int role = Qt::DisplayRole;  // what of a cell is copied
   int drawn = -1;              // a column of pictures, which is left out
-  // The actions are the table's context menu. Else whoever makes one adds table->actions().
+  // The actions form the table's context menu. If false, the caller adds table->actions() to its
+  // own menu.
   bool menu = true;
 };
 
-// The cells of a row that are shown, in the order in which they are, separated by tabs. For tables
-// and trees.
+// The visible cells of a row in their visible order, separated by tabs. For tables and trees.
 QString RowText(const QAbstractItemView* table, const QModelIndex& row,
                 const CopyOptions& options = {});
 

@@ -8,11 +8,11 @@ class QAbstractItemModel;
 
 namespace memprof::viewer {
 
-// A line of them: each is quoted where it must be.
+// Writes a line; quotes values where necessary.
 void WriteCsvLine(QTextStream* out, const QStringList& fields);
 
-// The headings and the rows of a table, as `plain_role` says them; columns without a heading in
-// that role are left out. False where there are no rows.
+// Writes the headings and the rows of a table in `plain_role`; skips columns without a heading in
+// that role. False if there are no rows.
 bool WriteCsvRows(QTextStream* out, const QAbstractItemModel& model, int plain_role);
 
 }  // namespace memprof::viewer

@@ -1,5 +1,5 @@
-// Table cells that show a change to scale: to the left less, to the right more, each in a colour of
-// its own that people with any colour vision can tell apart.
+// Table cells with a bar for a change: to the left less, to the right more, in colours that can be
+// distinguished with any colour vision.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -12,7 +12,7 @@ class DeltaDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  // `delta_role` of the model holds a double in [-1, 1], or nothing where no bar is wanted.
+  // `delta_role` of the model returns a double in [-1, 1], or nothing for no bar.
   explicit DeltaDelegate(int delta_role, QObject* parent = nullptr)
       : QStyledItemDelegate(parent), delta_role_(delta_role) {}
 

@@ -1,5 +1,5 @@
-// Beside the views: what was largest at the chosen instant, and what the selected allocation or
-// site is, with its call stack.
+// The panel beside the views: the largest allocations at the chosen instant, and the selected
+// allocation or site with its call stack.
 #pragma once
 
 #include <QWidget>
@@ -35,7 +35,7 @@ class DetailsPanel : public QWidget {
  private:
   struct InstantData {
     std::vector<RankedRow> sites, tensors;
-    bool blocks = false;  // no tensors known: `tensors` holds blocks
+    bool blocks = false;  // no tensors known: `tensors` has blocks
   };
   struct StackData {
     std::vector<analysis::SourceFrame> frames;
@@ -47,7 +47,7 @@ class DetailsPanel : public QWidget {
   void ShowInstant(InstantData data);
   void AskSelection();
   void ShowSelection();  // what is known of it so far
-  // Label and value of every fact, for the label and for the clipboard.
+  // Label and value of every fact, for display and for the clipboard.
   QList<std::pair<QString, QString>> Facts(analysis::AllocationId id) const;
   QString Title(analysis::AllocationId id) const;
   QString DescribeAllocation(analysis::AllocationId id) const;

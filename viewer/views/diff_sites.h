@@ -1,4 +1,4 @@
-// What changed between two logs or moments, row by row, with the call stack of the chosen row.
+// The differences of two logs or moments, row by row, with the call stack of the chosen row.
 #pragma once
 
 #include <QSplitter>
@@ -17,20 +17,20 @@ class QTreeView;
 
 namespace memprof::viewer {
 
-// Shows the call site that is selected elsewhere, and selects the one that is chosen here.
+// Shows the call site that is selected in another view, and selects the one that is chosen here.
 class DiffSites : public QSplitter {
   Q_OBJECT
 
  public:
   explicit DiffSites(Selection* selection, QWidget* parent = nullptr);
 
-  // `own_is_before`: of two logs, the one whose selection this is comes first. Null: nothing.
+  // `own_is_before`: of two logs, the document's is the first. Null: nothing.
   void SetData(std::shared_ptr<const DiffData> found, bool own_is_before);
 
   QTreeView* table() const { return table_; }
   const DiffModel& model() const { return *model_; }
   const StackModel& stack() const { return *stack_; }
-  // The rows as they are sorted.
+  // The rows in their sorted order.
   void WriteCsv(QTextStream* out) const;
 
  protected:
@@ -41,7 +41,7 @@ class DiffSites : public QSplitter {
   void BuildStack();
   void FitColumns();
   void ShowRow(const QModelIndex& index);
-  void Follow();  // what another view selects
+  void Follow();  // the selection of another view
 
   Selection* const selection_;
   DiffModel* model_;

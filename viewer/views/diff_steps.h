@@ -1,4 +1,4 @@
-// The highest use of each step of two runs, aligned: two lines, and where they first part.
+// The highest use of each step of two aligned runs: two curves, and where they first differ.
 #pragma once
 
 #include <QWidget>
@@ -16,7 +16,7 @@ class DiffSteps : public QWidget {
   explicit DiffSteps(QWidget* parent = nullptr);
 
   void SetData(std::shared_ptr<const DiffData> data);
-  // Number of the step (of the run after) that is pointed out.
+  // The number of the highlighted step (of the run after).
   void SetStep(std::int64_t number);
   QRectF PlotRect() const;
   // Row of DiffReport::steps under a position; none outside.

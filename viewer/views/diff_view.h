@@ -1,4 +1,4 @@
-// Two logs, or two moments of one, compared: in all, by step, by call site, category or layer, with
+// Compares two logs, or two moments of one: totals, by step, by call site, category or layer, with
 // the call stack of the chosen row.
 #pragma once
 
@@ -31,15 +31,15 @@ class DiffView : public View {
  public:
   DiffView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Compares the log that is open with this one, which is "before". Loads it in a job; may be
-  // called before any log is open.
+  // Compares the open log with this one, which is "before". Loads it in a job; may be called before
+  // a log is open.
   void CompareWith(const QString& path) { CompareWith(QStringList{path}); }
   void CompareWith(const QStringList& paths);  // of one run
-  // Compares moments of the log that is open: the pinned one, and the one that is selected.
+  // Compares two moments of the open log: the pinned one and the selected one.
   void CompareMoments();
   // Pins the selected instant as the moment before.
   void PinHere();
-  // Which of two logs is before.
+  // Exchanges before and after of two logs.
   void Swap();
   void SetBy(DiffBy by);
 
@@ -73,7 +73,7 @@ class DiffView : public View {
   void Start();
   void Show(std::shared_ptr<const DiffData> data);
   void ShowState();
-  bool busy() const;  // as is shown: not with what is quick
+  bool busy() const;  // shown only after a short time
   void FitTotals();   // as high as their rows, up to a half
   void ChooseStep(std::size_t row);
   void Cancel();

@@ -1,4 +1,5 @@
-// A table of facts as a widget: sorted by its headings, rows and cells copied by menu or Ctrl+C.
+// A table of facts as a widget: sorted by its headings; rows and cells can be copied by menu or
+// Ctrl+C.
 #pragma once
 
 #include <QTextStream>
@@ -12,20 +13,20 @@ class FactView : public QTreeView {
   Q_OBJECT
 
  public:
-  // `wide`: the column that gets the room that is left.
+  // `wide`: the column that gets the remaining width.
   FactView(FactTable* table, int wide, QWidget* parent = nullptr);
 
-  // One more column that shares the room that is left.
+  // Adds a column that shares the remaining width.
   void SetWide(int column);
 
   FactTable* table() const { return table_; }
-  // Chooses a row without saying that a person did; -1 chooses none.
+  // Selects a row without emitting Chosen; -1 selects none.
   void Show(int row);
-  // Headings and rows as they are shown, as comma-separated values. False where there are no rows.
+  // Headings and rows as displayed, as comma-separated values. False if there are no rows.
   bool WriteCsv(QTextStream* out) const;
 
  signals:
-  // A person went to a row.
+  // The user selected a row.
   void Chosen(const memprof::viewer::FactRow& row);
   // Double click or Enter.
   void Opened(const memprof::viewer::FactRow& row);

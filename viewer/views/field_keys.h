@@ -1,4 +1,4 @@
-// Keys in fields of text: those of the window stay the window's, Esc clears.
+// Keys in text fields: shortcuts of the window keep working, Esc clears.
 #pragma once
 
 #include <QObject>
@@ -7,8 +7,8 @@ class QLineEdit;
 
 namespace memprof::viewer {
 
-// Ctrl+E, which fields take for "end of line" on some systems, reaches the window's menu; Esc
-// empties a field that has a button for it, once it holds something.
+// Passes Ctrl+E, which means "end of line" in text fields of some systems, to the window's menu;
+// Esc clears a non-empty field that has a clear button.
 class FieldKeys : public QObject {
   Q_OBJECT
 

@@ -1,5 +1,5 @@
-// The line above the views that says what is filtered: a field for text, the other conditions as
-// buttons that take them away, and how to take all away.
+// The line above the views with the filter: a text field, buttons that remove the other conditions,
+// and one that removes all.
 #pragma once
 
 #include <QWidget>
@@ -21,7 +21,7 @@ class FilterBar : public QWidget {
   FilterBar(Document* document, Selection* selection, QWidget* parent = nullptr);
 
   QLineEdit* text() const { return text_; }
-  // The conditions beside the text, in words.
+  // The conditions other than the text.
   QStringList Conditions() const { return conditions_; }
   void Focus();
 

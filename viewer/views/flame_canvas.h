@@ -1,4 +1,4 @@
-// The flame graph itself: boxes of frames, hover, click to zoom, search marks, keys.
+// The flame graph: boxes of frames, hover, click to zoom, search marks, keys.
 #pragma once
 
 #include <QWidget>
@@ -11,7 +11,7 @@
 
 namespace memprof::viewer {
 
-// What a node of the graph is of.
+// The frame of a node.
 analysis::SourceFrame FrameOf(const analysis::FlameNode& node);
 
 struct Theme;
@@ -22,27 +22,27 @@ class FlameCanvas : public QWidget {
  public:
   FlameCanvas(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // `source` is what the tree was made of: it tells where the selected stack lies.
+  // `source`: the stacks of the tree, to find the selected stack.
   void SetTree(std::shared_ptr<const analysis::FlameTree> tree,
                std::shared_ptr<const analysis::CallTree> source, FlameValue value);
-  // Flames rise from a root at the bottom; icicles hang from one at the top.
+  // Flame graphs grow from a root at the bottom; icicles from one at the top.
   void SetRising(bool rising);
-  // What is told where there is nothing to draw.
+  // The text if there is nothing to draw.
   void SetEmptyText(const QString& text) { empty_text_ = text; }
   void SetSearch(const QString& text);
-  // What share of the whole the search matches, in [0, 1]; -1 without a search.
+  // The matching share of the whole, in [0, 1]; -1 without a search.
   double matched() const { return matched_; }
 
-  // Rows grow, up to a limit, while the graph is less high than the view.
+  // Rows become higher, up to a limit, if the graph is lower than the view.
   double RowHeight() const;
   const FlameLayout& Layout();
   const analysis::FlameTree* tree() const { return tree_.get(); }
   const std::shared_ptr<const analysis::CallTree>& source() const { return source_; }
   // "main · 12.3 MiB · 45 % of all": also the tooltip, without markup.
   QString NodeText(int node) const;
-  // Where a box of the layout is drawn.
+  // The rectangle of a box of the layout.
   QRectF Place(const QRectF& box) const;
-  // The node that the keys move; -1 for none.
+  // The node of the keyboard focus; -1 for none.
   int current() const { return current_; }
 
  protected:
@@ -64,9 +64,9 @@ class FlameCanvas : public QWidget {
   QColor Fill(const Theme& theme, const FlameBox& box, int zoomed) const;
   int NodeAt(QPointF point);
   void Choose(int node);  // zooms to it and selects its costliest stack
-  void Mark();            // the frames of the stack that is selected
+  void Mark();            // marks the frames of the selected stack
   void SetCurrent(int node);
-  int Beside(int node, int by) const;  // the next sibling that is drawn, or `node`
+  int Beside(int node, int by) const;  // the next visible sibling, or `node`
   void OpenSource(int node);
 
   Document* const document_;

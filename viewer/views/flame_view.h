@@ -1,5 +1,5 @@
-// Call sites: flame graph, icicle, call trees from either end, callers and callees, all of the same
-// choice of memory, and with the same search.
+// Call sites: flame graph, icicle, call trees from either end, callers and callees, all with the
+// same choice of memory and the same search.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class FlameView : public View {
   Q_OBJECT
 
  public:
-  // What is measured.
+  // The measure.
   enum class Choice {
     kLiveAtInstant,
     kLiveAtPeak,
@@ -47,7 +47,7 @@ class FlameView : public View {
   void SetChoice(Choice choice);
   void SetMode(Mode mode);
   Mode mode() const;
-  // Of the icicle and the flame graph: begins with the functions that allocate.
+  // For the icicle and the flame graph: begins with the allocating functions.
   void SetBottomUp(bool bottom_up);
   // Stacks from the site outward, without libraries and allocators.
   void SetFromSite(bool from_site);
@@ -60,20 +60,20 @@ class FlameView : public View {
 
  private:
   void FitBars();
-  // What a job finds: the stacks of the question, and what the mode shows of them.
+  // The result of a job: the stacks of the query, and the content of the mode.
   struct Found {
     std::shared_ptr<const analysis::CallStacks> stacks;
     std::shared_ptr<const analysis::CallTree> tree;
     std::shared_ptr<const analysis::FlameTree> flame;
     std::vector<analysis::FunctionCost> functions;
-    std::optional<std::uint32_t> first;  // the function to begin with: the costliest site's
+    std::optional<std::uint32_t> first;  // the function to show first: the costliest site's
   };
 
   void Ask();
   void Show(Found found);
   void Clear();
-  void DataChanged();  // the stacks are no longer right
-  void ChooseDepth();  // for a new session, unless a person has chosen
+  void DataChanged();  // the stacks are outdated
+  void ChooseDepth();  // for a new session, unless the user has chosen
   void Zoomed();
   void ModeChanged();
   void Search(const QString& text);
@@ -100,11 +100,11 @@ class FlameView : public View {
   FlameCanvas* canvas_;
   CallTreePanel* tree_;
   CallersPanel* callers_;
-  std::shared_ptr<const analysis::CallStacks> stacks_;  // of the last question; null = ask anew
-  analysis::TimeWindow window_;                         // that was asked about
-  QStringList flame_path_;                              // likewise
-  std::weak_ptr<const analysis::Session> depth_of_;     // ChooseDepth was asked about it
-  bool depth_chosen_ = false;                           // by a person
+  std::shared_ptr<const analysis::CallStacks> stacks_;  // of the last query; null = query again
+  analysis::TimeWindow window_;                         // of that query
+  QStringList flame_path_;                              // of that query
+  std::weak_ptr<const analysis::Session> depth_of_;     // session for which ChooseDepth was called
+  bool depth_chosen_ = false;                           // by the user
   JobTracker job_;
 };
 

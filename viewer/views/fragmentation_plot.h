@@ -1,5 +1,5 @@
-// Pools over time, a lane for each: what is in use, what is free in segments, the largest hole, and
-// below it the share that is free and pinned.
+// Pools over time, a lane each: memory in use, free memory in segments, the largest hole, and below
+// it the share that is free and pinned.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class FragmentationPlot : public TimePlot {
   QString Waiting() const override;
 
  private:
-  // Asked for at each lane that is painted: found once, for there may be very many pools.
+  // Called for each painted lane; computed once, because there may be very many pools.
   void FindLanes();
   void PaintLegend(QPainter& painter, const Theme& theme) const;
   void PaintLane(QPainter& painter, int lane, const TimeScale& scale, const Theme& theme);

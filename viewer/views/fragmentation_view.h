@@ -1,4 +1,4 @@
-// Holes and OOM: free memory that cannot be used over time and who pins it, and why requests for
+// Holes and OOM: free memory that cannot be used, the blocks that pin it, and why requests for
 // memory failed.
 #pragma once
 

@@ -1,5 +1,4 @@
-// What one can do with a frame of a call stack, wherever it is shown: open its source, copy it,
-// filter by it.
+// Actions for a frame of a call stack, in all views: open its source, copy it, filter by it.
 #pragma once
 
 #include <QWidget>
@@ -13,11 +12,11 @@ namespace memprof::viewer {
 
 struct FrameTarget {
   analysis::SourceFrame frame;
-  analysis::StackId stack;  // that the frame is of, or the costliest of several; may be none
+  analysis::StackId stack;  // of the frame, or the costliest of several; may be none
 };
 
-// Opens the frame's source at its line in the editor of models/editor_command.h. Where that cannot
-// be, says why in a box on `owner` that does not stop anything, and returns that sentence; else "".
+// Opens the frame's source at its line in the editor of models/editor_command.h. If that fails,
+// shows the reason in a non-modal box on `owner` and returns it; else "".
 QString OpenInEditor(QWidget* owner, const Document& document, const analysis::SourceFrame& frame);
 
 // Adds the actions for a frame. The document and the selection must outlive the menu.
@@ -26,7 +25,7 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
 
 // "Foo::Bar (file.cc:12)" of one frame.
 QString WholeFrame(const analysis::SourceFrame& frame);
-// All frames of a stack, one a line, to the clipboard, as soon as they have names.
+// Copies all frames of a stack to the clipboard, one a line, as soon as they have names.
 void CopyStack(QObject* owner, const Document& document, analysis::StackId stack);
 
 }  // namespace memprof::viewer

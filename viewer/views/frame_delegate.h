@@ -1,4 +1,4 @@
-// Table cells with a function's name: a square before it tells Python from native.
+// Table cells with a function's name, preceded by a square for Python or native.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -9,7 +9,7 @@ class FrameDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  // `python_role` of the model holds whether the function is Python's.
+  // `python_role` of the model returns whether the function is Python's.
   explicit FrameDelegate(int python_role, QObject* parent = nullptr)
       : QStyledItemDelegate(parent), python_role_(python_role) {}
 

@@ -1,6 +1,6 @@
-// Suspected leaks by tier, and for the chosen one why it is thought to be a leak, what would
-// disprove it, its survivors by birth step, when they were last used, and its call stack. What
-// somebody lives with can be left out, here or with a file of suppressions.
+// Suspected leaks by tier, and for the chosen one the evidence, what would disprove it, its
+// survivors by birth step, their last use, and its call stack. Leaks can be suppressed, here or by
+// a file of suppressions.
 #pragma once
 
 #include "analysis/leaks/survivors.h"
@@ -33,15 +33,15 @@ class LeakView : public View {
   const StackModel& stack() const { return stack_->stack(); }
   QString EvidenceText() const;
   QString VerdictText() const;
-  // Leaves out the leak of the current row; does nothing for a tier.
+  // Suppresses the leak of the current row; does nothing for a tier.
   void SuppressCurrent();
   // The current leak as lines of a file of suppressions; empty for a tier, or without a name.
   QString CurrentAsSuppression() const;
-  // Leaves out what a file names; returns what is wrong with it, in one line, or "".
+  // Suppresses what a file matches; returns its error in one line, or "".
   QString ApplyFile(const QString& path);
   void UndoSuppression();
   bool WriteCsv(QTextStream* out) const override;
-  // It shows stacks and evidence itself.
+  // The view shows stacks and evidence itself.
   bool wants_details() const override { return false; }
 
  protected:
@@ -50,14 +50,15 @@ class LeakView : public View {
   bool eventFilter(QObject* watched, QEvent* event) override;  // the table's keys
 
  private:
-  void Fill();                          // anew from the report
-  void AskHidden();                     // which leaks are suppressed
-  void ShowRows();                      // those that are not left out, with the current one kept
+  void Fill();       // again from the report
+  void AskHidden();  // computes which leaks are suppressed
+  // shows those that are not suppressed, and keeps the current one
+  void ShowRows();
   int RowOf(const LeakRow& row) const;  // among all rows of the report; -1 = of another
-  void AskSurvivors();                  // what the filter and the recorded uses say about each leak
+  void AskSurvivors();                  // queries the filter and the recorded uses for each leak
   void FitTable();                      // as high as its rows, up to a part of the view
   void FitColumns();                    // sites before examples
-  void Follow();                        // the selection made in another view
+  void Follow();                        // the selection of another view
   void ShowLeak(const QModelIndex& index);
   void ShowEvidence(const LeakRow& row);
   void ShowMenu(const QPoint& at);
@@ -82,7 +83,7 @@ class LeakView : public View {
   StackView* stack_;
   bool following_ = false;
   LeakSuppressions suppressions_;
-  // Of the leaks of the report, then of what is alive at the end.
+  // For the leaks of the report, then for what is alive at the end.
   struct Hidden {
     std::shared_ptr<const ReportData> report;
     std::vector<bool> rows;
@@ -92,7 +93,7 @@ class LeakView : public View {
   struct Survivors {
     std::shared_ptr<const ReportData> report;
     bool uses_known = false;
-    std::vector<analysis::SurvivorFacts> facts;  // of the same rows
+    std::vector<analysis::SurvivorFacts> facts;  // for the same rows
   };
   Survivors survivors_;
   JobTracker survivors_job_;

@@ -1,4 +1,4 @@
-// The address map itself: segments as bars, blocks in them, holes hatched.
+// The address map: segments as bars, blocks in them, holes hatched.
 #pragma once
 
 #include <QWidget>
@@ -23,21 +23,21 @@ class MapCanvas : public QWidget {
 
   void SetPicture(std::shared_ptr<const MapPicture> picture);
   void SetColoring(Coloring coloring);
-  // Height of what can be seen at once: the map folds long segments to fit it.
+  // The visible height: long segments are folded to fit it.
   void SetViewHeight(int height);
   const MapPicture* picture() const { return picture_.get(); }
   const MapLayout& layout_of_map();
   QColor PieceColor(const analysis::MapPiece& piece, const Theme& theme) const;
-  // Where a hit is drawn first; null when it is not.
+  // The first rectangle of a hit; null if it is not drawn.
   std::optional<QRectF> RectOf(const MapHit& hit);
-  // Where the request that failed is drawn to scale, from the begin of the largest hole on, cut at
-  // the end of its line; null without one.
+  // The rectangle of the failed request, to scale, from the begin of the largest hole, cut at the
+  // end of its line; null without one.
   std::optional<QRectF> RequestRect();
-  // Selects what is there; of a hole, the block that pins it.
+  // Selects the piece; for a hole, the block that pins it.
   void Choose(const MapHit& hit);
 
  signals:
-  // What a chosen hole has to tell; empty where something else was chosen.
+  // The description of a chosen hole; empty if something else was chosen.
   void HoleChosen(const QString& story);
 
  protected:
@@ -56,11 +56,11 @@ class MapCanvas : public QWidget {
   void PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme);
   void PaintPiece(QPainter& painter, const QRectF& rect, const analysis::MapPiece& piece,
                   const Theme& theme);
-  // The largest of the parts of a piece that goes on over several lines.
+  // The widest rectangle of a piece that continues over several lines.
   std::optional<QRectF> WidestRectOf(const MapHit& hit);
   void PaintFrames(QPainter& painter, const Theme& theme);
   void PaintRequest(QPainter& painter, const Theme& theme);
-  // The piece by so many pieces further; stops at the ends.
+  // The piece `step` pieces further; stops at the ends.
   std::optional<MapHit> Neighbour(int step) const;
   double LabelWidth() const;
 

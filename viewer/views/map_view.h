@@ -1,5 +1,5 @@
-// The address map: the layout at the chosen instant with its summary line, legend and choice of
-// colours, or what lay at each address over time.
+// The address map: the layout at the chosen instant with summary, legend and choice of colours, or
+// the memory at each address over time.
 #pragma once
 
 #include "viewer/jobs/job_tracker.h"
@@ -22,7 +22,7 @@ class MapView : public View {
  public:
   MapView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // In the order in which they are offered.
+  // In the order of the choice.
   enum class Mode { kInstant, kOverTime };
 
   Mode mode() const;
@@ -55,7 +55,7 @@ class MapView : public View {
   std::vector<QComboBox*> mode_choices_;  // one in each page
   AllocationsPanel* over_time_;
   RichLabel* summary_;
-  RichLabel* notes_;  // pins, and the request that failed
+  RichLabel* notes_;  // pins, and the failed request
   QLabel* hole_;
   QComboBox* coloring_;
   RichLabel* legend_;

@@ -1,4 +1,4 @@
-// Table cells with names that are read together: cut so that no two different ones read alike.
+// Table cells with names that are read together: cut such that different names stay different.
 #pragma once
 
 #include <QHash>
@@ -16,11 +16,11 @@ class NameDelegate : public BarDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override;
 
-  // What is shown of a cell whose text has so many pixels.
+  // The text shown for a cell with this width in pixels.
   QString Shown(const QModelIndex& index, int width, const QFont& font) const;
 
  private:
-  // Of all cells of a column that are as wide: with indentation there are several widths.
+  // For all cells of a column with the same width; with indentation there are several widths.
   struct Cut {
     QString font;
     QHash<QString, QString> shown;

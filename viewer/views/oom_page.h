@@ -1,5 +1,5 @@
-// Failed requests: why, where every byte of the device was, what would have let the request fit.
-// Without one, how near it came.
+// Failed requests: the cause, the use of every byte of the device, what would have made the request
+// fit. Without one, how near it came.
 #pragma once
 
 #include <QWidget>
@@ -26,7 +26,7 @@ class OomPage : public QWidget {
  public:
   OomPage(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Asks for what is not there yet.
+  // Requests what is missing.
   void Refresh();
   bool WriteCsv(QTextStream* out) const;
 
@@ -79,10 +79,10 @@ class OomPage : public QWidget {
   FactView *remedies_, *space_table_, *live_, *changes_;
 
   JobTracker job_, chosen_job_;
-  std::shared_ptr<const analysis::Session> shown_;  // whose failures are shown, or asked for
+  std::shared_ptr<const analysis::Session> shown_;  // whose failures are shown, or requested
   std::shared_ptr<const FailuresPicture> picture_;
   std::shared_ptr<const OomPicture> chosen_;
-  // Explained before, with or without categories.
+  // Failures explained so far, with or without categories.
   std::map<std::pair<std::size_t, bool>, std::shared_ptr<const OomPicture>> kept_;
   std::size_t failure_ = 0;
 };

@@ -1,6 +1,6 @@
-// A thin strip of all of the recorded time, below every view: where the window lies, which instant
-// is chosen, stacked as the timeline is. A click chooses an instant; dragging in it moves or
-// brushes the window.
+// A thin strip of the whole recorded time below every view: the position of the window, the chosen
+// instant, and the timeline's stack. A click chooses an instant; dragging moves or brushes the
+// window.
 #pragma once
 
 #include <QWidget>

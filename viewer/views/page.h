@@ -1,4 +1,4 @@
-// What the pages of views are made of.
+// Shared by the pages of views.
 #pragma once
 
 #include <QString>
@@ -9,9 +9,9 @@ class QWidget;
 
 namespace memprof::viewer {
 
-// The column that a page is laid out in, with the margins that all pages have.
+// The layout column of a page, with the common margins.
 QVBoxLayout* PageColumn(QWidget* page);
-// A label for sentences: they wrap, and can be selected and copied.
+// A label for sentences, which wrap and can be selected and copied.
 QLabel* SentenceLabel(QWidget* parent, const QString& text = {});
 
 }  // namespace memprof::viewer

@@ -1,5 +1,5 @@
-// A plot over the time window that all views share: its scale, what the mouse, the wheel and the
-// keys do to the window, and the chosen instant. What is drawn is up to who derives from it.
+// A plot over the time window that all views share: its scale, the effect of mouse, wheel and keys
+// on the window, and the chosen instant. Derived classes draw the content.
 #pragma once
 
 #include <QWidget>
@@ -12,9 +12,9 @@
 
 namespace memprof::viewer {
 
-// "1.20 s  ·  step 12", as fine as the scale's pixels. Only while a log is open.
+// "1.20 s  ·  step 12", with the resolution of the scale's pixels. Only while a log is open.
 QString InstantText(const Document& document, const TimeScale& scale, analysis::TimeNs time);
-// The chosen instant, where it lies in the plot: a line, and a mark `height` above it.
+// The chosen instant, if it is in the plot: a line, and a mark `height` above it.
 void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                   analysis::TimeNs instant, double height, const Theme& theme);
 
@@ -24,19 +24,20 @@ class TimePlot : public QWidget {
  public:
   TimePlot(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Where time runs; lanes and axes of whoever derives lie around it.
+  // The area of time; lanes and axes of derived classes are around it.
   virtual QRectF PlotRect() const;
   TimeScale Scale() const;
 
  protected:
-  // Everything between the ground and the axis; nothing is painted but this where `ready` is false.
+  // Paints everything between the background and the axis; only this is painted if `ready` is
+  // false.
   virtual bool ready() const = 0;
   virtual void PaintContent(QPainter& painter, const TimeScale& scale, const Theme& theme) = 0;
-  // Lines "name\tvalue" of the box beside the pointer.
+  // Lines "name\tvalue" of the box beside the mouse.
   virtual QStringList Readout(analysis::TimeNs time, QPointF at) const = 0;
   virtual QString Waiting() const = 0;
 
-  // Room for labels of bytes at the left, and for the axis below.
+  // The space for labels of bytes on the left, and for the axis below.
   double LeftMargin() const;
   double AxisHeight() const;
 

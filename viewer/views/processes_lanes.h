@@ -1,5 +1,5 @@
-// The column of small timelines in the table of processes: one lane a row, all on one scale of time
-// and of bytes.
+// The column of small timelines in the table of processes: one lane a row, on a common scale of
+// time and bytes.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -16,7 +16,7 @@ class ProcessLanes : public QStyledItemDelegate {
   ProcessLanes(const Document* document, const Selection* selection, QObject* parent)
       : QStyledItemDelegate(parent), document_(document), selection_(selection) {}
 
-  // `picture` must outlive what is painted; may be null.
+  // `picture` must outlive the painting; may be null.
   void SetPicture(const ProcessPicture* picture) { picture_ = picture; }
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option,

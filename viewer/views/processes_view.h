@@ -1,4 +1,4 @@
-// The processes of a job side by side: figures, small timelines on one scale, what stands out.
+// The processes of a job: figures, small timelines on one scale, outliers.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class ProcessesView : public View {
   void Connect();
   void Show(std::shared_ptr<const ProcessPicture> picture);
   void Fit();  // heights of rows, width of the lanes
-  // What the figures are of; the window is not among it.
+  // What the figures depend on; the window is not part of it.
   struct Source {
     std::shared_ptr<const analysis::Session> session;
     std::shared_ptr<const ReportData> report;

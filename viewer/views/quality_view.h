@@ -1,4 +1,4 @@
-// How far the log can be trusted: a verdict, and every finding with what to do about it.
+// How far the log can be trusted: a verdict, and every finding with what to do.
 #pragma once
 
 #include "viewer/models/quality_model.h"
@@ -23,7 +23,7 @@ class QualityView : public View {
   bool WriteCsv(QTextStream* out) const override;
 
  protected:
-  // At once: what is judged are some tens of figures.
+  // At once, without a job: there are only a few figures.
   void Refresh() override;
   void resizeEvent(QResizeEvent* event) override;
 

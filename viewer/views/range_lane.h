@@ -1,5 +1,5 @@
 // The lane of named ranges above the timeline: boxes by nesting, with names and tooltips. Painted
-// and asked by the timeline; no widget of its own.
+// by the timeline; no widget of its own.
 #pragma once
 
 #include <QPainter>
@@ -18,23 +18,24 @@ class RangeLane {
  public:
   static constexpr int kMaxRows = 5;
 
-  // What TextAt counts memory of, and where names are looked up; must outlive the lane.
+  // The source of the memory in TextAt and of names; must outlive the lane.
   RangeLane(const Document* document, const Selection* selection)
       : document_(document), selection_(selection) {}
 
-  // Starts over with the document's log: another one is open, or none.
+  // Resets for another log of the document, or none.
   void Reset();
-  // Height that the log's ranges need; 0 without ranges.
+  // The height of the log's ranges; 0 without ranges.
   double Height(const QFont& font) const;
-  // Lays out for a scale, with rows from `top` down. Cheap when nothing changed.
+  // Lays out for a scale, with rows from `top` down. Cheap if nothing has changed.
   void LayOut(const TimeScale& scale, double top, const QFont& font);
   void Paint(QPainter& painter, const Theme& theme) const;
 
   const RangeLanes& lanes() const { return lanes_; }
   QRectF RectOf(const RangeBox& box) const;
-  // What a range is: name, thread, when, and what memory did in it; rich text. "" beside boxes.
+  // The tooltip of a range: name, thread, time, and what memory did in it; rich text. "" outside of
+  // boxes.
   QString TextAt(QPointF point) const;
-  // The window of the range, or of the ranges, at a point.
+  // The window of the range or ranges at a point.
   std::optional<analysis::TimeWindow> RangeAt(QPointF point) const;
   // The colour of a name, the same everywhere.
   static QColor Color(const QString& name, const Theme& theme);

@@ -1,4 +1,4 @@
-// Words with colours and links, broken into lines, that change at every click.
+// Text with colours and links, wrapped into lines, for contents that change at every click.
 #pragma once
 
 #include <QTextDocument>
@@ -7,10 +7,9 @@
 
 namespace memprof::viewer {
 
-// Does what a QLabel with rich text does, but lays its words out once for each width, and asks the
-// window to place everything anew only if it needs another height. A QLabel lays them out some
-// times at each look of each layout around it: with a few of them that took longer than all else
-// that a click does.
+// Does what a QLabel with rich text does, but lays out its text once for each width, and requests a
+// new layout of the window only if its height changes. A QLabel lays out its text several times in
+// each layout around it: with a few of them that took longer than everything else of a click.
 class RichLabel : public QWidget {
   Q_OBJECT
 
@@ -20,7 +19,7 @@ class RichLabel : public QWidget {
   void setText(const QString& html);
   void clear() { setText({}); }
   QString text() const { return text_; }
-  // As one reads and copies it.
+  // The text as it is read and copied.
   QString PlainText() const { return document_.toPlainText(); }
 
   bool hasHeightForWidth() const override { return true; }
@@ -44,11 +43,12 @@ class RichLabel : public QWidget {
 
   void Forget();
   QString LinkAt(QPointF position) const;
-  double Top() const;  // of the words: in the middle where there is more room
+  double Top() const;  // of the text: centred if there is more space
 
   QString text_;
   mutable QTextDocument document_;
-  mutable std::array<Height, 3> heights_;  // that of the widget itself, and what layouts try
+  // for the widget's own width, and for those that layouts try
+  mutable std::array<Height, 3> heights_;
   mutable std::size_t next_height_ = 0;
 };
 

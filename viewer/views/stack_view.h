@@ -1,5 +1,5 @@
-// A call stack as a list, innermost first: Enter or a double click opens a frame's source,
-// or shows what is folded.
+// A call stack as a list, innermost first: Enter or a double click opens a frame's source, or
+// expands folded frames.
 #pragma once
 
 #include <QTreeView>
@@ -16,7 +16,7 @@ class StackView : public QTreeView {
  public:
   StackView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // `stack` is where the frames are of.
+  // `stack`: the stack of the frames.
   void SetFrames(std::vector<analysis::SourceFrame> frames, const analysis::SourceFrame& site,
                  analysis::StackId stack);
   void Clear() { SetFrames({}, {}, {}); }
@@ -28,7 +28,7 @@ class StackView : public QTreeView {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  void FitPlaces();  // as wide as they are, but never more than leaves names room
+  void FitPlaces();  // as wide as needed, but leaves space for names
   void OpenSource(const QModelIndex& index);
 
   Document* const document_;

@@ -1,5 +1,5 @@
-// The line above all views: what ran, the device, its peak, the verdict on leaks, and a banner when
-// the recording lacks something.
+// The line above all views: the program, the device, its peak, the verdict on leaks, and a banner
+// if the recording lacks something.
 #pragma once
 
 #include <QList>
@@ -24,16 +24,16 @@ class SummaryHeader : public QWidget {
  public:
   SummaryHeader(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // What the banner says; empty when there is nothing to say.
+  // The text of the banner; empty without one.
   QString BannerText() const;
   QStringList AnomalyLines(log::Severity least) const;
-  // Asks for the comparison that the banner offers, where it offers one.
+  // Requests the comparison that the banner offers, if it offers one.
   void Compare();
-  // Without the figures that give way where there is no room.
+  // Without the figures that may be hidden.
   QSize minimumSizeHint() const override;
 
  signals:
-  // Logs that were opened together are of several runs: the logs of the first and of the last.
+  // The open logs are of several runs: the logs of the first and of the last.
   void ComparisonRequested(const QStringList& before, const QStringList& after);
 
  protected:
@@ -57,14 +57,14 @@ class SummaryHeader : public QWidget {
   QLabel* reserved_;
   QLabel* at_end_;
   QLabel* verdict_;
-  QList<QLabel*> told_;  // the tiles that have something to say
+  QList<QLabel*> told_;  // the tiles with a content
   QLabel* banner_;
 };
 
-// The logs of each run, the first one first; of one job there is one run.
+// The logs of each run, the first run first; a job is one run.
 std::vector<QStringList> RunsOf(const analysis::Session& session);
 
-// The program as a person would name it: the base name of what ran, with its arguments.
+// The name of the program: the base name of the executable or script, with its arguments.
 QString ProgramName(const analysis::RunInfo& run);
 
 }  // namespace memprof::viewer

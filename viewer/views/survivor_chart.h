@@ -1,4 +1,4 @@
-// A leak's evidence as bars: bytes that survived, by the step in which they were allocated.
+// A leak's evidence as bars: surviving bytes by the step in which they were allocated.
 #pragma once
 
 #include <QWidget>
@@ -14,10 +14,10 @@ class SurvivorChart : public QWidget {
  public:
   explicit SurvivorChart(QWidget* parent = nullptr);
 
-  // Shows nothing for null. The row must stay alive until the next call.
+  // Null: shows nothing. The row must stay alive until the next call.
   void SetLeak(const LeakRow* row, std::int64_t steps);
   QRectF PlotRect() const;
-  // What is drawn; nothing without steps.
+  // The bars; empty without steps.
   std::vector<SurvivorBar> Bars() const;
   QSize sizeHint() const override { return {360, 150}; }
   QSize minimumSizeHint() const override { return {200, 110}; }

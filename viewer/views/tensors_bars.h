@@ -1,5 +1,5 @@
-// The column of lifetimes in the table of tensors: a bar a row on one scale of time, and that scale
-// in the column's heading.
+// The column of lifetimes in the table of tensors: a bar per row on one scale of time, and the
+// scale in the column's heading.
 #pragma once
 
 #include <QHeaderView>
@@ -17,7 +17,7 @@ namespace memprof::viewer {
 // The colour of a category, the same in every log.
 QColor CategoryColor(const Theme& theme, analysis::Category category);
 
-// The window of all views, laid over a cell.
+// The window of all views, mapped to a cell.
 TimeScale BarScale(const Document& document, const Selection& selection, const QRectF& cell);
 
 class TensorBars : public QStyledItemDelegate {
@@ -30,7 +30,7 @@ class TensorBars : public QStyledItemDelegate {
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option,
              const QModelIndex& index) const override;
-  // Where the bar of a row is in its cell; nothing where it lies outside of the window.
+  // The rectangle of a row's bar in its cell; none if it is outside of the window.
   std::optional<QRectF> BarOf(int row, const QRectF& cell) const;
 
  private:
@@ -39,7 +39,7 @@ class TensorBars : public QStyledItemDelegate {
   const TensorModel* model_;
 };
 
-// Of any table one of whose columns is drawn on the scale of time of all views.
+// For a table with a column that is drawn on the time scale of all views.
 class TensorHeader : public QHeaderView {
   Q_OBJECT
 

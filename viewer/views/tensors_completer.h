@@ -1,4 +1,4 @@
-// Completes the last term of a query: its field, and the words that a field can hold.
+// Completes the last term of a query: its field, and the values of a field.
 #pragma once
 
 #include <QObject>
@@ -10,10 +10,10 @@ class QStringListModel;
 
 namespace memprof::viewer {
 
-// What the term that ends at the end of `text` may become; pure. Empty where nothing is known.
+// The completions of the term at the end of `text`; pure. Empty if there are none.
 QStringList CompletionsOf(const QString& text);
 
-// Belongs to its line, and offers CompletionsOf() what stands before the cursor.
+// Belongs to its line, and offers CompletionsOf() the text before the cursor.
 class TensorsCompleter : public QObject {
   Q_OBJECT
 

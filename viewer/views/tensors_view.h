@@ -1,5 +1,5 @@
-// The table of tensors, or where none are named of blocks or driver allocations: narrowed by a
-// query, sorted by any column, lifetimes drawn as bars.
+// The table of tensors, or if none are named, of blocks or driver allocations: filtered by a query,
+// sorted by any column, lifetimes drawn as bars.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class TensorsView : public View {
   const TensorBars& bars() const { return *bars_; }
   QLineEdit* query() const { return query_; }
   QString SummaryText() const;
-  // One line; empty where the query is understood.
+  // One line; empty for a valid query.
   QString ErrorText() const;
   void SetKind(analysis::RowKind kind);
   void SetScope(analysis::RowScope scope);
@@ -55,14 +55,14 @@ class TensorsView : public View {
   bool IsCurrent() const;
   void ShowRows(std::shared_ptr<const analysis::TensorRows> rows);
   void ShowSummary();
-  void FitColumns();  // hides what says nothing of this kind of rows
+  void FitColumns();  // hides columns without content for this kind of rows
   void StretchBars();
-  void Follow();  // the allocation that was chosen in another view
+  void Follow();  // the allocation selected in another view
   void GoTo(int row, bool scroll);
   void Chosen(const QModelIndex& index);
   void ShowMenu(const QPoint& at);
   void ShowHeaderMenu(const QPoint& at);
-  void AddTerm(const QString& term);  // to the query, and asks
+  void AddTerm(const QString& term);  // adds a term to the query and runs it
   analysis::RowKind Kind() const;
   QString Nothing() const;  // why no row is shown, and what to do
 
@@ -76,12 +76,12 @@ class TensorsView : public View {
   TensorModel* model_;
   TensorBars* bars_;
   QTimer* typing_;
-  std::shared_ptr<const analysis::Session> of_;  // what the table below is of
+  std::shared_ptr<const analysis::Session> of_;  // session of the table
   std::shared_ptr<const analysis::TensorTable> tensors_;
   std::shared_ptr<const analysis::SiteNames> sites_;
   analysis::TensorQuery parsed_;
   analysis::RowsQuery asked_;
-  bool kind_chosen_ = false;  // by a person: kept from log to log
+  bool kind_chosen_ = false;  // by the user: kept from log to log
   bool following_ = false;
   JobTracker table_job_, sites_job_, rows_job_, find_job_;
 };

@@ -1,5 +1,4 @@
-// Small helpers for text: painted so that it never overlaps or runs out of its box, and as
-// paragraphs of labels.
+// Text helpers: painting within a box without overlaps, and paragraphs for labels.
 #pragma once
 
 #include <QFontMetricsF>
@@ -11,7 +10,7 @@
 
 namespace memprof::viewer {
 
-// Draws text elided to the box; nothing where not even a few letters fit. Returns its width.
+// Draws text elided to the box; nothing if not even a few characters fit. Returns its width.
 inline double DrawElided(QPainter& painter, const QRectF& box, int flags, const QString& text,
                          Qt::TextElideMode mode = Qt::ElideRight) {
   const QFontMetricsF metrics(painter.font());
@@ -25,7 +24,7 @@ inline double TextWidth(const QFont& font, const QString& text) {
   return QFontMetricsF(font).horizontalAdvance(text);
 }
 
-// Rich text of a plain one, with a quieter caption before it; nothing for no text.
+// Plain text as rich text, after a muted caption; empty for no text.
 inline QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
   if (text.isEmpty()) return {};
   return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")

@@ -1,5 +1,5 @@
-// Colours, fonts and spacing: dark or light as the system's palette is. Categorical colours are
-// told apart by people with any colour vision, and from what lies behind them: see theme_test.cc.
+// Colours, fonts and spacing: dark or light as the system's palette. Categorical colours can be
+// distinguished with any colour vision, and from their background: see theme_test.cc.
 #pragma once
 
 #include <QColor>
@@ -28,27 +28,27 @@ struct Theme {
 
   // Fill of a band of the timeline.
   QColor Band(BandRole role) const;
-  // The same where a column of the timeline holds it at times only: paler, as far as its spikes
-  // can still be seen before what is cached.
+  // The same where a column of the timeline has it only at times: paler, but still visible before
+  // cached memory.
   QColor AtTimes(const QColor& color) const;
   // The i-th of seven colours; beyond, a neutral grey ("everything else").
   QColor Categorical(int index) const;
   static constexpr int kCategories = 7;
-  // With an eighth, for those who have eight kinds.
+  // With an eighth colour, for eight kinds.
   QColor Group(int index) const;
   // A sequential ramp, light to strong, for 0 … 1.
   QColor Ramp(double share) const;
   // Frames of a flame graph: warm for native, green-blue for Python; varied by name so that
   // neighbours differ.
   QColor Frame(bool python, const QString& function) const;
-  // Black or white, whichever is read better on `fill`.
+  // Black or white, whichever has more contrast with `fill`.
   static QColor TextOn(const QColor& fill);
-  // Of WCAG 2: 1 for the same, 21 for black on white.
+  // The contrast of WCAG 2: 1 for equal colours, 21 for black on white.
   static double Contrast(const QColor& a, const QColor& b);
 };
 
-// What lies behind a cell that is drawn into: the surface that its colours are chosen for, also
-// where the row is selected, which two lines say.
+// The background of a cell with a drawing: the surface for which its colours were chosen, also in a
+// selected row, which two lines mark.
 void PaintDrawnCell(QPainter* painter, const QStyleOptionViewItem& option);
 
 // Spacing unit of all layouts, in device-independent pixels.
@@ -58,10 +58,10 @@ QFont SmallFont(const QFont& base);
 QFont StrongFont(const QFont& base);
 QFont TitleFont(const QFont& base);
 
-// Flat tabs and headers in the palette's colours, for the whole window.
+// Style sheet: flat tabs and headers in the palette's colours, for the whole window.
 QString FlatStyle();
 
-// The palette of a forced theme, for pictures and for those who want another than the system's.
+// The palette of a forced theme, for pictures and for the user's choice.
 QPalette MakePalette(bool dark);
 
 }  // namespace memprof::viewer

@@ -1,5 +1,5 @@
-// What the mouse, the wheel and the keys do to the time window, the same in every plot over time:
-// dragging brushes a window, with Shift or the middle button it moves the window; the wheel zooms
+// The effect of mouse, wheel and keys on the time window, the same in every plot over time:
+// dragging brushes a window; with Shift or the middle button it moves the window; the wheel zooms
 // at the mouse, with Shift or sideways it moves; arrows, plus and minus do the same.
 #pragma once
 
@@ -16,29 +16,29 @@
 
 namespace memprof::viewer {
 
-// One turn of the wheel, or one drag, is one entry of the history. Gestures are counted over all
-// plots, so that none goes on with another's. A plot hands its events over, with the scale that
-// it draws by, and asks where the mouse is.
+// One turn of the wheel, or one drag, is one entry of the history. Gestures are numbered over all
+// plots, so that one plot does not continue another's. A plot passes its events on, with its scale,
+// and queries the position of the mouse.
 class TimeGestures {
  public:
-  // Both outlive this; `widget` is repainted, and shows a hand while it is moved.
+  // Both outlive this; `widget` is repainted, and gets a hand cursor while it is moved.
   TimeGestures(QWidget* widget, Selection* selection) : widget_(widget), selection_(selection) {}
 
   // Whether the mouse moved so little that it is a click.
   static bool IsClick(QPointF from, QPointF to);
 
-  // Begins a new gesture: its number, for Selection::SetWindow.
+  // Begins a new gesture and returns its number, for Selection::SetWindow.
   int Begin();
-  // The number of the gesture that is under way.
+  // The number of the current gesture.
   int current() const { return gesture_; }
 
   // Begins to brush or to pan, or goes back or forward in the history.
   void Press(const QMouseEvent* event);
   // Follows the mouse; pans.
   void Move(const QMouseEvent* event, const TimeScale& scale);
-  // Ends what Press began: brushes a window, or tells which point was clicked.
+  // Ends what Press began: brushes a window, or returns the point of a click.
   std::optional<QPointF> Release(const QMouseEvent* event, const TimeScale& scale);
-  // The mouse is elsewhere.
+  // The mouse has left the widget.
   void Leave();
 
   // Where the mouse is, while it is over the widget.
@@ -47,14 +47,15 @@ class TimeGestures {
   bool panning() const { return drag_ == Drag::kPan; }
   // Where the last drag began.
   QPointF from() const { return from_; }
-  // What is being brushed, over the height of the plot; null while letting go would be a click.
+  // The brushed area, over the height of the plot; null while releasing the button would be a
+  // click.
   std::optional<QRectF> Brushed(const QRectF& plot) const;
   void PaintBrushed(QPainter& painter, const QRectF& plot, const Theme& theme) const;
 
   void Wheel(QWheelEvent* event, const TimeScale& scale);
-  // Zooms at an instant that is not the one under the mouse.
+  // Zooms at an instant other than the one under the mouse.
   void Wheel(QWheelEvent* event, const TimeScale& scale, analysis::TimeNs anchor);
-  // Whether the key was one of those that move or zoom the window.
+  // Returns whether the key was handled: one that moves or zooms the window.
   bool Key(const QKeyEvent* event, const TimeScale& scale);
 
  private:

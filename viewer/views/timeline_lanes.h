@@ -1,5 +1,5 @@
-// What lies above the plot of the timeline: the legend, and the lane of marks. Painted and asked by
-// the timeline; no widgets of their own.
+// The lanes above the plot of the timeline: the legend, and the marks. Painted by the timeline; no
+// widgets of their own.
 #pragma once
 
 #include <QFont>
@@ -18,15 +18,15 @@ namespace memprof::viewer {
 
 class TimelineLegend {
  public:
-  // From the top of the stack to its bottom, then the notes. Long names are cut in the middle: the
-  // tooltip has all of it.
+  // From the top of the stack to its bottom, then the notes. Long names are cut in the middle; the
+  // tooltip has the whole name.
   void LayOut(std::shared_ptr<const TimelineBands> bands, const QStringList& notes,
               const LegendSpace& space, const QFont& font);
   double height() const { return layout_.height; }
-  // `selected`: the band of what is selected elsewhere, -1 for none.
+  // `selected`: the band of the selection, -1 for none.
   void Paint(QPainter& painter, const Theme& theme, int selected) const;
 
-  // Of bands, by index; -1 where no band's entry is.
+  // The index of the band whose entry is there; -1 for none.
   int BandAt(QPointF point) const;
   QString TextAt(QPointF point) const;  // rich text; "" beside entries
   std::size_t entries() const { return texts_.size(); }
@@ -45,7 +45,7 @@ class MarkerLane {
   static double Height(const std::vector<TimelineMarker>& markers, const QFont& font);
   void LayOut(std::shared_ptr<const std::vector<TimelineMarker>> markers, const TimeScale& scale,
               double top, const QFont& font);
-  // Also the lines down the plot.
+  // Also paints the lines down the plot.
   void Paint(QPainter& painter, const QRectF& plot, const Theme& theme) const;
 
   // The marker at a point, or the first of several; null for none.

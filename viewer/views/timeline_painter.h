@@ -15,7 +15,7 @@
 
 namespace memprof::viewer {
 
-// What the legend and the plot fill a band with; hatched is memory that is held, not used.
+// The fill of a band in legend and plot; hatched for memory that is held, but not used.
 QColor BandColor(const Band& band, const Theme& theme);
 BandFill FillOf(const Band& band, const Theme& theme);
 BandFill FillOf(const QColor& color, BandRole role, const Theme& theme);
@@ -25,15 +25,15 @@ void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill,
 void FillBand(QPainter& painter, const QPolygonF& shape, const QColor& color, BandRole role,
               const Theme& theme);
 
-// The stack alone, in `plot`; columns one per device pixel. All bands but `selected` are paler;
-// -1: none is selected. As pixels on a screen or in a picture, as shapes in a drawing.
+// Only the stack, in `plot`; one column per device pixel. All bands but `selected` are paler; -1:
+// none is selected. As pixels on a screen or in a picture, as shapes in a vector file.
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& bands,
                 const TimelineColumns& columns, std::uint64_t max_bytes, const Theme& theme,
                 int selected = -1);
-// With what each band is filled with.
+// With the fills of the bands.
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
                 std::span<const BandFill> fills, std::uint64_t max_bytes);
-// As shapes wherever: what the pixels are compared with.
+// Always as shapes, for comparison with the pixels.
 void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
                       std::span<const BandFill> fills, std::uint64_t max_bytes);
 
@@ -47,8 +47,8 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
 // A level across the plot (capacity) with a label at its right end.
 void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& label,
                 const QColor& color, const Theme& theme);
-// Flags at instants: a thin line down the plot, and a label that keeps inside it and off the labels
-// of the flags before it.
+// Labels at instants: a thin line down the plot, and a label that stays in the plot and does not
+// overlap earlier labels.
 class FlagPainter {
  public:
   FlagPainter(QPainter& painter, const QRectF& plot, const Theme& theme)

@@ -1,4 +1,4 @@
-// The stack of the timeline as pixels: what PaintStack draws with shapes, some ten times as fast.
+// The stack of the timeline as pixels: the result of PaintStack's shapes, about ten times as fast.
 #pragma once
 
 #include <QImage>
@@ -9,16 +9,16 @@
 
 namespace memprof::viewer {
 
-// What a band is filled with.
+// The fill of a band.
 struct BandFill {
   QColor color;
   QColor stripes;                      // of `hatch`
   Qt::BrushStyle hatch = Qt::NoBrush;  // Qt::BDiagPattern, Qt::FDiagPattern, or none
-  QColor at_times;                     // instead of `color`, where a column holds it at times only
+  QColor at_times;                     // instead of `color`, if a column has it only at times
 };
 
-// One pixel for each column, `height` high and `max_bytes` from bottom to top; transparent where
-// nothing is. `pixel`: device pixels that lines and stripes are scaled by. O(pixels).
+// One pixel for each column, `height` high and `max_bytes` from bottom to top; transparent above
+// the stack. `pixel`: device pixels, by which lines and stripes are scaled. O(pixels).
 QImage RasterStack(const TimelineColumns& columns, std::span<const BandFill> fills,
                    std::uint64_t max_bytes, int height, int pixel);
 

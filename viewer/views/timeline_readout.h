@@ -1,4 +1,4 @@
-// The box beside the mouse: what every band holds at that instant.
+// The box beside the mouse: the bytes of every band at that instant.
 #pragma once
 
 #include <QPainter>
@@ -11,8 +11,8 @@
 
 namespace memprof::viewer {
 
-// Beside `x`, within `plot`; the row of band `hovered` stands out, -1 for none. `bytes` bottom
-// first, as the bands are.
+// Beside `x`, within `plot`; highlights the row of band `hovered`, -1 for none. `bytes` bottom
+// first, as the bands.
 void PaintReadout(QPainter& painter, const QRectF& plot, double x, const QString& title,
                   const TimelineBands& bands, std::span<const std::uint64_t> bytes, int hovered,
                   const Theme& theme);

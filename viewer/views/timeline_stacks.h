@@ -1,6 +1,6 @@
-// What the timeline and the overview stack: the grouping that was chosen, its bands for the device
-// that is selected, and the marks above them. One for each window, shared by both; only what is
-// chosen is kept.
+// The stack of the timeline and the overview: the chosen grouping, its bands for the selected
+// device, and the marks above them. One for each window, shared by both; keeps only the current
+// choice.
 #pragma once
 
 #include <QObject>
@@ -20,18 +20,18 @@ class TimelineStacks : public QObject {
   Q_OBJECT
 
  public:
-  // The one of a selection, made when it is first asked for. Lives as long as the selection; the
+  // The object of a selection, created at the first call. Lives as long as the selection; the
   // document must too.
   static TimelineStacks* Of(Document* document, Selection* selection);
 
   analysis::TimelineGrouping grouping() const { return grouping_; }
-  // Outlives a log: people keep to one grouping.
+  // Kept from log to log.
   void SetGrouping(analysis::TimelineGrouping grouping);
 
-  // Of the device that is selected; null while nothing is known of it. While what was chosen is
-  // added up, what was shown before of this device, or else its kinds of memory.
+  // Of the selected device; null until something is known of it. While the choice is being
+  // computed, the previous bands of this device, or else its kinds of memory.
   const std::shared_ptr<const TimelineBands>& bands() const { return bands_; }
-  // What one still waits for; "" when the bands are what was chosen.
+  // What is being computed; "" when the bands are those of the choice.
   QString Note() const;
   // In order of time: snapshots, and requests that failed on the device.
   const std::shared_ptr<const std::vector<TimelineMarker>>& markers() const { return markers_; }
@@ -45,7 +45,7 @@ class TimelineStacks : public QObject {
     int device;
     TimelineMarker marker;
   };
-  // What bands are made of. Holds it, so that nothing else can have its address meanwhile.
+  // What bands depend on. Holds references, so that no other object can get the same address.
   struct Source {
     std::shared_ptr<const analysis::TimelineStack> kinds;
     analysis::TimelineGrouping grouping = analysis::TimelineGrouping::kKind;

@@ -1,7 +1,7 @@
-// The memory timeline: a device's bytes over time, stacked by what is chosen, with steps, ranges,
-// peak, capacity, failed requests and snapshots. Wheel zooms at the cursor, drag brushes a window,
-// Shift or middle button pans, a click chooses the instant that the other views show, and the call
-// site where the stack is by call site.
+// The memory timeline: a device's bytes over time, stacked by the chosen grouping, with steps,
+// ranges, peak, capacity, failed requests and snapshots. Wheel zooms at the cursor, drag brushes a
+// window, Shift or middle button pans; a click chooses the instant that the other views show and,
+// if the stack is by call site, the call site.
 #pragma once
 
 #include <memory>
@@ -25,11 +25,11 @@ class TimelineView : public View {
   TimelineView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
   QSize minimumSizeHint() const override { return {360, 240}; }
-  // Seconds since the start, then the least and the most of every band's own bytes, one line for
-  // each pixel column of the plot. O(events in the window).
+  // Seconds since the start, then minimum and maximum of every band's own bytes, one line for each
+  // pixel column of the plot. O(events in the window).
   bool WriteCsv(QTextStream* out) const override;
 
-  // Where the stack is drawn, in this widget's coordinates; for tests and overlays.
+  // The area of the stack, in this widget's coordinates; for tests and overlays.
   QRectF PlotRect() const;
   TimeScale Scale() const;
   std::uint64_t AxisMax() const;
@@ -40,9 +40,9 @@ class TimelineView : public View {
   QComboBox* axis_choice() const { return axis_choice_; }
   QComboBox* grouping_choice() const { return grouping_choice_; }
   TimelineStacks* stacks() const { return stacks_; }
-  // The instant of the device's peak, as reports have it.
+  // The instant of the device's peak, as in reports.
   analysis::TimeNs PeakOf(const StackLine& allocated) const;
-  // The band drawn at a point of the plot; -1 beside all of them.
+  // The band drawn at a point of the plot; -1 outside of all.
   int BandAt(QPointF point) const;
 
  protected:
@@ -62,7 +62,7 @@ class TimelineView : public View {
  private:
   void MakeChoices();
   void ConnectAll();
-  // Places what is above the plot; for another log, size, font or stack.
+  // Arranges what is above the plot; for another log, size, font or stack.
   void Arrange();
   QStringList Notes() const;
   void LayOutLanes(const TimeScale& scale, const QFont& font);
@@ -73,7 +73,7 @@ class TimelineView : public View {
   int SelectedBand() const;
 
   void Click(QPointF point);
-  bool SelectBand(int band);  // true where that is a call site's
+  bool SelectBand(int band);  // true if it is a call site's
   void StepGrouping(int by);
   void StepMarker(bool forward);
   void StepInstant(double share);
@@ -85,7 +85,7 @@ class TimelineView : public View {
   RangeLane lane_;
   TimelineLegend legend_;
   MarkerLane marks_;
-  TimelineColumns columns_;  // of what was painted last
+  TimelineColumns columns_;  // of the last painting
   std::shared_ptr<const TimelineBands> columns_of_;
   TimeGestures gestures_{this, selection_};
 };

@@ -1,5 +1,5 @@
-// What every view of the window is: a page that shows the document and the selection, that does no
-// work while nobody sees it, and whose rows can be written to a file.
+// The base of all views of the window: a page that shows the document and the selection, does no
+// work while it is hidden, and whose rows can be written to a file.
 #pragma once
 
 #include <QTextStream>
@@ -10,23 +10,22 @@
 
 namespace memprof::viewer {
 
-// A view listens to `document` and `selection` and calls Invalidate() whenever what it shows is no
-// longer right. Refresh() then follows at once if the view is in front, else when it comes to the
-// front, once however often it was invalidated. Refresh() starts a job (JobTracker) for whatever
-// takes longer than a millisecond, and shows what it had until the result is there.
+// A view listens to `document` and `selection` and calls Invalidate() when its content is outdated.
+// Refresh() then follows at once if the view is visible, else when it becomes visible, once for any
+// number of calls. Refresh() starts a job (JobTracker) for work of more than a millisecond, and
+// shows the previous content until the result is there.
 class View : public QWidget {
   Q_OBJECT
 
  public:
   View(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Puts the keyboard into the view's own search field; false where it has none.
+  // Moves the keyboard focus to the view's search field; false if it has none.
   virtual bool FocusSearch() { return false; }
-  // The rows of the view as they are shown, with a line of headings, as comma-separated values;
-  // numbers as plain numbers, sizes in bytes, times in seconds since the start. False where the
-  // view has no rows.
+  // The displayed rows with a line of headings, as comma-separated values; numbers as plain
+  // numbers, sizes in bytes, times in seconds since the start. False if the view has no rows.
   virtual bool WriteCsv(QTextStream* out) const;
-  // Whether the panel with the details of the selection belongs beside this view.
+  // Whether the panel with the details of the selection is shown beside this view.
   virtual bool wants_details() const { return true; }
 
  protected:
@@ -44,7 +43,7 @@ class View : public QWidget {
 // A field of comma-separated values: quoted where it holds a comma, a quote or a line end.
 QString CsvField(const QString& text);
 
-// A number in full, with as many digits as it needs, never with an exponent: "1048576", "0.25".
+// A number in full, with the necessary digits, never with an exponent: "1048576", "0.25".
 QString CsvNumber(double value);
 
 }  // namespace memprof::viewer

@@ -1,5 +1,5 @@
-// What the window shows while there is no log: how to get one, recent ones; how far loading is; or
-// why a log cannot be shown.
+// The page without a log: how to get one, recent ones; the progress of loading; or why a log cannot
+// be shown.
 #pragma once
 
 #include <QStringList>
@@ -21,12 +21,13 @@ class WelcomePage : public QWidget {
   explicit WelcomePage(Document* document, QWidget* parent = nullptr);
 
   void SetRecent(const QStringList& paths);
-  // Offers to record and open the demo, or stops to; while it is being recorded the page says so.
+  // Offers to record and open the demo, or no longer does; while it is being recorded, the page
+  // says so.
   void OfferDemo(bool offered);
   void ShowDemoRunning(bool running, const QString& problem = {});
   QPushButton* demo() const { return demo_; }
 
-  // What the page says, as plain text; for tests.
+  // The text of the page; for tests.
   QString Title() const;
   QString Message() const;
 

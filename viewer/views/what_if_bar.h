@@ -1,5 +1,6 @@
-// The cell of the table of allocators that shows a row's reserved bytes to scale: strong what was
-// handed out at the peak, pale and hatched what was not, with what was recorded and the capacity.
+// The cell of the table of allocators with a row's reserved bytes to scale: strong for what was
+// allocated at the peak, pale and hatched for the rest, with marks of the recorded value and the
+// capacity.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -25,7 +26,7 @@ class WhatIfBar : public QStyledItemDelegate {
   const WhatIfModel* const model_;
 };
 
-// Where `bytes` end in a cell that is `width` wide.
+// The position of `bytes` in a cell of this width.
 double WhatIfX(const WhatIfScale& scale, std::uint64_t bytes, double left, double width);
 
 }  // namespace memprof::viewer

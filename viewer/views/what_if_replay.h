@@ -1,5 +1,5 @@
-// What the same requests would have taken with other allocators: a table with bars to scale, and
-// the course over time of those that are ticked.
+// The same requests with other allocators: a table with bars to scale, and the curves over time of
+// the checked rows.
 #pragma once
 
 #include <memory>
@@ -30,9 +30,10 @@ class WhatIfReplay : public View {
  public:
   WhatIfReplay(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Adds a configuration as `memprof replay --with` reads it. Empty, or in a line why not.
+  // Adds a configuration in the form of `memprof replay --with`. Returns "", or an error in one
+  // line.
   QString AddConfiguration(const QString& text);
-  // What `fits` refers to; empty = what the recorded run could have. Empty, or why not.
+  // The capacity for `fits`; empty = that of the recorded run. Returns "", or an error.
   QString SetCapacity(const QString& text);
 
   bool FocusSearch() override;
@@ -51,25 +52,25 @@ class WhatIfReplay : public View {
 
  private:
   using Devices = std::vector<WhatIfDevice>;
-  // What a job has found so far, for whoever looks.
+  // The results of a job so far, shared with the view.
   struct Found {
     std::mutex mutex;
     Devices devices;
-    bool news = false;  // since someone looked
+    bool news = false;  // new since the last read
   };
 
   void BuildHead(QVBoxLayout* column);
   void ConnectHead();
   void BuildTable();
   void Start();
-  void StartOwn();  // those of own_ that no device has
+  void StartOwn();  // those of own_ that no device has yet
   void Cancel();
   void Show(Devices devices);
   void ShowDevice();
   void ShowCurves();
   void ShowState();
   void TickBest();
-  void FitTable();  // as high as its rows, as long as the curves can be read
+  void FitTable();  // as high as its rows, while the curves stay readable
 
   WhatIfModel* model_;
   QSortFilterProxyModel* sorted_;
@@ -87,7 +88,7 @@ class WhatIfReplay : public View {
   Devices devices_;
   std::vector<analysis::allocators::AllocatorSpec> own_;
   std::uint64_t capacity_ = 0;  // bytes that were given; 0 = as recorded
-  int generation_ = 0;          // of jobs: what an older one reports is dropped
+  int generation_ = 0;          // of jobs: reports of older ones are dropped
   bool complete_ = false, cancelled_ = false, ticked_ = false;
 };
 

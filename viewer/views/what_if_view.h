@@ -18,7 +18,7 @@ class WhatIfView : public View {
 
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
-  // Tables need the room, and their rows tell what they are.
+  // Tables need the space, and their rows are self-explanatory.
   bool wants_details() const override { return false; }
 
   WhatIfReplay* replay() const { return replay_; }
@@ -26,7 +26,7 @@ class WhatIfView : public View {
   void ShowGone();
 
  protected:
-  void Refresh() override {}  // each page does, when it is seen
+  void Refresh() override {}  // each page refreshes itself when it is visible
 
  private:
   View* Front() const;

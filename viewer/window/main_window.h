@@ -1,4 +1,4 @@
-// The window: a summary and the filter above, the list of views at the left, the view in front,
+// The window: a summary and the filter above, the list of views at the left, the current view,
 // details of the selection beside it, and the overview of the whole recording below; or a welcome,
 // loading or error page.
 #pragma once
@@ -44,7 +44,7 @@ class MainWindow : public QMainWindow {
   // Several logs of one job as one session.
   void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
-  // The view that the command line asks for, and what to compare with.
+  // Shows the view that the command line names, and the comparison.
   void ShowFirst(const Options& options);
   ViewKind view() const;
   // Runs the event loop until no job runs and every view shows its data.
@@ -62,8 +62,8 @@ class MainWindow : public QMainWindow {
   FilterBar* filter_bar() const { return filter_bar_; }
   Navigation* navigation() const { return navigation_; }
 
-  // Writes the view in front: a picture (.png, .svg) or its rows (.csv), by the end of the name.
-  // Empty, or why not.
+  // Writes the current view: a picture (.png, .svg) or its rows (.csv), by the file extension.
+  // Returns "", or an error.
   QString Export(const QString& path);
 
  protected:
@@ -84,7 +84,7 @@ class MainWindow : public QMainWindow {
   void RestoreSettings();
   void KeepSettings();
   void TimelinesReady();
-  QWidget* FrontPage() const;  // the view in front, or the welcome page
+  QWidget* FrontPage() const;  // the current view, or the welcome page
   void AskForLog();
   void AskForExport();
   void CopyPicture();
@@ -93,7 +93,7 @@ class MainWindow : public QMainWindow {
   QWidget* BuildContent();
 
   const Settings settings_;
-  std::shared_ptr<const analysis::Session> shown_;  // that the selection is about
+  std::shared_ptr<const analysis::Session> shown_;  // the session of the selection
   Document* document_ = nullptr;
   Selection* selection_ = nullptr;
   QStackedWidget* pages_ = nullptr;  // welcome (also loading and error), content

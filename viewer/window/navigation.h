@@ -7,7 +7,7 @@
 
 namespace memprof::viewer {
 
-// A row of the list, with a ring where keys would go.
+// A row of the list, with a ring for the keyboard focus.
 class NavigationDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
@@ -26,7 +26,7 @@ class Navigation : public QListWidget {
   // Index into ViewTable().
   void SetCurrent(int view);
   int current() const;
-  // A count behind the title of a view; "" for none.
+  // A count after the title of a view; "" for none.
   void SetBadge(int view, const QString& badge);
   QString TitleOf(int view) const { return entries_[static_cast<std::size_t>(view)]->text(); }
 

@@ -31,7 +31,7 @@ struct Options {
   bool version = false;
   QString screenshot;  // path of the picture; empty = open a window
   std::optional<ViewKind> view;
-  std::optional<AxisKind> axis;  // none: as it was last
+  std::optional<AxisKind> axis;  // none: the last one used
   QSize size{1280, 800};
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;

@@ -1,13 +1,13 @@
-// The views one over the other, of which one is seen.
+// The views as a stack, of which one is visible.
 #pragma once
 
 #include <QStackedWidget>
 
 namespace memprof::viewer {
 
-// What a view says in words may need another line at any click. A QStackedWidget then asks all its
-// pages, seen or not, how high they would be for some widths, and these ask each of their labels:
-// that took longer than the rest of the click. The views take the room there is.
+// The texts of a view may need another line after any click. A QStackedWidget then queries all its
+// pages, visible or not, for their height at several widths, and these query each of their labels:
+// that took longer than the rest of the click. Here the views get the available space.
 class ViewStack : public QStackedWidget {
  public:
   using QStackedWidget::QStackedWidget;

@@ -1,4 +1,4 @@
-// The views of the window: one row each, in the order in which they are listed.
+// The views of the window: one row each, in their order in the list.
 #pragma once
 
 #include <QString>
@@ -20,7 +20,7 @@ struct ViewEntry {
 
 std::span<const ViewEntry> ViewTable();
 
-// Index into ViewTable(); -1 where no view is of that kind.
+// Index into ViewTable(); -1 if there is no view of that kind.
 int ViewIndex(ViewKind kind);
 
 // The names of all views, for messages: "timeline, map, leaks or flame".

@@ -1,4 +1,4 @@
-// Findings as they are gathered: shared by the finders of patterns.
+// Findings while they are collected: shared by the finders of patterns.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace memprof::analysis::advice {
 
-// One finding and what its sentences need.
+// One finding, and what its sentences need.
 struct Draft {
   Finding finding;
   std::vector<LevelChange> changes;  // of the level that the site's allocations belong to
@@ -26,13 +26,14 @@ struct Draft {
   std::vector<std::pair<std::uint64_t, AdviceExample>> examples;  // with their weight
 };
 
-// How often something happens in the training loop: from the second step on.
+// How often something happens in the training loop, which begins with the second step.
 class LoopCount {
  public:
-  // Whether `event` is in the loop at all: what is before the second step is set-up.
+  // Whether `event` is in the loop; everything before the second step is set-up.
   static bool InLoop(const StepClock& clock, EventId event);
   void Add(const StepClock& clock, EventId event);
-  // In at least half of the completed steps but the first, and in two; without steps: ten times.
+  // Whether it happens in at least half of the completed steps but the first, and in two; without
+  // steps: ten times.
   bool Loops(const StepClock& clock) const;
 
  private:
@@ -40,12 +41,12 @@ class LoopCount {
   std::int64_t steps_ = 0, last_step_ = -1;
 };
 
-// A draft is as sure as its weakest case.
+// A draft has the confidence of its weakest case.
 inline void Weaken(Draft& draft, Confidence confidence) {
   draft.finding.confidence = std::max(draft.finding.confidence, confidence);
 }
 
-// Everything that finders look at, and where they put what they found.
+// The input of the finders, and the findings so far.
 class Drafts {
  public:
   Drafts(const Session& session, const AdviceOptions& options);
@@ -55,7 +56,7 @@ class Drafts {
   const PeakLevels& levels() const { return levels_; }
   const Accesses& accesses() const { return accesses_; }
   const StepClock& clock() const { return clock_; }
-  // Which allocations are judged by their lifetimes: those of SelectJudged.
+  // By allocation: whether its lifetime is judged (SelectJudged).
   const std::vector<bool>& judged() const { return judged_; }
 
   // The draft of a pattern at the site of `a`.
@@ -66,14 +67,14 @@ class Drafts {
   bool Has(Pattern pattern, const AllocationRecord& a) const {
     return drafts_.contains({pattern, a.device, a.layer, SiteOf(a.stack)});
   }
-  // One more case, of `bytes`: the heaviest become examples.
+  // Adds a case of `bytes`; the cases with most bytes become examples.
   void Count(Draft& draft, std::uint64_t bytes, AdviceExample example);
   // The number of the call site of a stack.
   std::uint32_t SiteOf(StackId stack) const {
     return options_.site_of ? options_.site_of(stack) : stack.value;
   }
 
-  // Device memory whose uses the log can show, judged on its own.
+  // Whether the log can show the uses of this device memory, which is judged on its own.
   bool UsesCanBeSeen(AllocationId id) const;
 
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft>& all() { return drafts_; }
@@ -106,7 +107,7 @@ class Drafts {
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft> drafts_;
 };
 
-// The finders. Each leaves alone what the log has no evidence for.
+// The finders. Each skips patterns for which the log has no evidence.
 void FindUnused(Drafts& drafts);
 void FindGaps(Drafts& drafts);  // early allocation, late release, idleness
 void FindReusable(Drafts& drafts);
@@ -123,7 +124,7 @@ void FindRetries(Drafts& drafts);
 
 // Fills in the sentences.
 void Explain(const Session& session, const Draft& draft, Finding* finding);
-// What `pattern` needs that is not in the log; empty if nothing.
+// The evidence that `pattern` needs and the log lacks; empty if none.
 std::string MissingFor(const Session& session, Pattern pattern, const AccessEvidence& evidence);
 
 }  // namespace memprof::analysis::advice

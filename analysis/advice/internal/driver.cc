@@ -1,4 +1,4 @@
-// Patterns of what is asked of the driver and of a framework's allocator: leaks, rounding, reserve,
+// Patterns in requests to the driver and to a framework's allocator: leaks, rounding, reserve,
 // churn, retries.
 #include <algorithm>
 #include <vector>
@@ -43,7 +43,7 @@ void SaveLeak(Drafts& drafts, const Leak& leak) {
   if (draft.finding.why.empty()) draft.finding.why = leak.why;
 }
 
-// Bytes of `a` beyond what was asked for; 0 if that is not known.
+// Bytes of `a` beyond what was requested; 0 if that is not known.
 std::uint64_t Waste(const Session& session, const AllocationRecord& a) {
   if (a.layer == Layer::kBlock) return a.bytes - std::min(a.bytes, a.requested());
   if (a.layer != Layer::kPitched) return 0;
@@ -202,7 +202,7 @@ void FindRetries(Drafts& drafts) {
       if (events.thread(next) != events.thread(e) || events.layer(next) != events.layer(e) ||
           events.device(next) != events.device(e) || events.bytes(next) != bytes)
         continue;
-      if (op == Op::kAllocFailed) break;  // that one is told itself
+      if (op == Op::kAllocFailed) break;  // the failure has a finding of its own
       Draft& draft =
           drafts.At(Pattern::kRetriedFailure, events.device(e), events.layer(e), events.stack(e));
       const std::uint64_t left = events.aux0(e);

@@ -14,7 +14,7 @@ bool OnDevice(const Session& session, AllocationId id) {
   return id.valid() && PeakLayerOf(session.record(id).layer).has_value();
 }
 
-// log.CopyKind, or what the ends say where it is not known.
+// log.CopyKind; if it is not known, from the ends of the copy.
 std::uint64_t KindOf(const Session& session, const Accesses::Copy& copy) {
   const std::uint64_t kind = session.events().aux1(copy.event.value);
   if (kind != 0) return kind;
@@ -40,7 +40,7 @@ bool MayBeWritten(const Drafts& drafts, AllocationId id, std::uint64_t offset, s
   return false;
 }
 
-// Writes of one allocation that nobody has read yet.
+// Writes of one allocation that were not read yet.
 class PendingWrites {
  public:
   PendingWrites(Drafts& drafts, AllocationId id, const AllocationRecord& a)
@@ -84,7 +84,7 @@ class PendingWrites {
   std::vector<Access> writes_;
 };
 
-// Looks at copies in order, and remembers what was copied where.
+// Follows copies in order, and stores what was copied where.
 class CopyWatcher {
  public:
   explicit CopyWatcher(Drafts& drafts) : drafts_(drafts), session_(drafts.session()) {}

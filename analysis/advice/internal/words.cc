@@ -1,4 +1,4 @@
-// The sentences of findings: what was seen, what to change, what is assumed.
+// The sentences of findings: the observation, the change, the assumption.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// Follows what one process asked for on one device, and makes a trace of it.
+// Collects the requests of one process on one device as a trace.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline bool IsDriverRequest(Layer layer) {
   return layer == Layer::kLinear || layer == Layer::kPitched || layer == Layer::kManaged;
 }
 
-// What a device's requests are, decided before they are read.
+// What counts as the requests of a device; decided before they are read.
 struct Plan {
   std::uint64_t blocks = 0, segments = 0;        // numbers
   std::uint64_t stream_ordered = 0, driver = 0;  // bytes
@@ -34,18 +34,18 @@ struct Plan {
 
 inline constexpr std::uint32_t kNoNumber = ~std::uint32_t{0};
 
-// Births, deaths and other events of the device, in order; Finish() when all were told. Not
-// thread-safe.
+// Takes births, deaths and other events of the device in order; Finish() when there are no more.
+// Not thread-safe.
 class DeviceReader {
  public:
-  // `numbers` has room for every allocation, and is shared by all readers.
+  // `numbers` has an entry for every allocation, and is shared by all readers.
   DeviceReader(const Session& session, const Plan& plan, int device, std::uint32_t process,
                const RecordedOptions& options, std::vector<std::uint32_t>* numbers);
   void Birth(AllocationId id, bool container);
   void Death(AllocationId id, bool container);
-  // An event that is no birth or death.
+  // An event other than a birth or death.
   void Other(std::size_t event);
-  // All that was told since the last call happened at `event`.
+  // Sets the event of all that was added since the last call.
   void Stamp(EventId event);
   RecordedRun Finish();
 
@@ -53,35 +53,36 @@ class DeviceReader {
   bool IsRequest(const AllocationRecord& record) const;
   void Add(TraceOp op, std::uint32_t number) { run_.trace.events.push_back({op, number}); }
 
-  // Driver memory that holds the allocator's, as against other memory of the program.
+  // Whether this driver memory contains the allocator's memory, unlike other memory of the program.
   bool IsBelow(const AllocationRecord& record, bool container) const;
   void AddDriver(std::uint64_t bytes, bool below, int sign);
   void Reserve(std::uint64_t bytes, int sign);
   void AddSegment(AllocationId id);
   void EndSegment(AllocationId id);
-  // Segments went back to the driver, and nothing else happened between: either all that were
-  // cached, or only some.
+  // Segments were released to the driver, one after the other: all cached ones, or only some.
   void FlushReleases();
   void AddRequest(AllocationId id);
-  // A trace that was cut at its beginning tells at its first instant what was there already.
+  // Whether the allocation existed before the recorded part of a trace whose beginning is missing:
+  // such memory appears at its first instant.
   bool WasThere(const AllocationRecord& record) const;
   void AddHeld(const AllocationRecord& record, std::uint32_t number, std::uint64_t requested,
                StreamNumber stream);
   void EndRequest(AllocationId id);
   void NoteSizes(std::uint64_t requested, std::uint64_t bytes);
 
-  // A pool holds at least what is live in it.
+  // The reserved memory of a pool, which is at least its live memory.
   struct Pool {
     std::uint64_t sampled = 0, live = 0;
     std::uint64_t reserved() const { return std::max(sampled, live); }
   };
   void ChangePool(std::uint64_t handle, std::uint64_t bytes, int sign);
   void SamplePool(std::uint64_t handle, std::uint64_t reserved, Layer layer);
-  // The program asked for so much and did not get it. Its stream is not known.
+  // A request that failed. Its stream is not known.
   void Refuse(std::size_t event);
   void Sample(std::uint64_t free, std::uint64_t total);
   void Synchronize();
-  // Programs wait for the device at least once a step, to read the loss.
+  // Adds one synchronisation per step: programs wait for the device at least that often, to read
+  // the loss.
   void SynchronizeAtSteps();
 
   const Session& session_;

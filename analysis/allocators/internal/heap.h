@@ -1,5 +1,5 @@
-// Regions of addresses cut into blocks: what pools other than the caching allocator are made of.
-// Free blocks merge with free neighbours of the same region. Not thread-safe.
+// Regions of addresses divided into blocks: the base of all pools but the caching allocator. Free
+// blocks merge with free neighbours of the same region. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@ namespace memprof::analysis::allocators {
 
 class Heap {
  public:
-  enum class Fit { kBest, kFirst };  // smallest then lowest, or lowest that is large enough
+  // the smallest block that fits, then the lowest; or the lowest one that fits
+  enum class Fit { kBest, kFirst };
   using BlockNumber = std::uint32_t;
   static constexpr BlockNumber kNone = ~BlockNumber{0};
 
   struct Block {
     std::uint64_t address = 0, bytes = 0;
-    std::uint64_t requested = 0;  // for whoever owns the heap
+    std::uint64_t requested = 0;  // for the owner of the heap
     BlockNumber previous = kNone, next = kNone;
     bool in_use = false;
     bool dead = false;  // its number is free
@@ -27,13 +28,13 @@ class Heap {
   explicit Heap(Fit fit) : fit_(fit) {}
 
   void AddRegion(std::uint64_t address, std::uint64_t bytes);
-  // A free block of at least `bytes`, taken whole; kNone if there is none.
+  // Takes a whole free block of at least `bytes`; kNone if there is none.
   BlockNumber Take(std::uint64_t bytes);
-  // Keeps the first `bytes` of a block in use; the rest is free.
+  // Keeps the first `bytes` of a block in use, and frees the rest.
   void Shrink(BlockNumber number, std::uint64_t bytes);
-  // The block is free, and merged with its neighbours. Returns the whole, whose number it keeps.
+  // Frees the block and merges it with its neighbours. Returns the merged block.
   BlockNumber Free(BlockNumber number);
-  // A free block that is a whole region: takes it away.
+  // Removes a region that is one free block.
   void RemoveRegion(BlockNumber number);
   bool IsRegion(BlockNumber number) const {
     return blocks_[number].previous == kNone && blocks_[number].next == kNone;
@@ -46,7 +47,7 @@ class Heap {
   std::uint64_t bytes() const { return bytes_; }      // of all regions
   std::uint64_t regions() const { return regions_; }  // number
   std::uint64_t in_use() const { return in_use_; }    // bytes
-  // "" if all is well (slow).
+  // "" if the state is consistent (slow).
   std::string Inconsistency() const;
 
  private:

@@ -1,6 +1,6 @@
-// Allocators made of heaps: the driver's own, TensorFlow's and JAX's BFC, the driver's
-// stream-ordered pool, and the pool, arena and bins of RMM. Whatever they take of the device is
-// whole pages of 2 MiB.
+// Allocators based on Heap: the driver's own, the BFC allocator of TensorFlow and JAX, the driver's
+// stream-ordered pool, and RMM's pool, arena and bins. All take whole pages of 2 MiB from the
+// device.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace memprof::analysis::allocators {
 
-// What allocators of one heap share. Handles are numbers of blocks.
+// The base of allocators with one heap. Handles are numbers of blocks.
 class HeapAllocator : public Allocator {
  public:
   HeapAllocator(Heap::Fit fit, Device* device) : Allocator(device), heap_(fit) {}
@@ -24,7 +24,7 @@ class HeapAllocator : public Allocator {
 
  protected:
   std::uint64_t DoFree(Handle handle) override;
-  // A block in use of `size` bytes, or of more if what remains is below `least_rest`.
+  // A block of `size` bytes in use; larger if less than `least_rest` would remain.
   Handle TakeBlock(std::uint64_t size, std::uint64_t requested, std::uint64_t least_rest);
   bool AddRegion(std::uint64_t bytes);
   void ReleaseRegion(Heap::BlockNumber number);
@@ -33,8 +33,8 @@ class HeapAllocator : public Allocator {
   Heap heap_;
 };
 
-// cudaMalloc: from 2 MiB on, pages of 2 MiB of its own; less is suballocated in steps of 512 bytes
-// out of pages that are shared, and given back when they are empty.
+// cudaMalloc: requests from 2 MiB on get pages of 2 MiB of their own; smaller ones share pages in
+// steps of 512 bytes, and an empty page is released.
 class CudaAllocator : public HeapAllocator {
  public:
   explicit CudaAllocator(Device* device) : HeapAllocator(Heap::Fit::kBest, device) {}
@@ -68,8 +68,8 @@ class BfcAllocator : public HeapAllocator {
 
 // cudaMallocAsync: chunks of 32 MiB, or of the size rounded up to 2 MiB; steps of 512 bytes; best
 // fit. Freed memory serves all streams, because by default the driver makes a stream wait for
-// another's free rather than grow. At a synchronisation free chunks beyond the release threshold go
-// back.
+// another's free rather than grow. A synchronisation releases free chunks beyond the release
+// threshold.
 struct AsyncPoolOptions {
   std::uint64_t release_threshold = 0;  // bytes; cudaMemPoolAttrReleaseThreshold
   bool operator==(const AsyncPoolOptions&) const = default;
@@ -90,9 +90,9 @@ class AsyncPool : public HeapAllocator {
   const AsyncPoolOptions options_;
 };
 
-// RMM's pool_memory_resource: rounds to 256 bytes, best fit, exact splits; grows by as much as it
-// has, at least by the request; keeps everything. Streams take from each other when their own
-// blocks do not serve, so that they share everything.
+// RMM's pool_memory_resource: rounds to 256 bytes, best fit, exact splits; grows by its current
+// size, at least by the request; never releases memory. Streams take blocks from each other when
+// their own do not fit, so all of them share everything.
 struct RmmPoolOptions {
   std::uint64_t initial = 0;  // bytes taken at the start
   bool first_fit = false;
@@ -112,8 +112,8 @@ class RmmPool : public HeapAllocator {
   bool started_ = false;
 };
 
-// RMM's binning_memory_resource: requests up to 4 MiB come from bins of blocks of 256 KiB, 512 KiB,
-// …, 4 MiB, each refilled 128 blocks at a time; larger ones from cudaMalloc.
+// RMM's binning_memory_resource: requests up to 4 MiB come from bins with blocks of 256 KiB, 512
+// KiB, …, 4 MiB, each refilled by 128 blocks; larger ones from cudaMalloc.
 class RmmBins : public Allocator {
  public:
   explicit RmmBins(Device* device) : Allocator(device) {}
@@ -139,10 +139,10 @@ class RmmBins : public Allocator {
   std::vector<Handle> unused_;
 };
 
-// RMM's arena_memory_resource: up to 1 MiB, a request is cut by first fit out of superblocks of
-// 1 MiB that belong to its stream; superblocks and larger requests are cut by first fit out of one
-// range that all streams share. The real one takes that range at the start; here it is as long as
-// what was ever used of it: the smallest arena that would do. Steps of 256 bytes.
+// RMM's arena_memory_resource. A request up to 1 MiB is placed by first fit in superblocks of 1 MiB
+// that belong to its stream. Superblocks and larger requests are placed by first fit in one range
+// that all streams share. The real allocator takes that range at the start; here it is as long as
+// the part ever used: the smallest arena that suffices. Steps of 256 bytes.
 class RmmArenas : public Allocator {
  public:
   explicit RmmArenas(Device* device);
@@ -169,7 +169,7 @@ class RmmArenas : public Allocator {
 
   Heap shared_;
   std::vector<Heap> arenas_;  // by stream
-  // Streams in whose arena a superblock may have nothing in use: all others have none.
+  // Streams whose arena may have an unused superblock; no other stream has one.
   absl::btree_set<StreamNumber> idle_;
   // Superblocks by address: their block in the shared heap.
   std::unordered_map<std::uint64_t, Heap::BlockNumber> superblocks_;

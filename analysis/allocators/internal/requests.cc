@@ -103,7 +103,7 @@ class FreeMemory {
     if (const auto at = sizes.find(bytes); at != sizes.end()) sizes.erase(at);
   }
 
-  // What is free in the segment around a block that is not (or no longer) live.
+  // The free range in the segment around a block that is not (or no longer) live.
   std::pair<std::uint64_t, std::uint64_t> GapAround(const AllocationRecord& a,
                                                     const AllocationRecord& segment) const {
     std::uint64_t begin = segment.address, end = EndAddress(segment.address, segment.bytes);

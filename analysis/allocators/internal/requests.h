@@ -1,11 +1,12 @@
-// What a program asked PyTorch's allocator for, where the log has the sizes of blocks alone.
+// Estimates what a program requested from PyTorch's allocator, if the log has only the sizes of
+// blocks.
 //
-// A block is as large as its request, rounded to 512 bytes, but for one case: in the large pool a
-// free block of which at most 1 MiB would be left is handed out whole (CachingAllocator). Other
-// allocators would not round so. The request behind such a block is bounded from both sides: it is
-// at most as large as the block, less than 1 MiB smaller, and larger than the next smaller free
-// block, which would have been taken else. Of what the bounds leave, that size is taken which
-// blocks with the same stack have where they were cut to measure, or the middle.
+// A block is as large as its request, rounded to 512 bytes, with one exception: in the large pool,
+// a free block of which at most 1 MiB would remain is used whole (CachingAllocator). Other
+// allocators do not round this way. The request of such a block is bounded from both sides: it is
+// at most the size of the block, less than 1 MiB smaller, and larger than the next smaller free
+// block, which would have been used otherwise. Within these bounds, the estimate is the size of
+// blocks with the same stack that were split exactly, or the middle.
 //
 // Within its bounds, every size gives the same behaviour of the recorded allocator.
 #pragma once
@@ -15,9 +16,9 @@
 
 namespace memprof::analysis::allocators {
 
-// Puts estimated sizes into the trace of `run`, which was recorded with `options` and knows the
-// events of its requests. Does nothing where the log has the requested sizes, and where blocks do
-// not lie as this allocator lays them. Answers how many were estimated. O(events log live).
+// Writes estimated sizes to the trace of `run`, which was recorded with `options` and has the
+// events of its requests. Does nothing if the log has the requested sizes, or if the blocks do not
+// lie as this allocator would place them. Returns the number of estimates. O(events log live).
 std::uint64_t EstimateRequests(const Session& session, const CachingOptions& options,
                                RecordedRun* run);
 

@@ -1,4 +1,4 @@
-// What a program asked of its allocator, in order: what simulated allocators are fed with.
+// The requests of a program in order: the input of simulated allocators.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct TraceRange {
   std::uint64_t address = 0;
 };
 
-// Requests of one device. Every block is allocated once, and freed at most once, afterwards.
+// Requests of one device. Every block is allocated once, and freed at most once after that.
 struct Trace {
   TraceEvents events;
   std::vector<TraceBlock> blocks;
-  // Segments that the recorded allocator gave back by itself: because it was out of memory.
+  // Segments that the recorded allocator released because it was out of memory.
   std::vector<TraceRange> releases;
-  // Segments that were there when the trace began, with rows of `blocks`.
+  // Segments that existed when the trace began, with rows of `blocks`.
   struct Held {
     HeldSegment segment;
     std::vector<std::uint32_t> blocks;
@@ -35,7 +35,7 @@ struct Trace {
   std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
   TraceRows rows;                      // of the log's events, by event; empty = not asked for
 
-  // For traces made by hand.
+  // For traces written by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {
     blocks.push_back({bytes, stream});
     const auto number = static_cast<std::uint32_t>(blocks.size() - 1);
@@ -46,26 +46,24 @@ struct Trace {
 };
 
 struct TraceReplayOptions {
-  // As it was recorded: also give back what the recorded allocator gave back by itself
-  // (TraceOp::kReleaseSegment), and leave out requests that it could not serve (TraceOp::kTry).
-  // Otherwise such a request is made, and given back at once. Segments that were there at the
-  // beginning are taken over as they were (TraceOp::kHeld), where the allocator can.
+  // Repeats the recording exactly: also the releases of the recorded allocator
+  // (TraceOp::kReleaseSegment), and without the requests that it could not serve (TraceOp::kTry).
+  // Otherwise such a request is made and freed at once. Segments that existed at the beginning are
+  // added as they were (TraceOp::kHeld), if the allocator can.
   bool as_recorded = false;
   std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
-  // Called after every kReplayTick events and at the end, with how many these were; false = leave
-  // out the rest.
+  // Called after every kReplayTick events and at the end, with their number; false = skip the rest.
   std::function<bool(std::size_t events)> tick;
-  // Called with the trace's event and the bytes reserved since, whenever these have changed.
+  // Called when the reserved bytes have changed, with the event of the trace since which they hold.
   std::function<void(std::size_t event, std::uint64_t reserved)> reserved;
 };
 inline constexpr std::size_t kReplayTick = 4096;
 
-// Feeds `trace` to `allocator`, whose figures then tell the outcome. What could not be allocated is
-// left out, and all else goes on.
+// Runs `trace` on `allocator`, whose figures are then the result. A failed allocation is skipped.
 void Replay(const Trace& trace, Allocator* allocator, Device* device,
             const TraceReplayOptions& options = {});
 
-// Largest sum of requested bytes alive at a time: no allocator can do with less.
+// The largest sum of requested bytes alive at one time: a lower bound for every allocator.
 std::uint64_t MaxLive(const Trace& trace);
 
 }  // namespace memprof::analysis::allocators

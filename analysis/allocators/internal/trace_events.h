@@ -1,5 +1,5 @@
-// The events of a trace, and where in the log they were, in little memory: there are as many as the
-// log has events.
+// The events of a trace and their rows in the log, in little memory: there are as many as events in
+// the log.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct TraceEvent {
   bool operator==(const TraceEvent&) const = default;
 };
 
-// A list of events in 4 bytes each; those with numbers of 2^28 and more take 20.
+// A list of events of 4 bytes each; numbers from 2^28 on take 20.
 class TraceEvents {
  public:
   class Iterator {
@@ -78,8 +78,7 @@ class TraceEvents {
   std::vector<std::pair<std::size_t, std::uint32_t>> far_;  // numbers that do not fit, by event
 };
 
-// Rows of the log's events, one for each event of a trace; they rise weakly. 1 byte each where they
-// lie close.
+// The log's row for each event of a trace, in ascending order. 1 byte each if the rows are close.
 class TraceRows {
  public:
   bool empty() const { return deltas_.empty(); }
@@ -95,11 +94,11 @@ class TraceRows {
     }
   }
 
-  // Reads them in order.
+  // Reads the rows in order.
   class Cursor {
    public:
     explicit Cursor(const TraceRows& rows) : rows_(rows) {}
-    // `event` is not less than it was before.
+    // `event` must not decrease.
     std::uint32_t At(std::size_t event) {
       for (; next_ <= event; ++next_) {
         const std::uint8_t delta = rows_.deltas_[next_];

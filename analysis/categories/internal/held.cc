@@ -11,7 +11,7 @@ namespace {
 
 using SizeAtPlace = std::pair<std::uint32_t, std::uint64_t>;
 
-// Parameters of each size: those that stacks tell, if they tell any, or else all that is there
+// Parameters of each size: those that stacks identify, if there are any, or else everything from
 // before the first step.
 absl::flat_hash_map<SizeAtPlace, std::size_t> CountParameters(
     const std::vector<CategoryUnit>& units, const CategoryStacks& stacks) {

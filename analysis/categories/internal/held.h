@@ -1,4 +1,4 @@
-// Gradients, by what call stacks say of backward passes.
+// Finds gradients by the call stacks of backward passes.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace memprof::analysis {
 
-// By unit: whether stacks say that a backward pass made it, it has a parameter's size, and it is
-// still held when the pass makes its last unit. Of one size there are at most as many as there are
-// parameters of it: the gradient of the first layer's input is still there at that time, too, and
-// may have the size of a weight. Those that live longest count. O(units · log units).
+// By unit: whether its stack is in a backward pass, it has the size of a parameter, and it is still
+// held when the pass allocates its last unit. At most as many units of a size as there are
+// parameters of it: the gradient of the first layer's input also lives that long, and may have the
+// size of a weight. Those that live longest count. O(units · log units).
 std::vector<bool> HeldGradients(const std::vector<CategoryUnit>& units,
                                 const CategoryStacks& stacks, const ParameterSizes& sizes);
 

@@ -53,7 +53,7 @@ void CategoryKinds::CountForPasses(const std::vector<CategoryUnit>& units,
       continue;
     }
     const bool pass = facts.phase == Phase::kForward || facts.phase == Phase::kOptimizer;
-    if (!pass && !facts.backward) continue;  // a workspace, say, is made in any of them
+    if (!pass && !facts.backward) continue;  // a workspace, say, may be made in any of them
     place.forward = facts.phase == Phase::kForward && !facts.backward;
     for (const CategoryUnit* one : std::exchange(place.waiting, {})) {
       const bool there = !one->death.valid() || one->death > unit.birth;

@@ -1,5 +1,5 @@
-// What is made alike over the steps: by one call stack, or of one size where stacks say nothing.
-//
+// Groups allocations that are made alike in several steps: by one call stack, or by one size if
+// there are no stacks.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,34 @@ class CategoryKinds {
  public:
   struct Kind {
     std::uint32_t steps_made = 0;  // steps that make any
-    std::uint32_t steps_kept = 0;  // steps that make some that stay: a leak does it in most
+    std::uint32_t steps_kept = 0;  // steps that make some that stay; a leak does so in most steps
     std::int32_t first_step = -1, last_step = -1, last_kept = -1;
     std::uint32_t complete = 0, crossing = 0;  // made before the last step; live on into the next
-    std::uint64_t size = 0;                    // of a parameter, the first of its sizes that is
+    std::uint64_t size = 0;                    // of a parameter: the first such size of this kind
     bool several_sizes = false;                // of parameters
-    std::int32_t for_passes = 0;               // more than 0: mostly made for a forward pass
+    std::int32_t for_passes = 0;               // > 0: mostly allocated for a forward pass
   };
 
-  // `stacks_tell`: kinds are told by stacks, not by size. `sizes` must outlive this.
+  // `stacks_tell`: kinds are by stack, not by size. `sizes` must outlive this.
   CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
                 const ParameterSizes& sizes, bool stacks_tell);
 
   const Kind& Of(const CategoryUnit& unit) const { return kinds_.at(KeyOf(unit)); }
   bool ByStack(const CategoryUnit& unit) const { return stacks_tell_ && unit.stack.valid(); }
 
-  // It lives on into the next step. What the last step makes is judged as the steps before: whether
-  // a run ended in it, or right behind it, is chance.
+  // Whether it lives on into the next step. For units of the last step this follows from earlier
+  // steps: whether the run ended within the step or right after it is chance.
   bool Crosses(const CategoryUnit& unit) const;
-  // Made anew in some steps, not in most, and the one before is given back for it.
+  // Whether it is made anew in some steps, not in most, and replaces its predecessor.
   bool IsReplacedNowAndThen(const CategoryUnit& unit) const;
-  // It has the sizes of several parameters, or there is but one: one may be chance.
+  // Whether it has the sizes of several parameters, or there is only one unit: a single match may
+  // be chance.
   bool HasSizesOfParameters(const CategoryUnit& unit) const;
-  // Made outside of passes and optimizer, as stacks say, and there as a forward pass begins.
+  // Whether stacks place it outside of passes and the optimizer, right where a forward pass begins.
   bool IsForPasses(const CategoryUnit& unit) const { return Of(unit).for_passes > 0; }
 
  private:
-  // Several processes run one line, each in steps of its own.
+  // Several processes run the same line, each in steps of its own.
   using Key = std::pair<std::uint64_t, std::uint8_t>;
   Key KeyOf(const CategoryUnit& unit) const {
     return {ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes, unit.process};

@@ -1,4 +1,4 @@
-// What a program said are its parameters, and what follows for other names.
+// Parameters that the program named, and what follows for other names.
 #pragma once
 
 #include <string_view>
@@ -8,15 +8,15 @@
 
 namespace memprof::analysis {
 
-// Names that were given in a range of kParametersRange are parameters whatever they are called, and
-// with them all is said: "x.grad" is the gradient of the parameter x, "x.exp_avg" and the like is
-// what an optimizer keeps for it. Views the session's strings.
+// Names that were given in a range of kParametersRange are parameters, whatever they are called.
+// They determine others: "x.grad" is the gradient of the parameter x, "x.exp_avg" and the like are
+// its optimizer state. Views the session's strings.
 class NamedState {
  public:
   explicit NamedState(const Session& session);
 
   bool any() const { return !parameters_.empty(); }
-  // kUnknown where nobody said so.
+  // kUnknown if the program did not name it.
   Category CategoryOf(std::string_view name) const;
 
  private:

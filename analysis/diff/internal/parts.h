@@ -1,4 +1,4 @@
-// What comparisons of two runs and of two moments have in common.
+// Shared by comparisons of two runs and of two moments.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-// What is live at the moment compared, by place of the alignment.
+// The live memory of the compared moment, by place of the alignment.
 struct LiveByPlace {
   std::vector<std::uint64_t> bytes, count;
 
@@ -21,12 +21,12 @@ struct LiveByPlace {
   }
 };
 
-// Layers of what LeafMemory counts.
+// The layers that LeafMemory counts.
 inline constexpr std::uint32_t kLeafLayers = kDeviceLayers | LayerBit(Layer::kBlock);
 
 std::uint64_t PeakIn(const StepProfile& step, int device);
 
-// By how much what `of` says of steady steps varies.
+// The variation of a figure over the steady steps.
 template <typename Of>
 double VariationOf(const RunProfile& profile, Of of) {
   Variation variation;
@@ -38,7 +38,7 @@ double VariationOf(const RunProfile& profile, Of of) {
 // One for each place.
 std::vector<DiffSite> CompareSites(const RunProfile& before, const LiveByPlace& before_live,
                                    const RunProfile& after, const LiveByPlace& after_live);
-// Leaves out those in which nothing changed, or nothing passes.
+// Removes sites in which nothing changed, or nothing passes; sorts the others.
 void SortSites(std::vector<DiffSite>& sites, bool filtered);
 
 }  // namespace memprof::analysis

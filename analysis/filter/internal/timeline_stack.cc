@@ -1,4 +1,4 @@
-// Stacks of a device's memory over time: what bands there are, and what is asked of them.
+// Stacks of a device's memory over time: their bands, and queries of them.
 #include "analysis/filter/internal/timeline_stack.h"
 
 #include <algorithm>

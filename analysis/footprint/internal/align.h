@@ -1,5 +1,5 @@
-// Which request of one run is which of another: by step, call site, and which of that site in the
-// step; never by address or time.
+// Matches the requests of one run with those of another: by step, call site, and position among the
+// site's requests of the step; never by address or time.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace memprof::analysis {
 
-// Numbers of call stacks that are the same for the same code in every process: of frames by module
-// (build-id, else path) and offset in it, or by Python position. Indexed by StackId.
+// For each stack a number that is the same for the same code in every process: frames count by
+// module (build-id, else path) and offset, or by Python position. Indexed by StackId.
 std::vector<std::uint64_t> StackKeys(const Session& session);
 
 // The requests of one device of one run, in order.
 class RequestKeys {
  public:
-  // By the events that made them, served or refused.
+  // By the events that made the requests, served or failed.
   RequestKeys(const Session& session, std::span<const EventId> requests);
 
   struct Key {
@@ -40,10 +40,9 @@ class RequestKeys {
 
 inline constexpr std::uint32_t kNoRequest = ~std::uint32_t{0};
 
-// For each request of `base` that of `other` which is the same, or kNoRequest: the one with the
-// same key; where some have none, those of one step that are left in both are paired in order if
-// they are equally many; and for steps that `other` did not come to, the same site in its last
-// step.
+// For each request of `base` the matching one of `other`, or kNoRequest: the one with the same key.
+// The remaining requests of a step are paired in order, if both runs have the same number of them.
+// For steps that `other` did not reach, the same site in its last step.
 std::vector<std::uint32_t> MatchRequests(const RequestKeys& base, const RequestKeys& other);
 
 }  // namespace memprof::analysis

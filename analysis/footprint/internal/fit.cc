@@ -90,7 +90,7 @@ SizeModel FitSize(std::vector<SizeObservation> observations) {
   if (constant) return model;
   SetLine(points.front(), points.back(), &model);
   model.growth = Growth::kLinear;
-  // What is allowed to be off where there are observations may be off at size 0.
+  // The tolerance at the observations also applies at size 0.
   const double least = points.size() == 2 ? 0 : -kTolerance;
   if (model.fixed >= least && (points.size() > 2 || IsWhole(model.per_unit)) &&
       Holds(model, points)) {

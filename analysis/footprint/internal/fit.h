@@ -1,4 +1,5 @@
-// How the size of one request grows with the size of the input, from a few runs of different size.
+// Fits how the size of a request grows with the size of the input, from a few runs of different
+// size.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 namespace memprof::analysis {
 
-// One run: the size of its input (a batch, a number of tokens, …) and what was asked for then.
+// One run: the size of its input (a batch, a number of tokens, …) and the requested bytes.
 struct SizeObservation {
   std::uint64_t batch = 0;
   std::uint64_t bytes = 0;
@@ -14,9 +15,9 @@ struct SizeObservation {
 
 enum class Growth {
   kConstant,
-  kLinear,     // a whole number of bytes a unit, and no less than nothing at size 0
-  kQuadratic,  // only seen with three sizes or more
-  kIrregular,  // none of these: between and beyond the observations along straight lines
+  kLinear,     // a whole number of bytes a unit, and not negative at size 0
+  kQuadratic,  // needs three sizes or more
+  kIrregular,  // none of these: interpolated along straight lines
   kUnknown,    // seen at one size only: taken as constant
 };
 
@@ -26,14 +27,14 @@ struct SizeModel {
   double fixed = 0, per_unit = 0, per_square = 0;
   std::vector<SizeObservation> points;  // of kIrregular: one for each size, ascending
 
-  // Rounded; at least 1, because nobody asks for nothing.
+  // Rounded; at least 1, because no request has 0 bytes.
   std::uint64_t At(std::uint64_t batch) const;
 };
 
-// `observations`: at least one, in any order; of one size the mean is taken. With two sizes a line
-// always goes through both: it is called linear if its slope is a whole number of bytes and its
-// value at 0 is not negative. With more, a line goes through the smallest and the largest, or a
-// parabola through these and the middle one, and the rest must lie on it within 512 bytes or 0.1 %.
+// `observations`: at least one, in any order; several of one size are averaged. With two sizes a
+// line always fits: it is called linear if its slope is a whole number of bytes and its value at 0
+// is not negative. With more, a line through the smallest and the largest, or a parabola through
+// these and the middle one, must meet the rest within 512 bytes or 0.1 %.
 SizeModel FitSize(std::vector<SizeObservation> observations);
 
 }  // namespace memprof::analysis

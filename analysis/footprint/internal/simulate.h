@@ -5,7 +5,7 @@
 
 namespace memprof::analysis {
 
-// `as_recorded`: segments that the recorded allocator gave back by itself go back here too.
+// `as_recorded`: segments that the recorded allocator released by itself are released here too.
 FootprintPeaks SimulateFootprint(const allocators::Trace& trace,
                                  const allocators::AllocatorSpec& spec,
                                  allocators::RequestSource source, bool as_recorded);

@@ -1,4 +1,4 @@
-// Looks back at what was where memory is free now: event by event for one question, by an index for
+// Finds the history of free memory: by a search through the events for one query, by an index for
 // many.
 #include "analysis/fragmentation/internal/hole_past.h"
 
@@ -35,7 +35,7 @@ void ForPages(const MapSegment& segment, Visit visit) {
   for (const AllocationId page : segment.more_pages) visit(page);
 }
 
-// Kept while looking for the last end in each hole: kForever = not told yet.
+// For the search of the last end in each hole: kForever = not found yet.
 class Told {
  public:
   explicit Told(std::span<const MapSegment> segments)
@@ -62,7 +62,7 @@ class Told {
       --untold_;
     });
   }
-  // What was never in use is free since the birth of its segment.
+  // Memory that was never in use is free since the birth of its segment.
   TimesOfPieces Finish(const Session& session) && {
     for (std::size_t s = 0; s < segments_.size(); ++s) {
       const EventId birth = session.record(segments_[s].allocation).birth;
@@ -96,7 +96,7 @@ class LastEnds {
   absl::btree_map<std::uint64_t, EventId> from_;  // up to the next address
 };
 
-// Records that are read one after the other lie anywhere: asks for one a few turns ahead.
+// Consecutive reads of records are scattered in memory: prefetches the one a few iterations ahead.
 constexpr int kAhead = 8;
 void Prefetch(const Session& session, AllocationId id) { __builtin_prefetch(&session.record(id)); }
 
@@ -223,7 +223,7 @@ class HoleIndex::Asked {
   Asked(const HoleIndex& index, const Session& session, const MapSegment& segment, EventId now)
       : index_(index), session_(session), segment_(segment), now_(now) {}
 
-  // `last` by piece, none = not told yet, takes what is known of one page.
+  // Adds what one page has to `last`, by piece; none = not found yet.
   void Page(const Past& past, std::vector<EventId>& last) const {
     const std::span<const AllocationId> ends =
         std::span(index_.ends_).subspan(past.first_end, past.ends);
@@ -239,7 +239,7 @@ class HoleIndex::Asked {
     const std::size_t limit = later == copies.end() ? ends.size() : later->ends;
     const std::span<const AllocationId> since = ends.subspan(begin, limit - begin);
     const auto stop = std::upper_bound(since.begin(), since.end(), now_, is_later);
-    // Back in time until every hole is told; those that another page told do not count.
+    // Back in time until every hole is resolved; those that another page resolved do not count.
     std::size_t untold = Holes();
     for (auto end = stop; end != since.begin() && untold > 0;) {
       if (end - since.begin() > kAhead) Prefetch(session_, *(end - 1 - kAhead));
@@ -259,7 +259,7 @@ class HoleIndex::Asked {
         std::count_if(segment_.pieces.begin(), segment_.pieces.end(),
                       [](const MapPiece& piece) { return piece.hole(); }));
   }
-  // Holes and what the copy knows are both in order of addresses.
+  // Holes and the entries of the copy are both in order of addresses.
   void FromCopy(const Copy& copy, const Past& past, std::vector<EventId>& last) const {
     const std::size_t next = static_cast<std::size_t>(&copy - index_.copies_.data()) + 1;
     const std::size_t stop =

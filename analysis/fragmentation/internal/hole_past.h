@@ -1,8 +1,8 @@
-// What happened before an instant that tells about free memory then: the largest request of each
-// pool, and since when nothing was in a hole.
+// The history before an instant that explains its free memory: the largest request of each pool,
+// and since when each hole has been free.
 //
-// One question looks back over the log; many questions to one log want the index, which answers
-// the same from what it keeps: about 10 B for each block of a framework's allocator.
+// A single query searches the log backwards. For many queries there is an index with the same
+// results: about 10 B for each block of a framework's allocator.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace memprof::analysis {
 using PoolKey = std::tuple<int, std::uint64_t, std::uint64_t, bool>;
 PoolKey PoolOf(const Allocation& segment);
 
-// The largest block that each pool was asked for, as it grew until an event.
+// The largest block requested from each pool up to an event.
 class LargestRequests {
  public:
   // O(records up to `until`); none = nothing.
   LargestRequests(const Session& session, EventId until);
-  // Up to `event`, at most `until`; 0 = nothing was. O(log changes).
+  // Up to `event`, at most `until`; 0 = none. O(log changes).
   std::uint64_t At(const PoolKey& pool, EventId event) const;
 
  private:
@@ -35,20 +35,20 @@ class LargestRequests {
   std::map<PoolKey, Growth> pools_;
 };
 
-// Of each segment, piece by piece, since when no block was in it: 0 for blocks; for holes the time
-// at which the last block ended that was in it, or the birth of the segment.
+// For each segment and piece, since when no block was in it: 0 for blocks; for holes the end of the
+// last block in it, or the birth of the segment.
 using TimesOfPieces = std::vector<std::vector<TimeNs>>;
 
-// Looks back from an instant at what ended before it until every hole is told: holes are young,
-// mostly. O(events back to the birth of the oldest segment with a hole that no block was ever in).
+// Searches backwards from an instant until every hole is resolved: most holes are young. O(events
+// back to the birth of the oldest segment with a hole that never had a block).
 TimesOfPieces LookBackAtHoles(const Session& session, std::span<const MapSegment> segments,
                               TimeNs now);
 
-// The same at any instant in O(pieces of the segments × log).
+// The same for any instant in O(pieces of the segments × log).
 //
-// Of each segment there are its blocks in order of their ends, and now and then, after as many ends
-// as a few times its pieces, a copy of what is known of every address: the last end there. A
-// question begins at the copy before its instant and looks back over the ends since.
+// Stores the blocks of each segment in the order of their ends and, after every so many ends (a few
+// times the number of its pieces), a copy of the last end at every address. A query begins at the
+// copy before its instant and adds the ends since.
 class HoleIndex {
  public:
   explicit HoleIndex(const Session& session);  // O(blocks × log)
@@ -72,7 +72,7 @@ class HoleIndex {
   absl::flat_hash_map<std::uint32_t, Past> segments_;  // by allocation; of those with blocks
   std::vector<AllocationId> ends_;                     // blocks, by segment, by their end
   std::vector<Copy> copies_;                           // by segment, in order
-  // Of each copy, from each address on up to the next: the event of the last end, or none.
+  // For each copy, from each address up to the next one: the event of the last end, or none.
   std::vector<std::uint64_t> addresses_;
   std::vector<EventId> last_;
 };

@@ -13,13 +13,12 @@
 
 namespace memprof::analysis {
 
-// Not thread-safe. A block that lies outside of its segment or over another one, as in damaged
-// logs, is clipped as the address map does it; from then on its segment is laid out anew at each
-// change.
+// Not thread-safe. A block outside of its segment or over another block, as in damaged logs, is
+// clipped as in the address map; from then on the segment is recomputed at each change.
 class PoolLayout {
  public:
   void AddSegment(std::uint32_t id, std::uint64_t address, std::uint64_t bytes);
-  // With all that is in it.
+  // With everything in it.
   void RemoveSegment(std::uint32_t id);
   bool Has(std::uint32_t segment) const { return segments_.contains(segment); }
   std::size_t BlocksOf(std::uint32_t segment) const { return segments_.at(segment).blocks.size(); }
@@ -37,8 +36,8 @@ class PoolLayout {
   struct Segment {
     std::uint64_t address = 0, end = 0;
     std::uint64_t free = 0;
-    // Blocks overlap, which no allocator's do: holes are counted anew, in a large segment only once
-    // so many blocks have changed that it costs little.
+    // Blocks overlap, which no allocator allows: holes are counted again; in a large segment only
+    // after so many changes that the cost is small.
     bool irregular = false;
     std::size_t changed = 0;                                       // blocks since then
     std::vector<std::pair<std::uint64_t, std::uint64_t>> counted;  // holes: begin, end
@@ -50,12 +49,12 @@ class PoolLayout {
   // Calls `hole(begin, end)` for each.
   template <typename Hole>
   static void ForEachHole(const Segment& segment, Hole hole);
-  // The free stretch around a regular block at `at`, itself included.
+  // The free range around a regular block at `at`, including itself.
   static std::uint64_t FreeFrom(const Segment& segment,
                                 std::multimap<std::uint64_t, Block>::const_iterator at);
   static std::uint64_t FreeTo(const Segment& segment,
                               std::multimap<std::uint64_t, Block>::const_iterator at);
-  // Takes an irregular segment's share out of the sums, or puts it in.
+  // Subtracts an irregular segment's share from the sums, or adds it.
   void TakeOut(Segment& segment);
   void PutIn(Segment& segment);
   void Recount(Segment& segment);

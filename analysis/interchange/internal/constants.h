@@ -1,4 +1,4 @@
-// What the formats of others have in common.
+// Shared by the formats of other tools.
 #pragma once
 
 #include <cstdint>

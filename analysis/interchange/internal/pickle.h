@@ -1,7 +1,7 @@
 // Reads the part of Python's pickle format that plain data needs: numbers, text, bytes, lists,
-// tuples and dictionaries. Nothing of a pickle is ever run: an opcode that could import, call or
-// build anything is refused by name. Safe on hostile input: memory and nesting are bounded, and a
-// refusal is one line with the offset.
+// tuples and dictionaries. Nothing in a pickle is ever executed: an opcode that could import, call
+// or construct anything is refused by name. Safe on hostile input: memory and nesting are bounded,
+// and an error is one line with the offset.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace memprof::analysis {
 
-// A value of a Pickle. Small and copyable; text and containers are views into their Pickle.
-// Every question may be asked of every value: what it is not, it answers with nothing.
+// A value of a Pickle. Small and copyable; text and containers are views of their Pickle. Every
+// accessor may be called on every value; for another type it returns its default.
 class PickleValue {
  public:
   enum class Kind : std::uint8_t {
@@ -69,7 +69,7 @@ class Pickle {
     std::size_t marks = 64;                                 // lists and dicts begun and not ended
   };
 
-  // Reads `bytes`, which must outlive the result. Errors (kInvalidArgument) say the opcode and the
+  // Reads `bytes`, which must outlive the result. Errors (kInvalidArgument) name the opcode and the
   // offset, without a full stop or the file's name.
   static absl::StatusOr<Pickle> Parse(std::string_view bytes, const Limits& limits);
   static absl::StatusOr<Pickle> Parse(std::string_view bytes) { return Parse(bytes, Limits()); }
@@ -77,9 +77,9 @@ class Pickle {
   PickleValue root() const { return root_; }
   // Of a list or tuple; empty for others.
   std::span<const PickleValue> Items(PickleValue list) const;
-  // Keys and values in turn; empty for what is no dictionary.
+  // Keys and values alternately; empty for other types.
   std::span<const PickleValue> Pairs(PickleValue dict) const;
-  // The value of a text key, the last one that was set; a None where there is none.
+  // The value of a text key, the last one that was set; None if there is none.
   PickleValue At(PickleValue dict, std::string_view key) const;
   std::size_t container_count() const { return containers_.size(); }
   int protocol() const { return protocol_; }

@@ -12,7 +12,7 @@
 #include "analysis/interchange/internal/pickle.h"
 
 namespace memprof::analysis {
-// One reading. Every step checks that the stack holds what it takes.
+// Reads one pickle. Every step checks that the stack holds its operands.
 class PickleReader {
  public:
   PickleReader(std::string_view bytes, const Pickle::Limits& limits)
@@ -111,14 +111,14 @@ class PickleReader {
   absl::Status PushContainer(PickleValue::Kind kind, std::size_t items);
   absl::Status Extend(PickleValue::Kind kind, std::size_t begin);
   absl::Status Remember(std::uint64_t slot);
-  // The stack's height at the last mark, which is taken away; false if there is none.
+  // The stack's height at the last mark, which is removed; false if there is none.
   bool TakeMark(std::size_t* begin) {
     if (marks_.empty()) return false;
     *begin = marks_.back();
     marks_.pop_back();
     return true;
   }
-  // How much of the stack lies above the last mark: no more may be taken.
+  // The part of the stack above the last mark: no more may be popped.
   std::size_t Above() const { return stack_.size() - (marks_.empty() ? 0 : marks_.back()); }
 
   std::string_view bytes_;

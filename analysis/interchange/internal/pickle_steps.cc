@@ -8,7 +8,7 @@ using Kind = PickleValue::Kind;
 
 namespace {
 
-// What is refused, by name, so that the message says what the file tries.
+// Refused opcodes by name, so that the message shows what the file attempts.
 struct Refused {
   std::uint8_t opcode;
   std::string_view name;
@@ -57,7 +57,7 @@ absl::Status PickleReader::Step(std::uint8_t opcode) {
         return Error(absl::StrCat("pickle protocol ", number, " is not known (2 to 5 are)"));
       pickle_.protocol_ = static_cast<int>(number);
       return absl::OkStatus();
-    case kFrame:  // says how much may be read ahead, which is nothing to us
+    case kFrame:  // how much may be read ahead; not needed here
       return Number(8, &number) ? absl::OkStatus() : Cut();
     case kMark:
       if (marks_.size() >= marks_allowed_) return Error("lists and dictionaries nest too deeply");

@@ -19,7 +19,7 @@ void DeviceWriter::AddLinear(const Segment& segment, std::uint32_t stack, std::u
   log_.Add(event);
 }
 
-// Pages that are unmapped together were mapped together here, so that each goes whole.
+// Pages that are unmapped together are mapped together here, so that each mapping ends as a whole.
 void DeviceWriter::AddMapped(const Segment& segment, std::uint32_t stack, std::uint64_t time_ns) {
   Segment piece = segment;
   const std::uint64_t end = EndAddress(segment.address, segment.bytes);
@@ -77,7 +77,7 @@ void DeviceWriter::RemoveSegment(const Segment& segment, std::uint32_t stack,
   }
 }
 
-// The usual free: nothing to wait for, and both halves say the same.
+// The usual free: nothing to wait for, and both halves are alike.
 bool DeviceWriter::FreedAtOnce(std::size_t i) const {
   if (i + 1 >= device_.trace.size()) return false;
   const Entry& request = device_.trace[i];
@@ -93,8 +93,8 @@ void DeviceWriter::TakeOom(const Entry& entry, LogWriter::Event event) {
   failed.op = Op::kAllocFailed;
   failed.layer = Layer::kLinear;
   failed.result = kOutOfMemory;
-  failed.aux0 = entry.address;  // here it is what was free
-  // A snapshot does not say how much the device has: at least this.
+  failed.aux0 = entry.address;  // here the address is the free memory
+  // A snapshot does not have the size of the device: at least this much.
   const std::uint64_t reserved = state_.reserved[ooms_];
   if (entry.address != 0 && entry.address <= ~reserved) failed.aux1 = entry.address + reserved;
   failed.api = log_.String("cudaMalloc");

@@ -1,4 +1,4 @@
-// One device of a PyTorch snapshot as events of a log.
+// Writes one device of a PyTorch snapshot as events of a log.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class DeviceWriter {
 
   const Reconstruction& state() const { return state_; }
 
-  // What was there before the trace.
+  // What existed before the trace.
   void Begin(std::uint64_t time_ns) {
     for (const Segment& segment : state_.segments) AddSegment(segment, time_ns);
     for (const Block& block : state_.blocks) AddBlock(block, time_ns);
@@ -52,7 +52,7 @@ class DeviceWriter {
     log_.Add(event);
   }
   void Take(std::size_t i, std::uint64_t time_ns);
-  // Where the trace leads elsewhere than to the state at the end.
+  // For differences between the end of the trace and the state in the snapshot.
   void End(std::uint64_t time_ns) {
     for (const Block& block : state_.gone_blocks)
       log_.Add(Make(Op::kFree, Layer::kBlock, time_ns, block.address, 0));

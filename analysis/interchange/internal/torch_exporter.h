@@ -1,4 +1,4 @@
-// Writes a session as PyTorch's snapshot.
+// Writes a session as a PyTorch snapshot.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace memprof::analysis::torch {
 
-// What a lifetime is to a caching allocator.
+// The role of a lifetime in a caching allocator.
 enum class Role : std::uint8_t {
   kNone,     // not shown: host memory, tensors, what only lies below segments
   kSegment,  // holds blocks
@@ -100,13 +100,13 @@ class Exporter {
   Symbols& symbols_;
   PickleWriter out_;
   TorchExportSummary& summary_;
-  std::uint64_t epoch_ns_ = 0;  // what turns the log's times into the calendar's
+  std::uint64_t epoch_ns_ = 0;  // converts the log's times to the calendar's
   std::uint32_t trace_begins_ = 0;
   std::vector<Role> roles_;                     // of records
-  absl::flat_hash_set<std::uint32_t> pending_;  // blocks given up and not yet free
+  absl::flat_hash_set<std::uint32_t> pending_;  // blocks freed by the program and not yet free
   absl::flat_hash_map<std::uint32_t, std::uint32_t> stacks_, frames_;  // slots
   bool free_memory_known_ = false;
-  std::uint64_t free_memory_ = 0;  // what the last failed call found free on the device
+  std::uint64_t free_memory_ = 0;  // free memory of the device at the last failed call
 };
 
 }  // namespace memprof::analysis::torch

@@ -1,4 +1,4 @@
-// Stacks and words of a PyTorch snapshot in the log that is written of it.
+// Converts stacks and texts of a PyTorch snapshot to definitions of the log.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace memprof::analysis::torch {
 
-// Stacks and words of the pickle as ids of the log. Equal objects are taken apart once.
+// Stacks and texts of the pickle as ids of the log. Equal objects are converted once.
 class Names {
  public:
   Names(const Pickle& pickle, LogWriter* log) : pickle_(pickle), log_(*log) {}
@@ -29,7 +29,7 @@ class Names {
     return stacks_[frames.container()] = stack;
   }
 
-  // What a user or the compiler said about an action: text, or "key=value, …".
+  // The label that a user or the compiler gave to an action: text, or "key=value, …".
   std::uint32_t Label(PickleValue said) {
     if (said.is_text()) return log_.String(said.Text().substr(0, kMaxLabel));
     if (!said.is_dict()) return 0;
@@ -45,7 +45,7 @@ class Names {
  private:
   static constexpr std::size_t kMaxLabel = 4096;
 
-  // PyTorch's own walk up the stack, the same at the top of all of them.
+  // PyTorch's own frames of unwinding, the same at the top of all stacks.
   bool OfTheUnwinder(PickleValue frame) const {
     const std::string_view name = pickle_.At(frame, "name").Text();
     return name.starts_with("torch::unwind::unwind(") ||

@@ -120,7 +120,7 @@ absl::Status Reader::AddSegment(PickleValue value) {
   return absl::OkStatus();
 }
 
-// Blocks tile their segment; versions before 2.1 do not say where each begins.
+// Blocks tile their segment; versions before 2.1 do not have their addresses.
 void Reader::AddBlock(PickleValue value, std::uint64_t* cursor, std::vector<Block>* blocks) {
   Block block;
   block.bytes = pickle_.At(value, "size").Unsigned();

@@ -1,8 +1,9 @@
-// What a PyTorch memory snapshot says, as types: the pickle that torch.cuda.memory._dump_snapshot()
-// writes, with the allocator's state at its end and the last actions of each device.
+// The content of a PyTorch memory snapshot as types: the pickle that
+// torch.cuda.memory._dump_snapshot() writes, with the allocator's final state and the last actions
+// of each device.
 //
-// Written for the structure of PyTorch 2.1 to 2.9; what older ones lack stays empty, and keys that
-// are not known are passed over.
+// Written for the structure of PyTorch 2.1 to 2.9. Fields that older versions lack stay empty;
+// unknown keys are ignored.
 #pragma once
 
 #include <array>
@@ -28,10 +29,10 @@ enum class Action : std::uint8_t {
   kUnknown,
 };
 
-// One action of the allocator. Sizes are bytes; blocks' are as requested.
+// One action of the allocator. Sizes are bytes; those of blocks as requested.
 struct Entry {
   Action action = Action::kUnknown;
-  std::uint64_t address = 0;  // of kOom: the bytes that were free on the device
+  std::uint64_t address = 0;  // of kOom: the free bytes of the device
   std::uint64_t bytes = 0;
   std::uint64_t stream = 0;
   std::uint64_t time_us = 0;  // since 1970; 0 = not said
@@ -69,9 +70,10 @@ struct Settings {
   std::string_view configuration;         // PYTORCH_CUDA_ALLOC_CONF
   std::uint64_t max_split_bytes = ~0ull;  // larger blocks are not split
   bool expandable_segments = false;
-  bool trace_overflowed = false;        // said by new versions only
+  bool trace_overflowed = false;        // only in new versions
   std::uint64_t trace_max_entries = 0;  // likewise; 0 = not said
-  // By power of two from 1 MiB to 32 GiB: into how many steps it is divided; 0 or 1 = none.
+  // By power of two from 1 MiB to 32 GiB: the number of steps between it and the next; 0 or 1 =
+  // none.
   std::array<std::uint64_t, 16> roundup_divisions{};
 };
 
@@ -82,7 +84,7 @@ struct Snapshot {
   std::uint64_t unknown_actions = 0;
 };
 
-// `pickle` must outlive the result. Errors (kInvalidArgument): what makes it no snapshot.
+// `pickle` must outlive the result. Errors (kInvalidArgument) name why it is no snapshot.
 absl::StatusOr<Snapshot> ReadSnapshot(const Pickle& pickle);
 
 }  // namespace memprof::analysis::torch

@@ -18,7 +18,7 @@ constexpr int kFirstDivision = 20;             // log2 of 1 MiB
 
 using Blocks = std::map<std::uint64_t, Block>;
 
-// Between two powers of two only some steps, if the user asked for that.
+// Only some steps between two powers of two, if the user configured that.
 std::uint64_t RoundToDivision(std::uint64_t bytes, std::uint64_t divisions) {
   if (std::has_single_bit(bytes)) return bytes;
   const std::uint64_t floor = std::bit_floor(bytes);
@@ -31,7 +31,7 @@ std::uint64_t RoundToDivision(std::uint64_t bytes, std::uint64_t divisions) {
 
 std::uint64_t RoundedSize(std::uint64_t bytes, const Settings& settings) {
   if (bytes < kMinBlock) return kMinBlock;
-  if (bytes >> 62 != 0) return bytes;  // no such block: only damaged files say so
+  if (bytes >> 62 != 0) return bytes;  // no such block: only in damaged files
   const int power = static_cast<int>(std::bit_width(bytes)) - 1;
   const std::size_t row = static_cast<std::size_t>(std::clamp(
       power - kFirstDivision, 0, static_cast<int>(settings.roundup_divisions.size()) - 1));
@@ -49,7 +49,7 @@ bool Splits(std::uint64_t rounded, std::uint64_t hole, bool expandable, const Se
 
 void Reserved::Add(const Segment& segment) {
   if (segment.bytes == 0) return;
-  Remove(segment.address, segment.bytes);  // what was in the way is gone
+  Remove(segment.address, segment.bytes);  // removes what overlaps
   ranges_[segment.address] = segment;
   bytes_ += segment.bytes;
 }
@@ -190,8 +190,8 @@ void Pass::Back(std::size_t i) {
   }
 }
 
-// Of a block that was there before the trace and did not live to its end: what it asked for,
-// rounded, as far as there is room.
+// The size of a block that existed before the trace and was freed in it: its request, rounded, if
+// there is space.
 std::uint64_t Pass::SizeOfUnseen(const Block& block) const {
   const std::uint64_t rounded = RoundedSize(block.requested, settings_);
   const auto next = blocks_.upper_bound(block.address);
@@ -265,7 +265,7 @@ void Pass::Forth(std::size_t i) {
   }
 }
 
-// The state that the trace leads to must be the one that the snapshot says.
+// The state at the end of the trace must be that of the snapshot.
 void Pass::Compare(const Reserved& reserved_at_end, const Blocks& blocks_at_end) {
   for (const auto& [address, block] : blocks_)
     if (!blocks_at_end.contains(address)) result_.gone_blocks.push_back(block);

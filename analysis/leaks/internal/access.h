@@ -10,12 +10,12 @@ namespace memprof::analysis {
 
 struct AccessFacts {
   bool known = false;  // launches with their pointers are in the log
-  // By allocation: the last event that named it, a launch, copy or memset.
+  // By allocation: its last launch, copy or memset.
   std::unordered_map<std::uint32_t, EventId> last_use;
 };
 
 // `survivors` are alive together right before the event `before`, so their addresses do not overlap
-// within a device; they are of `process`, and so are the uses. O(uses * log survivors).
+// within a device; they and the uses are of `process`. O(uses * log survivors).
 AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
                          EventId before, std::uint32_t process = 0);
 

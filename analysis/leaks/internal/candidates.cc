@@ -1,4 +1,4 @@
-// Applies the rule to blocks first, then to what is held, then to groups of sites.
+// Applies the rule to blocks first, then to the bytes held, then to groups of sites.
 #include "analysis/leaks/internal/candidates.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
   }
 }
 
-// What it grows by in a second, where there are no steps.
+// Its growth per second, if there are no steps.
 double PerSecond(const Session& session, const StepClock& clock, double bytes_per_window) {
   const TimeNs begin = session.events().time(clock.BeginOf(0).value);
   const TimeNs end = session.events().time(clock.judged_at().value - 1);
@@ -65,8 +65,8 @@ LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, Leak
   candidate.evidence.longest_lifetime = candidate.site.longest_lifetime;
   candidate.evidence.by = by;
   Leak& leak = candidate.leak;
-  // What is replaced was read to make the next one; entries of a cache may be of all sizes; and
-  // without anything to measure time by, a set of buffers that is made once looks the same.
+  // A replaced buffer was read to make the next one; entries of a cache may have all sizes; and
+  // without a measure of time, a set of buffers that is made once looks the same.
   const bool doubtful =
       by == LeakEvidence::By::kHeld || !candidate.history.sizes_return || clock.births_only();
   leak.tier = doubtful ? LeakTier::kGrowing : LeakTier::kSuspected;
@@ -85,8 +85,8 @@ LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, Leak
   return candidate;
 }
 
-// Sites whose old survivors are mostly still used grow on purpose or by mistake: which of the two,
-// the log cannot tell.
+// Sites whose old survivors are mostly still used may grow on purpose or by mistake: the log cannot
+// distinguish these.
 void JudgeUse(const Session& session, const StepClock& clock,
               std::vector<LeakCandidate>& candidates) {
   if (candidates.empty()) return;
@@ -122,7 +122,7 @@ void CountSiblings(std::vector<LeakCandidate>& candidates) {
   }
 }
 
-// By blocks, or else by what is held.
+// By blocks, or else by the bytes held.
 void WeighHeld(const StepClock& clock, SiteHistory* history, SiteJudgement* judgement,
                LeakEvidence::By* by) {
   if (!clock.of_steps() && judgement->old_births < kMinRises) judgement->score = 0;
@@ -152,8 +152,8 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
                                            by_blocks, LeakEvidence::By::kBlocks));
     return;
   }
-  // What is replaced by less than a block's granularity more in each step (sequences that become
-  // longer, say) is told as what rises, not as a leak.
+  // A buffer that is replaced by one larger by less than a block's granularity in each step
+  // (sequences that become longer, say) is rising, and no leak.
   constexpr double kMinHeldSlope = 512;
   const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kMinHeldSlope;
   const bool leaks = judgement.score >= kSuspicion && !is_slow;
@@ -196,7 +196,7 @@ LeakCandidate WeighSite(const Session& session, const StepClock& clock, const Le
 
 namespace {
 
-// What may be the layers of one pass is no leak by time alone, whatever its score.
+// Possible layers of one pass are no leak by time only, whatever their score.
 void DoubtSinglePasses(const Session& session, JudgedSites* judged) {
   const auto kept = std::stable_partition(
       judged->leaks.begin(), judged->leaks.end(),
@@ -219,7 +219,7 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
   if (clock.completed() < judged.steps_needed) return judged;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const LeakSite& site = sites[i];
-    const bool own = site.layer != Layer::kImported;  // what is owned elsewhere is leaked elsewhere
+    const bool own = site.layer != Layer::kImported;  // foreign memory does not leak here
     judged.told[i] = !own;
     if (own && !site.judged_alive.empty() && site.members.size() >= kMinOldBirths)
       JudgeOne(session, clock, site, i, &judged);

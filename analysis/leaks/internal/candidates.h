@@ -1,5 +1,5 @@
-// Which sites grow, by their blocks, by what they hold, or together with others on the same way.
-//
+// Finds growing sites: by their blocks, by the bytes that they hold, or together with other sites
+// on the same path.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace memprof::analysis {
 
-// Of memory that stays whichever blocks hold it, and of sites that are judged together: chance
-// makes a few rises that look like growth.
+// For bytes that stay whichever blocks hold them, and for groups of sites: a few rises may be
+// chance.
 inline constexpr std::int64_t kMinRises = 6;
 
 struct LeakCandidate {
   LeakSite site;
-  std::vector<std::size_t> sites;  // indices of those that it was made of
-  SiteHistory history;             // of what was judged
+  std::vector<std::size_t> sites;  // indices of the sites in it
+  SiteHistory history;             // of the memory that was judged
   LeakEvidence evidence;
   Leak leak;
 };
 
 struct JudgedSites {
   std::vector<LeakCandidate> leaks;
-  // Borderline: not a leak by the rule, and not level either; best score first.
+  // Borderline: no leak by the rule, and not level either; best score first.
   std::vector<LeakCandidate> rising;
-  std::vector<bool> told;      // by index of the sites: no part of a group any more
+  std::vector<bool> told;      // by index of the sites: reported, and in no further group
   std::int64_t undecided = 0;  // sites that need more steps
   std::int64_t steps_needed = 0;
 };
 
-// Score and figures of one site, whatever they are.
+// The score and figures of one site, whether it leaks or not.
 LeakCandidate WeighSite(const Session& session, const StepClock& clock, const LeakSite& site,
                         std::size_t index);
 

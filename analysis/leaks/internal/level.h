@@ -1,6 +1,5 @@
-// Whether what seems to grow is growth of the run, where nobody marked its steps: while a single
-// pass goes on, gradients or layers pile up as leaks do, and what they take others give back.
-//
+// Whether apparent growth is growth of the run, if its steps were not marked: within a single pass,
+// gradients or layers accumulate as leaks do, but other memory is freed in return.
 #pragma once
 
 #include <vector>
@@ -9,9 +8,9 @@
 
 namespace memprof::analysis {
 
-// Moves candidates to what is merely rising, where the end of the run does other things than its
-// beginning, or where the rest of their device gives back about what they take. Steps that the
-// program marked are believed.
+// Moves candidates to those that are merely rising, if the end of the run does other work than its
+// beginning, or if the rest of their device frees about what they take. Steps that the program
+// marked are trusted.
 void DropWhatIsLevel(const Session& session, const StepClock& clock,
                      const std::vector<LeakSite>& sites, JudgedSites* judged);
 

@@ -72,7 +72,7 @@ SiteHistory StackedGrowth(std::span<const std::uint64_t> lows) {
     if (low > level) stack.push_back({step, low - level});
     for (std::uint64_t fall = low < level ? level - low : 0; fall > 0;) {
       Rise& top = stack.back();
-      // What was there when the first step began is of no known age.
+      // The age of memory from before the first step is not known.
       if (top.step > 0)
         history.longest_lifetime = std::max(history.longest_lifetime, step - top.step);
       const std::uint64_t taken = std::min(fall, top.bytes);

@@ -1,5 +1,5 @@
-// The arithmetic of the leak rule, free of sessions: what one site's survivors say. The method and
-// its constants are explained in docs/leaks.md.
+// The arithmetic of the leak rule, independent of sessions: the verdict on one site's survivors.
+// docs/leaks.md explains the method and its constants.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,14 @@
 
 namespace memprof::analysis {
 
-// What a site did, in completed steps 0 … steps-1.
+// The history of a site, in completed steps 0 … steps-1.
 struct SiteHistory {
   std::int64_t steps = 0;                  // completed steps in the run
   std::int64_t longest_lifetime = 0;       // of blocks that were freed, in steps
   std::vector<std::int64_t> birth_steps;   // distinct birth steps of survivors, ascending
   std::vector<std::uint64_t> birth_bytes;  // survivors of each of these
   std::vector<std::uint64_t> lows;         // least bytes held in each step
-  // Two survivors of different steps have the same size. Caches have each size once, where size is
-  // the key.
+  // Two survivors of different steps have the same size. A cache keyed by size has each size once.
   bool sizes_return = false;
 };
 
@@ -41,9 +40,9 @@ struct SiteJudgement {
 inline constexpr double kSuspicion = 50;
 inline constexpr std::int64_t kMinOldBirths = 3;
 
-// max(3, a tenth of the steps): what is born there is set-up.
+// max(3, a tenth of the steps): births in these steps are set-up.
 std::int64_t WarmupSteps(std::int64_t steps);
-// max(5, 15 % of the steps): fewer steps of evidence are no verdict.
+// max(5, 15 % of the steps): the least number of steps of evidence for a verdict.
 std::int64_t MinWindow(std::int64_t steps);
 // The smallest number of steps at which a site with this guard can be judged.
 std::int64_t StepsNeeded(std::int64_t guard);
@@ -52,14 +51,14 @@ std::int64_t GuardSteps(std::int64_t longest_lifetime);
 
 SiteJudgement JudgeSite(const SiteHistory& history);
 
-// Laplace's test: the chance that births as early as these, or earlier, in [begin, end) come at a
-// steady rate. Small = they are dying out. 1 for none.
+// Laplace's test: the probability that births at a steady rate in [begin, end) come as early as
+// these, or earlier. Small = births are dying out. 1 without births.
 double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end);
-// What `lows` holds in the end, by the step from when on that much was held: each rise is put on a
-// stack, each fall takes from its top. The longest time that something lay there before it was
-// taken off is the longest lifetime.
+// The bytes that `lows` has at the end, by the step since which that much was held: each rise is
+// pushed on a stack, each fall takes from its top. The longest time that bytes lay on the stack
+// before they were taken is the longest lifetime.
 SiteHistory StackedGrowth(std::span<const std::uint64_t> lows);
-// E(k) = min over j >= k of values[j]: what was never given back.
+// E(k) = min over j >= k of values[j]: the bytes that were never freed again.
 std::vector<std::uint64_t> SuffixMinimum(std::span<const std::uint64_t> values);
 // Bytes per step of survivors born in [begin, end): all but the first generation, over the steps
 // from the first to the last. 0 for fewer than two generations.

@@ -1,4 +1,4 @@
-// Growth of a device as a whole, where no site is told to leak.
+// Growth of a device as a whole, if no site leaks.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace memprof::analysis {
 
-// If what is held after each step rises for good though no site leaks by the rule: says by how much
-// and how often, and adds the sites that rise most to `judged->rising`. Else "".
+// If the memory held after each step rises for good though no site leaks by the rule: returns a
+// sentence with the amount, and adds the sites that rise most to `judged->rising`. Else "".
 std::string NameWhatRises(const Session& session, const StepClock& clock,
                           const std::vector<LeakSite>& sites, JudgedSites* judged);
 

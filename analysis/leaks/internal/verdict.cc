@@ -1,4 +1,4 @@
-// Words for what was found.
+// The text of verdicts.
 #include "analysis/leaks/internal/verdict.h"
 
 #include "absl/strings/str_cat.h"

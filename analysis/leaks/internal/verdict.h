@@ -1,4 +1,4 @@
-// The verdict of a report in words.
+// The verdict of a report as text.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace memprof::analysis {
 
-// Where a scan of host memory says so; else "".
+// The result of a scan of host memory; else "".
 std::string DefiniteWords(const LeakReport& report);
 
-// What the growing sites are, or that there are none.
+// The growing sites, or that there are none.
 std::string GrowthWords(const LeakReport& report, const std::string& total);
 
-// Makes a definite leak of `leak`: what was lost of it, by scans of so much host memory.
+// Makes `leak` definite: `lost` is the part of it without pointers, by scans of so much host
+// memory.
 void CallDefinite(const Unreachable& lost, std::uint64_t scanned_bytes, Leak* leak);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Reads what stacks say of PyTorch's engine, and joins backward to forward ones.
+// Finds PyTorch's engine in stacks, and joins backward and forward ones.
 #include "analysis/load/internal/backward_stacks.h"
 
 #include <algorithm>
@@ -79,8 +79,8 @@ BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
 void BackwardStacks::ReadStacks() {
   std::vector<FrameFacts> frames;
   std::vector<bool> users;
-  // A node's function may allocate in several of its lines (in PyTorch 2.6 the generated ones do),
-  // and all of them are one run: what its caller and its name are says which.
+  // A node's function may allocate in several of its lines (the generated ones of PyTorch 2.6 do),
+  // and all of them are one run, which its caller and its name identify.
   absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> runs;
   for (const Frame& frame : tables_.frames) {
     frames.push_back(Look(frame));
@@ -192,7 +192,7 @@ std::uint32_t BackwardStacks::CommonCaller(std::uint32_t a, std::uint32_t b) con
   return facts_[a].user != kNone ? facts_[a].user : facts_[a].python;
 }
 
-// A node for a frame that says `words` of the Python frame at `user`, among its callers.
+// A node for a frame named `words` at the Python frame at `user`, above its callers.
 std::uint32_t BackwardStacks::Marked(const std::string& words, std::uint32_t user) {
   const auto [at, fresh] = marked_.try_emplace({words, user}, kNone);
   if (!fresh) return at->second;

@@ -1,10 +1,10 @@
-// Gives allocations of PyTorch's autograd threads, which run no Python, the Python frames of the
-// forward code that caused them, as far as that can be known.
+// Adds Python frames to allocations of PyTorch's autograd threads, which run no Python: those of
+// the forward code that caused them, as far as they can be found.
 //
-// Their stacks become: the native frames as recorded; a frame "backward of FUNCTION" at the line of
-// the forward operator; that line's callers. Where only the nodes around are known it is "backward
-// within FUNCTION", of the callers that both have in common; else "backward: NODE", or "backward".
-// The method is in docs/python-stacks.md.
+// The new stack: the native frames as recorded; a frame "backward of FUNCTION" at the line of the
+// forward operator; that line's callers. If only the neighbouring nodes are known, it is "backward
+// within FUNCTION", with the callers that both have in common; else "backward: NODE", or
+// "backward". The method is in docs/python-stacks.md.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +22,36 @@ namespace memprof::analysis {
 
 class BackwardStacks {
  public:
-  // The function of a native frame of `module`, "" if unknown. Asked once for each frame of
-  // PyTorch's CPU library, in which operators and the engine are, and of its Python library.
+  // The function of a native frame of `module`, "" if unknown. Called once for each frame of
+  // PyTorch's CPU library, which contains operators and the engine, and of its Python library.
   using FunctionName = std::function<std::string(std::uint32_t module, std::uint64_t address)>;
 
   BackwardStacks(SessionTables* tables, FunctionName name);
 
-  // Changes the stacks of allocations, made or failed, in `events`, which come in `order`; adds
-  // what they need to the tables. O(events + nodes of the stacks); at once where no module is
-  // PyTorch's.
+  // Changes the stacks of allocations, successful or failed, in `events`, whose time order is
+  // `order`; adds the new stacks to the tables. O(events + nodes of the stacks); returns at once if
+  // no module is PyTorch's.
   void Attribute(const std::vector<std::uint32_t>& order, RawEvents* events);
 
  private:
   static constexpr std::uint32_t kNone = EventId::kNone;
-  // What is known of a stack, from its outermost frame inward.
+  // Facts about a stack, collected from its outermost frame inward.
   struct Facts {
-    std::uint32_t user = kNone;    // node of the innermost Python frame of the user's
-    std::uint32_t python = kNone;  // node of the innermost Python frame of anybody
-    std::uint32_t asks = kNone;    // node of PyTorch's innermost frame but for its allocator's
-    bool engine = false;           // within it autograd's engine runs
-    std::uint32_t level = 0;       // how many engines run: Python that a node calls is at 1
-    bool makes_nodes = true;       // false within the forward function of an autograd.Function
-    // The node that runs: its name, and which run it is.
+    std::uint32_t user = kNone;    // node of the innermost Python frame of the user
+    std::uint32_t python = kNone;  // node of the innermost Python frame
+    std::uint32_t asks = kNone;    // node of PyTorch's innermost frame outside of its allocators
+    bool engine = false;           // autograd's engine runs in it
+    // the number of running engines: Python that a node calls is at 1
+    std::uint32_t level = 0;
+    bool makes_nodes = true;  // false within the forward function of an autograd.Function
+    // The running node: its name, and the frame of its run.
     std::uint32_t backward = kNone, backward_at = kNone;
     // The outermost operator: its name, and its node of the stack.
     std::uint32_t forward = kNone, forward_at = kNone;
   };
   struct FrameFacts {
     bool engine = false;
-    bool applies = false;                             // it calls the forward of a Function
+    bool applies = false;                             // calls the forward of a Function
     std::uint32_t backward = kNone, forward = kNone;  // names
   };
 
@@ -69,8 +70,8 @@ class BackwardStacks {
 
   SessionTables& tables_;
   const FunctionName name_;
-  // By module: the one that operators and the engine are in; the one that Python calls; either or
-  // another of PyTorch's but for the allocators'.
+  // By module: the one with operators and the engine; the one that Python calls; any of PyTorch's
+  // outside of its allocators.
   std::vector<bool> is_core_, is_python_, is_torch_;
   std::vector<Facts> facts_;  // by node
   std::vector<std::string> names_;

@@ -44,7 +44,7 @@ bool IsRegularFile(const std::string& path) {
 }  // namespace
 
 bool WriterIsAlive(const HeaderRecord& header) {
-  // kill() takes what is no pid for a group, or for every process there is.
+  // kill() would take an invalid pid for a group, or for all processes.
   const auto pid = static_cast<pid_t>(header.run.pid);
   if (pid <= 0 || !OnThisHost(header.run.hostname) || !IsRegularFile(header.ring_path))
     return false;
@@ -53,7 +53,7 @@ bool WriterIsAlive(const HeaderRecord& header) {
   const std::string stat(std::istreambuf_iterator<char>(file), {});
   const std::size_t name_end = stat.rfind(')');  // then " S", the state
   const char state = name_end + 2 < stat.size() ? stat[name_end + 2] : '?';
-  return state != 'Z' && state != 'X';  // dead, and its parent has not asked yet
+  return state != 'Z' && state != 'X';  // dead, and not yet waited for by its parent
 }
 
 SessionBuilder::SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOptions& options)
@@ -135,7 +135,7 @@ void SessionBuilder::FindEnd() {
   run.end_reason = trailer_.reason;
   run.growing = !complete && WriterIsAlive(header_);
   data_.self = counters_.self;
-  // Where `memprof run` has put the ring into the log already, its last counters say so.
+  // If `memprof run` has already appended the ring to the log, the last counters record that.
   const bool folded = std::any_of(
       counters_.counters.begin(), counters_.counters.end(),
       [](const auto& counter) { return counter.first == "ring_recovered" && counter.second > 0; });
@@ -151,7 +151,8 @@ void SessionBuilder::RecoverRing() {
     return Count(log::Anomaly::kRingGone);
   absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
       header_.ring_path, run.pid, run.start_time, reader_->file_bytes(), reader_->owner());
-  // It knows better who is alive: it sees whether the process still has the ring mapped.
+  // RecoverRing decides whether the process is alive: it checks whether the process still has the
+  // ring mapped.
   if (absl::IsFailedPrecondition(ring.status())) run.growing = true;
   if (!ring.ok()) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);
   run.growing = false;
@@ -258,7 +259,7 @@ void SessionBuilder::CountDamage() {
   if (reader_->tail_cut() && !data_.run.growing) Count(log::Anomaly::kTailCut);
 }
 
-// What the recorder counted and what the reader found; where both can know, the larger.
+// Counts of the recorder and of the reader; the larger one if both count.
 void SessionBuilder::MergeAnomalies() {
   for (const auto& [name, value] : counters_.counters) {
     const auto* const at = std::find(std::begin(kAnomalyNames), std::end(kAnomalyNames), name);

@@ -1,4 +1,4 @@
-// Turns a log file into a Session: chunks, ring recovery, columns, lifetimes, indices.
+// Builds a Session from a log file: chunks, ring recovery, columns, lifetimes, indices.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace memprof::analysis {
 
-// Builds one session, then is thrown away. Not thread-safe.
+// Builds one session. Not thread-safe.
 class SessionBuilder {
  public:
   SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOptions& options);
 
-  // kDataLoss if a chunk turns out to be damaged which the index said was sound: the caller then
-  // scans the file and tries again. Other errors as LoadLogs.
+  // kDataLoss if a chunk is damaged that the index lists as sound: the caller then scans the file
+  // and tries again. Other errors as LoadLogs.
   absl::StatusOr<std::shared_ptr<const Session>> Build();
 
  private:
@@ -55,7 +55,7 @@ class SessionBuilder {
   AnomalyCounts anomalies_{};
 };
 
-// The process that wrote this log runs on this machine and its ring is still there.
+// Whether the process that wrote this log runs on this machine and still has its ring.
 bool WriterIsAlive(const HeaderRecord& header);
 
 }  // namespace memprof::analysis

@@ -1,5 +1,5 @@
-// Events as they were read: decoded from chunks on several threads, then put in order of time.
-// From here LifetimeFinder makes the EventTable.
+// Events as decoded from chunks by several threads, and their order by time. LifetimeFinder makes
+// the EventTable from them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace memprof::analysis {
 
-// All events in the order of the file, with rows of the session's tables for the log's ids.
+// All events in the order of the file; the log's ids are replaced by rows of the session's tables.
 struct RawEvents {
   static constexpr std::uint32_t kNone = EventId::kNone;
   struct Row {
@@ -27,7 +27,7 @@ struct RawEvents {
     StackId stack;
     std::uint32_t detail = kNone;
   };
-  // Of events that have any of these.
+  // For events in which any of these is set.
   struct Detail {
     std::uint64_t aux0 = 0, aux1 = 0;
     std::uint32_t label = kNone, result = 0;
@@ -40,37 +40,35 @@ struct RawEvents {
 
   const EventKind& KindOf(std::size_t row) const { return kinds[rows[row].kind]; }
   Event At(std::size_t row) const;
-  // Gives the memory of the rows before `end` back, but for what shares a page with others. They
-  // must not be looked at any more.
+  // Frees the memory of the rows before `end`, except where they share a page with others. These
+  // rows must not be read any more.
   void ForgetBefore(std::size_t end);
 
  private:
   std::uintptr_t forgotten_ = 0;  // up to this address
 };
 
-// Something that decodes to `count` events: a chunk of the log, or a message recovered from
-// shared memory.
+// A source of `count` events: a chunk of the log, or a message recovered from shared memory.
 struct EventSource {
   const Chunk* chunk = nullptr;
-  std::string message;  // when there is no chunk
+  std::string message;  // if there is no chunk
   std::uint32_t count = 0;
 };
 
 struct DecodeResult {
-  std::vector<std::size_t> failed;  // indices of sources that could not be decoded; left out
-  std::uint64_t unknown = 0;        // events of unknown kind
+  // indices of sources that could not be decoded, and are left out
+  std::vector<std::size_t> failed;
+  std::uint64_t unknown = 0;  // events of unknown kind
 };
 
-// Decodes all sources, in order, into `events`. `progress` gets the share done.
-// Error: kCancelled.
+// Decodes all sources in order into `events`. `progress` gets the share done. Error: kCancelled.
 absl::Status DecodeColumns(const LogReader& reader, const std::vector<EventSource>& sources,
                            SessionTables* tables, const ProgressFunction& progress,
                            RawEvents* events, DecodeResult* result);
 
-// Rows in order of time; rows of one thread keep their order, and where several threads did
-// something at the same time, frees come first (memory is logged free before it can be handed out
-// again). A thread's time that runs backwards is held at its latest value; `clock_steps` says how
-// often.
+// Rows in order of time. Rows of one thread keep their order; of events at the same time on several
+// threads, frees come first (a free is logged before its memory can be allocated again). If a
+// thread's time goes backwards, it is held at its latest value; `clock_steps` counts that.
 std::vector<std::uint32_t> OrderByTime(RawEvents* events, std::uint64_t* clock_steps);
 
 }  // namespace memprof::analysis

@@ -4,13 +4,13 @@
 
 namespace memprof::analysis::lifetimes {
 
-// What was live at the address of something new has ended without our seeing it.
+// A live allocation at the address of a new one has ended without an event.
 void LifetimeFinder::EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event) {
   const Id older = live_.Find(space, fresh.address, fresh.device, false, allocations_);
   if (older != kNone) {
     if (space != Space::kTensor) Count(log::Anomaly::kDoubleAllocations);
     if (space == Space::kPhysical && mappings_.Mapped(older)) {
-      live_.Erase(space, fresh.address, older);  // its handle is gone, its memory is not
+      live_.Erase(space, fresh.address, older);  // its handle was released, its memory was not
       released_[older] = 1;
     } else {
       End(older, event, EndReason::kAddressReused);

@@ -1,4 +1,4 @@
-// Finds lifetimes in events: its state, and what each kind of event does to it.
+// Finds lifetimes in events: the state, and the effect of each kind of event on it.
 #pragma once
 
 #include <cstdint>
@@ -80,9 +80,9 @@ class LifetimeFinder {
   AnomalyCounts& anomalies_;
 
   std::vector<AllocationRecord>& allocations_;
-  std::vector<Id> first_child_, next_sibling_;  // empty where no framework layer was recorded
+  std::vector<Id> first_child_, next_sibling_;  // empty if no framework layer was recorded
   bool frameworks_ = false;
-  std::vector<char> void_free_;  // frees that failed; empty if none did
+  std::vector<char> void_free_;  // frees that failed; empty if there were none
 
   PrivatePools private_pools_;
   AddressTable live_, ended_below_;
@@ -90,8 +90,8 @@ class LifetimeFinder {
   ManagedRanges managed_;
   Mappings mappings_;
   absl::flat_hash_map<Id, char> released_;        // VMM memory without a handle, still mapped
-  std::vector<std::vector<Id>> context_members_;  // what each context owns
-  std::vector<std::vector<Id>> device_members_;   // by device + 1: what ends with a reset
+  std::vector<std::vector<Id>> context_members_;  // the allocations of each context
+  std::vector<std::vector<Id>> device_members_;   // by device + 1: allocations that a reset ends
 };
 
 }  // namespace memprof::analysis::lifetimes

@@ -20,7 +20,8 @@ void LifetimeFinder::FindParent(Id id) {
     parent = segments_.Containing(inner, allocations_);
   if (parent == kNone && inner.layer == Layer::kBlock) parent = FirstPages(inner);
   if (parent == kNone) parent = driver_.Containing(inner, allocations_);
-  // Memory of a reservation is what is mapped there; many mappings have no single owner.
+  // The memory of a reservation is that which is mapped in it; several mappings have no single
+  // owner.
   if (parent == kNone || allocations_[parent].layer == Layer::kVmmAddress) {
     const Id mapped = mappings_.At(inner.address, inner.bytes);
     if (mapped != kNone) parent = mapped;
@@ -48,8 +49,7 @@ Id LifetimeFinder::FindFreed(const Event& event) const {
   return id;
 }
 
-// What was imported is closed by the functions of the kind that it is seen as: an address, a
-// handle, an array.
+// An import is closed by the functions of its form: an address, a handle, an array.
 Id LifetimeFinder::FindImport(std::uint64_t address, int device) const {
   for (const Space space : {Space::kDevice, Space::kPhysical, Space::kImport}) {
     const Id id = live_.Find(space, address, device, true, allocations_);

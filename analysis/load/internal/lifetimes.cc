@@ -47,8 +47,8 @@ void LifetimeFinder::FindFailedFrees() {
   }
 }
 
-// The first row of those that come at or after every kForgetEvery-th event: while the table of
-// events grows, what has been read shrinks.
+// The first row at or after every kForgetEvery-th event: while the table of events grows, memory of
+// rows that were read is freed.
 std::vector<std::uint32_t> LifetimeFinder::LeastRowsNeeded() const {
   std::vector<std::uint32_t> least(order_.size() / kForgetEvery + 1,
                                    static_cast<std::uint32_t>(raw_.rows.size()));
@@ -161,8 +161,8 @@ void LifetimeFinder::NoteCapture(Id block, std::uint64_t capture) {
     private_pools_.Join(allocations_[parent.value].pool(), capture);
 }
 
-// A module's end, or a look-up of one of its globals. A module that was there before the log is
-// neither memory that we missed nor worth a word.
+// The end of a module, or a look-up of one of its globals. A module from before the log is neither
+// a missed allocation nor an anomaly.
 void LifetimeFinder::OfModule(std::uint32_t i, Event* event) {
   const bool unload = event->op == Op::kModuleUnload;
   const std::uint64_t module = unload ? event->address : event->aux0;
@@ -194,8 +194,8 @@ void LifetimeFinder::Free(std::uint32_t i, Event* event) {
   End(id, i, EndReason::kFreed);
 }
 
-// A framework may say that a piece ends after the memory below it was given back; that is then
-// its end, and nothing is unmatched.
+// A framework may report the end of a piece after the memory below it was freed; this is then its
+// end, and no anomaly.
 bool LifetimeFinder::FreeEndedBelow(std::uint32_t i, Event* event) {
   if (!frameworks_) return false;
   const Space space = SpaceOf(event->layer);

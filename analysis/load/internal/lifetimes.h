@@ -1,4 +1,4 @@
-// Goes through events in order of time and finds the lifetime of every piece of memory.
+// Finds the lifetime of every piece of memory, from the events in order of time.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace memprof::analysis {
 
-// Anomalies that a reader counts itself.
+// Anomalies that the reader counts.
 using AnomalyCounts = std::array<std::uint64_t, static_cast<std::size_t>(log::Anomaly::kCount)>;
 
-// Moves `raw`, taking its rows in `order`, into `events`, and empties it. Matched frees get the
-// layer, the device and, where they said none, the bytes of what they freed.
+// Moves `raw` into `events`, taking its rows in `order`, and empties it. A matched free gets the
+// layer and the device of what it freed, and its bytes if it had none.
 void FindLifetimes(RawEvents raw, const std::vector<std::uint32_t>& order,
                    const std::vector<ContextInfo>& contexts, EventTable* events,
                    AnomalyCounts* anomalies);

@@ -1,4 +1,4 @@
-// Steps, ranges and snapshots: what the program said about its own structure.
+// Steps, ranges and snapshots: the structure that the program marked.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Marks {
 };
 
 // `end_time` is the end of the log. Several threads may mark the same step: a mark with the number
-// of the step under way begins no new one.
+// of the current step begins no new one.
 Marks CollectMarks(const EventTable& events, const std::vector<std::string>& strings,
                    TimeNs end_time);
 

@@ -40,8 +40,8 @@ int RankOf(const RunInfo& run);
 
 using StepFinder = std::function<FoundSteps(const Session&)>;
 
-// `parts` are of one log each, at least one. O(events · log(parts)). `finder` is asked for
-// the steps of each part that marked none; it may be empty.
+// `parts` are sessions of one log each, at least one. O(events · log(parts)). `finder` finds the
+// steps of each part without marks; it may be empty.
 std::shared_ptr<const Session> MergeSessions(
     const std::vector<std::shared_ptr<const Session>>& parts, const StepFinder& finder = {});
 

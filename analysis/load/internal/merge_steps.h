@@ -1,4 +1,4 @@
-// The steps of several logs: of each by itself, and those of the job.
+// The steps of several logs: of each log, and of the whole job.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace memprof::analysis {
 
-// When a log begins and ends, in the clock of all.
+// Begin and end of a log, on the common clock.
 struct RunSpan {
   TimeNs begin = 0, end = 0;
 };
 
-// Logs that overlap in time, directly or through others, are one run. Of each log the number of its
-// run; 0 began first.
+// The run of each log: logs that overlap in time, directly or through others, are one run. Run 0
+// began first.
 std::vector<std::uint32_t> NumberRuns(std::span<const RunSpan> logs);
 
 struct MergedSteps {

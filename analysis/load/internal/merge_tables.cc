@@ -60,8 +60,8 @@ class TableMerger {
     for (Part& part : parts_) part.shift -= part.shift == 0 ? 0 : first;
   }
 
-  // First those that have a UUID, then those that are what they are by their ordinal: a log knows
-  // no more of a device that its process only touched.
+  // First the devices with a UUID, then those identified by their ordinal: a log has no UUID of a
+  // device that its process only touched.
   void MergeDevices(Part& part, bool with_uuid) {
     const std::string& host = part.session->run().hostname;
     for (const DeviceInfo& device : part.session->devices()) {
@@ -148,7 +148,7 @@ class TableMerger {
     SessionData& to = data_;
     for (const Frame& old : from.frames) {
       const Frame frame = FrameOf(part, old);
-      // Code of no known module is of its process alone.
+      // Code of an unknown module belongs to its process only.
       const bool homeless = !frame.python && frame.module == EventId::kNone;
       const auto [at, fresh] = frames_.try_emplace(
           std::tuple(frame.python, homeless ? part.Tagged(frame.address) : frame.address,
@@ -183,7 +183,7 @@ class TableMerger {
       const RunInfo& run = part.session->run();
       to.run.start_time = std::min(to.run.start_time, run.start_time + part.shift);
       to.run.end_time = std::max(to.run.end_time, run.end_time + part.shift);
-      // Of those that know it.
+      // Of the logs that have it.
       std::uint64_t& unix_ns = to.run.start_unix_ns;
       if (run.start_unix_ns != 0 && (unix_ns == 0 || run.start_unix_ns < unix_ns))
         unix_ns = run.start_unix_ns;
@@ -206,7 +206,7 @@ class TableMerger {
     sum.stacks += self.stacks;
   }
 
-  // Anomalies are added up; of sources, what differs is told once.
+  // Anomalies are added up; sources that differ are listed once each.
   void AddCounts(const SessionData& from) {
     for (const AnomalyCount& anomaly : from.anomalies) {
       const auto known =

@@ -1,4 +1,4 @@
-// The tables of several logs as those of one session, and the clocks that they are told by.
+// Merges the tables of several logs into those of one session, and aligns their clocks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-// One log, and where its rows are in the tables of all.
+// One log, and the rows of its entries in the merged tables.
 struct MergePart {
   const Session* session = nullptr;
   std::uint64_t tag = 0;                                 // of its addresses and handles
@@ -24,19 +24,19 @@ struct MergePart {
     return static_cast<std::int16_t>(at == devices.end() ? device : at->second);
   }
   std::uint64_t Tagged(std::uint64_t address) const { return address == 0 ? 0 : address | tag; }
-  // The driver's own names of streams (legacy and per-thread default) are the same everywhere.
+  // The driver's names of default streams (legacy and per-thread) are the same in all processes.
   std::uint64_t TaggedStream(std::uint64_t stream) const {
     return stream <= 2 ? stream : stream | tag;
   }
 };
 
-// Where a row is now; none (EventId::kNone) for none.
+// The new row; none (EventId::kNone) for none.
 inline std::uint32_t RowIn(const std::vector<std::uint32_t>& rows, std::uint32_t row) {
   return row < rows.size() ? rows[row] : EventId::kNone;
 }
 
-// Fills the clocks and the rows of `parts`, which have their sessions and tags, and all of `to` but
-// what is made of events. O(rows of all tables).
+// Fills the clocks and the rows of `parts`, whose sessions and tags are set, and everything of `to`
+// that is not made from events. O(rows of all tables).
 void MergeTables(std::vector<MergePart>* parts, SessionData* to);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Decoded events one by one, and back to the system what is done with.
+// Single decoded events, and the release of memory that was read.
 #include <sys/mman.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// Where addresses mean something, and who lives there: the look-ups of LifetimeFinder.
+// The address spaces of LifetimeFinder: which live allocation an address means.
 //
-// Lifetimes are named by their row in the list of allocations (Id). Nothing here is thread-safe.
+// Lifetimes are identified by their row in the list of allocations (Id). Nothing here is
+// thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace memprof::analysis::lifetimes {
 using Id = std::uint32_t;
 inline constexpr Id kNone = AllocationId::kNone;
 
-// Where an address means something. Layers of one space are freed by each other's functions.
+// Address spaces. The functions of one layer can free memory of the other layers in its space.
 enum class Space : std::uint8_t {
   kNowhere,
   kDevice,
@@ -29,27 +30,28 @@ enum class Space : std::uint8_t {
   kReservation,
   kModule,
   kMulticast,
-  kImport,  // handles of imported objects, which are no addresses
+  kImport,  // handles of imported objects, which are not addresses
   kSegment,
   kBlock,
   kTensor,
 };
 
-// Where the addresses of a layer live; kNowhere for layers without any.
+// The space of a layer's addresses; kNowhere for layers without any.
 Space SpaceOf(Layer layer);
-// The same for a piece, whose address may mean something else than its layer's: an imported VMM
-// handle lives among handles, other imported objects by themselves.
+// The space of one allocation, which may differ from its layer's: an imported VMM handle is among
+// handles, other imported objects have a space of their own.
 Space SpaceOf(const AllocationRecord& allocation);
-// Whether memory of the layer `freed` went back through a function for the layer `by` that CUDA
-// does not prescribe for it. cuMemFree is the one function for linear, pitched and managed memory;
-// it and cuMemFreeAsync end what was imported at an address; cuMemFreeAsync ends what a pool in the
-// host's memory has handed out. The recorder's writer has the same rule.
+// Whether memory of the layer `freed` was freed by a function for the layer `by` that CUDA does not
+// allow for it. cuMemFree frees linear, pitched and managed memory. It and cuMemFreeAsync also free
+// imported addresses. cuMemFreeAsync also frees what a pool in host memory has allocated. The
+// recorder's writer has the same rule.
 bool IsForeignFree(Layer freed, Layer by);
-// This memory ends with its context. Stream-ordered and graph memory belongs to pools of the
+// Whether the memory ends with its context. Stream-ordered and graph memory belongs to pools of the
 // device, VMM memory to the process.
 bool OwnedByContext(const AllocationRecord& allocation);
 
-// Live pieces by address. Devices rarely share an address, so the few at one address are a list.
+// Live allocations by address. Devices rarely have the same address, so the few allocations at one
+// address are a list.
 class AddressTable {
  public:
   void Insert(Space space, std::uint64_t address, Id id) { table_[{space, address}].push_back(id); }
@@ -61,7 +63,8 @@ class AddressTable {
     if (at->second.empty()) table_.erase(at);
   }
 
-  // The piece at `address` on `device`; if `any_device`, else the latest on another device.
+  // The allocation at `address` on `device`; if `any_device`, else the latest one on another
+  // device.
   Id Find(Space space, std::uint64_t address, int device, bool any_device,
           const std::vector<AllocationRecord>& allocations) const {
     const auto at = table_.find({space, address});
@@ -75,7 +78,7 @@ class AddressTable {
   absl::flat_hash_map<std::pair<Space, std::uint64_t>, absl::InlinedVector<Id, 1>> table_;
 };
 
-// Live ranges of one level in order of address, to find what contains a range.
+// Live ranges of one level by address, to find the one that contains a range.
 class RangeIndex {
  public:
   void Insert(const AllocationRecord& allocation, Id id) {
@@ -98,7 +101,8 @@ class RangeIndex {
                : kNone;
   }
 
-  // The range in which `inner` begins, where this and those that adjoin it hold all of it.
+  // The range in which `inner` begins, if it and the adjoining ranges together contain all of
+  // `inner`.
   Id Beginning(const AllocationRecord& inner,
                const std::vector<AllocationRecord>& allocations) const {
     auto at = ranges_.upper_bound({inner.device, inner.address});
@@ -115,13 +119,13 @@ class RangeIndex {
     return kNone;
   }
 
-  bool used = false;  // kept up to date only where somebody will ask
+  bool used = false;  // kept up to date only if it will be searched
 
  private:
   absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
 };
 
-// Live managed memory by address, whatever its device, to find what an advice is about.
+// Live managed memory by address, on any device: finds the memory of an advice.
 class ManagedRanges {
  public:
   void Insert(const AllocationRecord& allocation, Id id) {
@@ -139,13 +143,13 @@ class ManagedRanges {
     return address - range.address < range.bytes ? id : kNone;
   }
 
-  bool used = false;  // kept up to date only where somebody will ask
+  bool used = false;  // kept up to date only if it will be searched
 
  private:
   absl::btree_map<std::uint64_t, Id> ranges_;
 };
 
-// VMM: memory lives until its handle is released and its last mapping is gone.
+// VMM mappings: physical memory lives until its handle is released and its last mapping is removed.
 class Mappings {
  public:
   struct Mapping {
@@ -153,12 +157,12 @@ class Mappings {
     Id id = kNone;
   };
 
-  // What was mapped there before must have been unmapped.
+  // The range must not be mapped.
   void Map(std::uint64_t address, std::uint64_t bytes, Id id) {
     mappings_[address] = {bytes, id};
     ++count_[id];
   }
-  // Calls `last(id)` for each memory whose last mapping went.
+  // Calls `last(id)` for each memory whose last mapping was removed.
   template <typename Last>
   void Unmap(std::uint64_t address, std::uint64_t bytes, Last last) {
     auto at = mappings_.lower_bound(address);
@@ -171,7 +175,7 @@ class Mappings {
     }
   }
   bool Mapped(Id id) const { return count_.contains(id); }
-  // Memory mapped over the whole of the range; none if there is none.
+  // The memory mapped over the whole range; none if there is none.
   Id At(std::uint64_t address, std::uint64_t bytes) const {
     auto at = mappings_.upper_bound(address);
     if (at == mappings_.begin()) return kNone;
@@ -182,7 +186,7 @@ class Mappings {
 
  private:
   absl::btree_map<std::uint64_t, Mapping> mappings_;
-  absl::flat_hash_map<Id, std::uint32_t> count_;  // mappings of each memory
+  absl::flat_hash_map<Id, std::uint32_t> count_;  // number of mappings of each memory
 };
 
 }  // namespace memprof::analysis::lifetimes

@@ -29,7 +29,7 @@ bool ReadMessage(std::string_view bytes, Field field) {
   return reader.ok();
 }
 
-// The same into variables: the field that each has in proto/memprof.proto, and where it goes.
+// The same for variables: the number of each field in proto/memprof.proto, and its destination.
 struct Into {
   std::uint32_t field;
   std::variant<std::uint32_t*, std::uint64_t*, bool*, std::string*, std::string_view*> to;
@@ -271,7 +271,7 @@ bool SessionTables::AddTrie(std::string_view bytes) {
     const bool python = !kind.empty() && kinds.Next() == 1;
     if (!python) last_address += static_cast<std::uint64_t>(delta);
     const std::uint32_t id = first_id + i;
-    if (stack_ids_.Find(id) != IdMap::kNone) continue;  // said twice: the first holds
+    if (stack_ids_.Find(id) != IdMap::kNone) continue;  // defined twice: the first holds
     // A parent comes before its child, so that walking up always ends.
     StackId caller = parent_id < id ? Stack(parent_id) : StackId();
     std::uint16_t depth = caller.valid() ? stack_depth_[caller.value] + 1 : 0;

@@ -1,7 +1,7 @@
 // The tables of a session that events refer to by id: threads, contexts, strings, stacks, …
 //
-// Built on one thread from Definitions chunks; then read from several. A log gives ids as it
-// likes, so an id is looked up, never trusted to be an index.
+// Built on one thread from Definitions chunks; then read from several. The ids of a log may be
+// arbitrary numbers, so they are looked up, and never used as an index.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace memprof::analysis {
 
-// Ids of the log → rows of a table. Ids that are nearly dense cost an array look-up; a log that
-// jumps about in its ids costs a hash look-up, never the memory of the largest id.
+// Maps ids of the log to rows of a table. Nearly dense ids cost an array look-up; scattered ids
+// cost a hash look-up, and never memory up to the largest id.
 class IdMap {
  public:
   static constexpr std::uint32_t kNone = EventId::kNone;
@@ -36,17 +36,17 @@ class IdMap {
 
 class SessionTables {
  public:
-  // Takes in one Definitions message. False if it is malformed; what came before stays.
+  // Adds one Definitions message. False if it is malformed; what was read before stays.
   bool Add(std::string_view definitions);
 
-  // Ids of the log → rows; 0 and unknown ids → none.
+  // Rows for ids of the log; none for 0 and for unknown ids.
   StringId String(std::uint32_t id) const { return StringId(string_ids_.Find(id)); }
   StackId Stack(std::uint32_t id) const { return StackId(stack_ids_.Find(id)); }
   TensorId Tensor(std::uint32_t id) const { return TensorId(tensor_ids_.Find(id)); }
   std::uint32_t Context(std::uint32_t id) const { return context_ids_.Find(id); }
-  // A thread that was never defined gets a row without a name; none once there are too many.
+  // An undefined thread gets a row without a name; none if there are too many.
   std::uint32_t Thread(std::uint32_t id);
-  // Devices that appear in events only are listed all the same.
+  // Adds a device that only appears in events.
   void SeeDevice(int ordinal);
 
   // Looks up names by id and makes frames distinct. Call once, after the last Add.
@@ -60,7 +60,7 @@ class SessionTables {
   std::vector<SourceInfo> sources;
   std::vector<std::string> strings;
   std::vector<TensorInfo> tensors;
-  std::uint64_t stacks_truncated = 0;  // nodes without their caller, because they lie too deep
+  std::uint64_t stacks_truncated = 0;  // nodes without their caller, because they are too deep
   std::vector<StackId> stack_parent;
   std::vector<FrameId> stack_frame;
   std::vector<Frame> frames;

@@ -109,7 +109,7 @@ bool StillRecording(const RingHeader& header, const std::string& ring_path) {
   if (kill(static_cast<pid_t>(header.pid), 0) != 0 && errno == ESRCH) return false;
   const std::string maps = ReadText(process + "/maps");
   if (!maps.empty()) return HasWritableMap(maps, ring_path);
-  // A zombie's maps are empty, and another user's cannot be read: what its state says must do.
+  // The maps of a zombie are empty, and those of another user cannot be read: its state must do.
   const std::string stat = ReadText(process + "/stat");
   const std::size_t command = stat.rfind(')');
   if (command == std::string::npos || command + 2 >= stat.size()) return false;

@@ -1,4 +1,4 @@
-// The shared memory of a recording as its file holds it.
+// The shared memory of a recording, as in its file.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 namespace memprof::analysis {
 
-// A copy of the file. Not a mapping of it: who owns the file could cut it short while it is read.
+// A copy of the file. Not a mapping: the owner of the file could truncate it while it is read.
 class RingView {
  public:
   RingView() = default;
@@ -31,10 +31,10 @@ class RingView {
     if (fd_ >= 0) close(fd_);
   }
 
-  // Has only the header yet.
+  // Reads only the header.
   static absl::StatusOr<RingView> Open(const std::string& path,
                                        std::optional<std::uint32_t> log_owner);
-  // Takes everything, once nobody writes any more. False where the file has become shorter.
+  // Reads everything, once nothing is written any more. False if the file has become shorter.
   bool Load();
   const ring::RingHeader& header() const {
     return *reinterpret_cast<const ring::RingHeader*>(data_);
@@ -58,8 +58,8 @@ class RingView {
   std::uint32_t slabs_ = 0;
 };
 
-// Whether the process still has the ring mapped. A pid alone says little: it may have been given to
-// another process, or the program may have replaced itself by exec, which keeps it.
+// Whether the process still has the ring mapped. The pid alone is not enough: another process may
+// have got it, or the program may have replaced itself by exec, which keeps it.
 bool StillRecording(const ring::RingHeader& header, const std::string& ring_path);
 
 }  // namespace memprof::analysis

@@ -1,4 +1,4 @@
-// Whether it was a leak that filled the device: then the last request's own reason says little.
+// Whether a leak has filled the device: then the cause of the last request itself matters little.
 #include <algorithm>
 #include <utility>
 
@@ -41,7 +41,7 @@ Remedy WithoutSites(const Scene& scene, SiteGroups& groups, std::vector<SiteUse>
   return remedy;
 }
 
-// What would last is told before what would have helped for one request more.
+// Lasting remedies precede those that would have helped for one more request only.
 void NameFirst(const Scene& scene, SiteGroups& groups,
                const absl::flat_hash_set<std::uint32_t>& growing, FailureReport* report) {
   const auto of_growth = [&growing](const Remedy& remedy) {
@@ -61,7 +61,7 @@ void NameFirst(const Scene& scene, SiteGroups& groups,
   std::stable_partition(remedies.begin(), remedies.end(), of_growth);
 }
 
-// What fills a step that goes on is what holds most, and not what would just suffice.
+// A step that is still growing is helped by the largest remedies, not by those that just suffice.
 void AddLargest(const Scene& scene, SiteGroups& groups, FailureReport* report) {
   if (report->sites.empty()) return;
   const SiteUse& largest = report->sites[0];

@@ -13,8 +13,8 @@
 namespace memprof::analysis::oom {
 namespace {
 
-// Fewer iterations show no growth: those that alternate with another line, and those that are told
-// by what they make alone.
+// Fewer iterations show no growth: neither those that alternate with another line, nor those found
+// only by their allocations.
 constexpr std::size_t kFewTurns = 4;
 
 bool IsUsers(const SourceFrame& frame) {

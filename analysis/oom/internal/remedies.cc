@@ -87,8 +87,8 @@ std::vector<Remedy> SingleSites(const Scene& scene, SiteGroups& groups,
   return remedies;
 }
 
-// Several sites, of which none can be spared: the largest ones, less those that turn out not to be
-// needed.
+// Several sites, all of which are needed: the largest ones, without those that turn out to be
+// unnecessary.
 Remedy SeveralSites(const Scene& scene, SiteGroups& groups, const std::vector<SiteUse>& uses) {
   Remedy remedy{.kind = RemedyKind::kSites};
   std::vector<bool> absent(groups.size(), false);
@@ -116,8 +116,8 @@ Remedy SeveralSites(const Scene& scene, SiteGroups& groups, const std::vector<Si
   return remedy;
 }
 
-// The most that would have been served then. Where the allocator asks the driver for no more than a
-// page beyond its need, what is free there counts, else only what it holds itself.
+// The largest request that would have been served then. If the allocator requests no more than a
+// page beyond its need from the driver, free memory there counts, else only what it holds itself.
 Remedy MostThatFits(const Scene& scene) {
   const DeviceSpace& space = scene.space;
   Remedy remedy{.kind = RemedyKind::kSmallerRequest};

@@ -36,7 +36,7 @@ AllocationId BlockBefore(const Session& session, const FailedRequest& request) {
   return any;
 }
 
-// The stream that a request says (0 = the default one), and the private pool of the block before if
+// The stream of a request (0 = the default one), and the private pool of the previous block, if
 // that was for the same stream.
 void FindPool(const Session& session, const FailedRequest& request, Scene& scene) {
   scene.stream = session.events().stream(request.event.value);
@@ -46,8 +46,8 @@ void FindPool(const Session& session, const FailedRequest& request, Scene& scene
     scene.private_pool = PrivatePoolOf(session, before);
 }
 
-// Whether a request is one for small segments: as the driver was asked for one, else as blocks of
-// such sizes were served before, else by PyTorch's limit.
+// Whether a request is for small segments: by the request to the driver, else by earlier blocks of
+// such sizes, else by PyTorch's limit.
 bool IsForSmallPool(const Session& session, const FailedRequest& request) {
   if (request.driver.valid()) return request.driver_bytes <= kPage;
   std::uint64_t largest_small = 0, smallest_large = ~std::uint64_t{0};
@@ -116,9 +116,9 @@ void AddSegment(const Session& session, const MapSegment& segment, bool ours, bo
   }
 }
 
-// Driver memory that no allocator suballocates. Segments of pages that were mapped one by one lie
-// in several pieces of physical memory, which the log does not tell apart: then no physical memory
-// counts but for what exceeds the segments.
+// Driver memory that no allocator divides. Segments whose pages were mapped one by one consist of
+// several pieces of physical memory, which the log does not connect: then physical memory only
+// counts beyond the sum of segments.
 void AddDirect(Scene& scene) {
   const Session& session = *scene.session;
   const int device = scene.request.device;
@@ -153,8 +153,8 @@ void AddDirect(Scene& scene) {
   physical -= std::min(physical, mapped);
 }
 
-// What of the device is outside of all that the log knows. `drift` is by how much more was known of
-// at the failure than at the sample.
+// The part of the device outside of all known memory. `drift`: how much more was known at the
+// failure than at the sample.
 void Close(const Session& session, const FailedRequest& request, const MemorySample* sample,
            const DeviceTimeline* timeline, std::uint64_t capacity, DeviceSpace& space) {
   if (sample != nullptr) {

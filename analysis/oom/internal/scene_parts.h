@@ -1,4 +1,4 @@
-// Parts of the explanation of a failed request.
+// The parts of the explanation of a failed request.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace memprof::analysis::oom {
 
-// Segments of at most this are for small blocks (as docs/fragmentation.md has it), and the driver
-// maps memory in pages of this size.
+// The largest segments for small blocks (docs/fragmentation.md), and the size of the pages in which
+// the driver maps memory.
 inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t to) {
   return bytes > ~std::uint64_t{0} - to ? bytes / to * to : (bytes + to - 1) / to * to;
 }
 
-// The instant of a failure, laid out.
+// The state of the device at a failure.
 struct Scene {
   const Session* session = nullptr;
   FailedRequest request;
@@ -28,32 +28,32 @@ struct Scene {
   std::uint64_t stream = 0, private_pool = 0;
   std::vector<MapSegment> segments;  // of allocators, on the device
   std::vector<bool> own;             // by segment: it could serve the request
-  std::vector<AllocationId> direct;  // driver memory that no allocator suballocates
+  std::vector<AllocationId> direct;  // driver memory that no allocator divides
   DeviceSpace space;
 
-  // What the driver must have free for the request, if no piece in reserve serves it.
+  // The free memory that the driver needs for the request, if no reserved piece serves it.
   std::uint64_t need() const {
     return request.driver_bytes != 0 ? request.driver_bytes : request.bytes;
   }
 };
 
-// Of the process that failed.
+// Of the process whose request failed.
 inline std::span<const StepInfo> StepsOf(const Scene& scene) {
   return scene.session->StepsOf(scene.session->ProcessOf(scene.request.event));
 }
 
-// `samples` and `timeline` are of the request's device; `timeline` is null if the log knows nothing
-// of it.
+// `samples` and `timeline` are of the request's device; `timeline` is null if the log has no memory
+// of the device.
 Scene LayOut(const Session& session, const FailedRequest& request,
              const std::vector<MemorySample>& samples, const DeviceTimeline* timeline);
 FailureCause CauseOf(const Scene& scene);
 // Needs the sites and the changes of `report`.
 std::vector<Remedy> FindRemedies(const Scene& scene, SiteGroups& groups,
                                  const FailureReport& report);
-// Blocks and uncarved driver memory by site, largest first.
+// Blocks and undivided driver memory by site, largest first.
 std::vector<SiteUse> UsesOf(const Scene& scene, SiteGroups& groups);
-// Whether the request fits without the memory of the sites for which `absent` is true; `gives` is
-// then what the driver gets back, `largest` the largest piece that the allocator could use.
+// Whether the request fits without the memory of the sites for which `absent` is true. `gives`:
+// what the driver then gets back; `largest`: the largest piece that the allocator could use.
 struct Without {
   std::uint64_t gives = 0, largest = 0;
   bool fits = false;
@@ -62,8 +62,8 @@ Without EvaluateWithout(const Scene& scene, SiteGroups& groups, const std::vecto
 // Needs the cause, the sites and the remedies of `report`.
 void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
                 const std::vector<Leak>& leaks, FailureReport* report);
-// The line that left most behind, if one did so turn after turn until the failure; `growing` gets
-// the groups of what is live through it. O(events).
+// The line that left most memory behind, if it did so in each iteration until the failure;
+// `growing` gets the groups of what is live through it. O(events).
 std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols,
                                             SiteGroups& groups,
                                             absl::flat_hash_set<std::uint32_t>* growing);

@@ -1,4 +1,4 @@
-// The first half of FindSites, for those that sum up in another way.
+// The selection of FindSites, for functions that aggregate differently.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace memprof::analysis {
 
-// The allocations that `query` asks about, in order of birth.
+// The allocations that `query` selects, in order of birth.
 std::vector<AllocationId> SelectAllocations(const Session& session, const SiteQuery& query);
 
 }  // namespace memprof::analysis

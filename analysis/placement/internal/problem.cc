@@ -63,8 +63,8 @@ Order OrderBy(const Problem& problem, const KeyOf& key_of) {
   return order;
 }
 
-// What is alive when most is comes first, in one order, so that there are no holes then; all else
-// follows in another.
+// Buffers that are alive at the peak come first, in one order, so that there are no holes then; all
+// others follow in another order.
 Order PeakFirst(const Problem& problem, const Order& of_peak, const Order& of_rest) {
   const auto peak = static_cast<std::uint32_t>(
       std::max_element(problem.live.begin(), problem.live.end()) - problem.live.begin());

@@ -1,4 +1,4 @@
-// The placement problem in small numbers, and orders in which to place its buffers.
+// A placement problem reduced to small numbers, and orders in which to place its buffers.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct PlacementChange {
   }
 };
 
-// Of buffers that have bytes and a lifetime, in order.
+// For buffers that have bytes and a lifetime, in order.
 std::vector<PlacementChange> PlacementChanges(const std::vector<PlacementBuffer>& buffers);
 
-// The problem in small numbers. Lifetimes are told apart only by what they overlap: a time is a run
-// of beginnings that no end interrupts.
+// The problem in small numbers. Only the overlap of lifetimes matters: a time is a run of
+// beginnings without an end in between.
 struct PlacementProblem {
   std::vector<SpaceBuffer> buffers;
   std::vector<std::uint32_t> original;  // row of each in the caller's list
@@ -37,8 +37,8 @@ struct PlacementProblem {
 // The problem of all buffers that have bytes and a lifetime.
 PlacementProblem Simplify(const std::vector<PlacementBuffer>& buffers);
 
-// The problem of its larger buffers alone: as few as hold all but a share of what is ever alive at
-// a time. `original` are rows of `whole`. Without buffers if that is hardly fewer than all.
+// The problem of the larger buffers only: the fewest that hold all but a share of the memory ever
+// alive at a time. `original` are rows of `whole`. Empty if that is hardly smaller.
 PlacementProblem Core(const PlacementProblem& whole, double share);
 
 // The most units alive at a time.
@@ -53,7 +53,7 @@ struct PlacementOrder {
   std::vector<std::uint32_t> order;
 };
 
-// Those that do best on many problems come first.
+// Orders that do well on many problems come first.
 std::vector<PlacementOrder> MakeOrders(const PlacementProblem& problem);
 
 }  // namespace memprof::analysis

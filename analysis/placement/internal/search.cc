@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Improves the best arrangement: takes what lies highest, with some of what is alive at the same
-// time, out and places it anew in another order.
+// Improves the best arrangement: removes the highest buffers, with some of those alive at the same
+// time, and places them again in another order.
 class LocalSearch {
  public:
   LocalSearch(const PlacementProblem& problem, PlacementSpace* space, BestArrangement* best,
@@ -152,8 +152,8 @@ class LocalSearch {
   std::vector<std::pair<double, std::uint32_t>> keys_;
 };
 
-// Improves an order: exchanges some of its largest buffers and places everything anew. Where they
-// lie decides what is left for all others.
+// Improves an order: exchanges some of its largest buffers and places everything again. Their
+// positions determine what is left for all others.
 class OrderSearch {
  public:
   OrderSearch(const PlacementProblem& problem, const PlacementOrder& start, PlacementSpace* space,
@@ -223,7 +223,7 @@ void SolveOn(const PlacementProblem& problem, SharedOrders* shared, std::uint64_
     if (OrderSearch::Arrange(orders[i], space, *best, deadline, orders[i].name)) shared->best = i;
   }
   if (!best->found()) return;
-  // Both in turns: which of them gets further depends on the problem.
+  // Alternates between both: which one gets further depends on the problem.
   OrderSearch among_orders(problem, orders[shared->best], &space, best, seed);
   LocalSearch around_top(problem, &space, best, seed);
   constexpr int kTurns = 6;

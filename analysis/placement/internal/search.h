@@ -1,4 +1,4 @@
-// Looks for low arrangements of a placement problem: orders first, then local search.
+// Searches for low arrangements: first by several orders, then by local search.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class BestArrangement {
  public:
   explicit BestArrangement(std::size_t buffers) : addresses_(buffers) {}
 
-  // Keeps the arrangement if it is lower; whether it is.
+  // Keeps the arrangement if it is lower than the best so far; returns whether it is.
   bool Offer(const PlacementSpace& space, std::uint64_t height, const std::string& found_by) {
     const std::lock_guard lock(mutex_);
     ++arrangements_;
@@ -59,8 +59,8 @@ struct SearchLimits {
   std::uint64_t seed = 1;
 };
 
-// Until the deadline, or until nothing can be lower. Without anything found so far one order is
-// tried to its end, whatever the time.
+// Until the deadline, or until the bound is reached. If there is no arrangement yet, one order is
+// completed, whatever the time.
 void SearchArrangements(const PlacementProblem& problem, const SearchLimits& limits,
                         BestArrangement* best);
 

@@ -68,7 +68,7 @@ void PlacementSpace::Place(std::uint32_t buffer, PlacementRule rule) {
   PlaceAt(buffer, Gap(b.units, rule));
 }
 
-// By address. Most of the time of placing goes here, so that larger lists are sorted by digits.
+// By address. Most of the time of placing is spent here, so larger lists are sorted by radix.
 void PlacementSpace::SortTaken() {
   constexpr std::size_t kFew = 96, kDigit = 11, kDigits = std::size_t{1} << kDigit;
   if (taken_.size() < kFew) {

@@ -1,10 +1,9 @@
-// Where buffers lie that are placed so far, and where the next one could: the inner loop of
-// placement.
+// The buffers placed so far, and where the next one fits: the inner loop of placement.
 //
-// Times are numbered densely. Addresses are counted in units, and no address is 2^40 or more.
-// Placed buffers are kept by time in an implicit binary tree: each in the lowest node whose range
-// of times holds its lifetime. What overlaps a lifetime lies in the nodes that its range touches;
-// only those at its two borders hold others besides.
+// Times are numbered densely. Addresses are counted in units; all are below 2^40. Placed buffers
+// are stored by time in an implicit binary tree: each in the lowest node whose range of times
+// contains its lifetime. Buffers that overlap a lifetime are in the nodes that its range touches;
+// only the nodes at its two borders also have others.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@ enum class PlacementRule {
 
 class PlacementSpace {
  public:
-  // `times`: how many there are. `buffers` outlive this.
+  // `times`: their number. `buffers` outlive this.
   PlacementSpace(const std::vector<SpaceBuffer>& buffers, std::uint32_t times);
 
-  // Places a buffer that is not placed.
+  // Places a buffer that is not placed yet.
   void Place(std::uint32_t buffer, PlacementRule rule);
   void PlaceAt(std::uint32_t buffer, std::uint64_t address);
   void Remove(std::uint32_t buffer);
@@ -61,7 +60,7 @@ class PlacementSpace {
   std::vector<Level> levels_;
   std::vector<std::uint64_t> address_;
   std::vector<std::uint32_t> slot_;  // place in its node's list
-  // Scratch: what overlaps, as (address << 24) + a row of ends_, and its ends.
+  // Scratch: the overlapping buffers, as (address << 24) + a row of ends_, and their ends.
   std::vector<std::uint64_t> taken_, ends_, sorted_;
 };
 

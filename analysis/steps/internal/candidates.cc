@@ -1,4 +1,4 @@
-// Compares periods by how regularly they repeat and by what is live where their windows begin.
+// Compares periods by their regularity, and by the memory live at the begin of their windows.
 #include "analysis/steps/internal/candidates.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Compares what is live before steps.
+// Compares the memory live before steps.
 #include "analysis/steps/internal/closed.h"
 
 #include <algorithm>
@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kRounded = 0.03, kMaxRounded = 4 << 20;  // of it, and bytes: see Slack
 
-// What may be live before a step and not before a later one. An allocator rounds what is kept up by
-// up to a MiB, and every time differently. Where something learns it must be next to nothing all
-// the same: what is live between micro-batches and not between steps are gradients.
+// Memory that may be live before a step and not before a later one. An allocator rounds kept memory
+// up by up to a MiB, differently each time. In a training it must be close to nothing all the same:
+// memory that is live between micro-batches and not between steps is gradients.
 double Slack(const TokenStream& stream, double swing) {
   const bool learns =
       std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();

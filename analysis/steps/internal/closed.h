@@ -1,5 +1,4 @@
-// Whether windows of a token stream are transactions: what they take they give back, or they learn.
-//
+// Whether windows of a token stream are steps: they free what they allocate, or they train.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,16 @@
 
 namespace memprof::analysis {
 
-// Of what a step takes: too little to be live memory.
+// As a share of a step's memory: too little to count as live.
 inline constexpr double kNothing = 0.001;
 
-// Share of steps before which memory was as low as it ever was before a later step. `swing` is what
-// a step takes at most.
+// The share of steps before which memory was as low as before any later step. `swing`: the most
+// that a step takes.
 double ClosedShare(const TokenStream& stream, std::span<const std::uint32_t> begins, double swing);
-// Of what windows take at most, how much they give back: those that set something up keep it all.
+// The share of a window's highest memory that it frees: windows of set-up keep everything.
 double ReturnedShare(const TokenStream& stream, std::span<const std::uint32_t> begins,
                      double swing);
-// Whether nearly all windows have a backward pass: then they set nothing up, whatever they keep.
+// Whether nearly all windows have a backward pass: then they are no set-up, whatever they keep.
 bool Trains(const TokenStream& stream, std::span<const std::uint32_t> begins);
 
 }  // namespace memprof::analysis

@@ -23,7 +23,7 @@ bool IsOptimizer(std::string_view function, std::string_view file) {
   return Contains(function, "unscale") || IsNamed(function, "step") || IsNamed(function, "update");
 }
 
-// Code that autograd calls to compute again what was not kept.
+// Code that autograd calls to recompute what was not kept.
 bool RunsBackward(const Session& session, const Frame& frame) {
   if (!frame.python || !Contains(session.string(frame.file), "/torch/")) return false;
   const std::string_view function = session.string(frame.function);
@@ -91,7 +91,7 @@ std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles) {
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins) {
   constexpr std::size_t kOf = 5, kEnough = 4;  // four of five
   std::size_t amid = 0, next = 0;
-  Role before = Role::kOther;  // the last that says anything before `next`, which says something
+  Role before = Role::kOther;  // the last one with a role before `next`, which has one
   for (const std::uint32_t begin : begins) {
     while (next < roles.size() && (next < begin || roles[next] == Role::kOther)) {
       if (next < begin && roles[next] != Role::kOther) before = roles[next];

@@ -1,5 +1,4 @@
-// What the Python frames of call stacks say of a training: where its backward passes are, and where
-// its optimizer works. Needs no symbols.
+// Finds backward passes and the optimizer by the Python frames of call stacks. Needs no symbols.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +11,31 @@ namespace memprof::analysis {
 
 enum class Role : std::uint8_t { kOther, kForward, kBackward, kOptimizer };
 
-// By stack; empty if no frame says anything.
+// By stack; empty if no frame has a role.
 struct StackRoles {
-  // What its innermost Python frame that says anything says. All that a framework's backward pass
-  // runs is of it: what a checkpoint computes again, and an optimizer in a hook.
+  // The role of its innermost Python frame that has one. Everything that runs within a framework's
+  // backward pass belongs to it: also recomputed checkpoints, and an optimizer in a hook.
   std::vector<Role> role;
-  // Who called the optimizer; none if it is not in one. Optimizers that take turns differ in it.
+  // The caller of the optimizer; none outside of an optimizer. Distinguishes several optimizers
+  // that alternate.
   std::vector<StackId> optimizer_caller;
 };
 StackRoles RolesOfStacks(const Session& session);
 
-// The same for the allocations of a stream, one each; empty likewise.
+// By allocation of a stream; empty if no frame has a role.
 std::vector<Role> RolesOf(const Session& session, const StackRoles& by_stack,
                           const StepStream& stream);
 
-// Where forward passes begin, each the first since a backward pass: positions in the stream.
+// Where forward passes begin, the first after each backward pass: positions in the stream.
 std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles);
 
-// Whether most of `begins`, which ascend, lie between a forward pass and its backward pass, or in
-// that: there memory is lowest where gradients are dropped late and outweigh what the forward pass
+// Whether most of `begins`, which ascend, lie between a forward pass and the end of its backward
+// pass: memory is lowest there if gradients are dropped late and exceed what the forward pass
 // keeps. O(roles + begins).
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins);
 
-// Whether all from the first of `begins` to the last is of one line of a forward pass, which then
-// runs one layer after the other. `stream` is of `session`. O(allocations · depth).
+// Whether everything from the first to the last of `begins` is from one line of a forward pass,
+// which then runs one layer after the other. `stream` is of `session`. O(allocations · depth).
 bool LieInForwardPass(const Session& session, const StepStream& stream,
                       const std::vector<std::uint32_t>& begins);
 

@@ -1,10 +1,10 @@
-// Tries periods of the sequence and keeps the finest whose windows are no parts of another's.
+// Tries periods of the sequence and keeps the finest whose windows are not parts of another's.
 //
-// A token that is allocated once a step cuts the sequence into windows that look alike. Which token
-// that is, nobody knows: so the tokens that explain most allocations by how often they occur are
-// tried. A cut falls anywhere within a step; it is moved to the allocation before which least
-// memory is live, because a step is a transaction: what it makes it gives back. The same tells
-// steps from micro-batches (gradients are live between these) and from layers.
+// A token that is allocated once a step cuts the sequence into similar windows. This token is not
+// known, so those are tried whose frequency explains most allocations. Such a cut may be anywhere
+// within a step. It is moved to the allocation before which least memory is live, because a step is
+// a transaction: it frees what it allocates. The same distinguishes steps from micro-batches
+// (gradients are live between these) and from layers.
 #include "analysis/steps/internal/pattern.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ Positions FindClosures(const TokenStream& stream) {
   for (auto& [token, positions] : closures)
     if (positions.size() > best.size()) best = std::move(positions);
   if (best.size() < kMinCuts) return {};
-  // Nothing tells in the last step whether what is live there stays: cuts in it come too close.
+  // In the last step it is not known whether live memory stays: its cuts come too early.
   Positions gaps;
   for (std::size_t i = 1; i < best.size(); ++i) gaps.push_back(best[i] - best[i - 1]);
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
@@ -96,15 +96,14 @@ struct Opening {
   std::uint32_t token = 0, nth = 0, of = 0;
   double transient = 0;  // live before it and given back soon: mean over windows
   std::uint32_t seen = 0;
-  // In the most typical window: position, and what is live before it beyond what is at the cut
-  // before and at the cut behind.
+  // In the most typical window: the position, and the memory live before it beyond that at the cuts
+  // before and after.
   bool typical = false;
   std::uint32_t offset = 0;
   double level = 0, level_to_next = 0;
 };
 
-// How much of what is live before each allocation from `begin` to `end` is given back until
-// `until`.
+// How much of the memory live before each allocation from `begin` to `end` is freed before `until`.
 std::vector<double> Transient(const TokenStream& stream, std::uint32_t begin, std::uint32_t end,
                               std::uint32_t until) {
   std::uint64_t floor = ~std::uint64_t{0};
@@ -116,8 +115,8 @@ std::vector<double> Transient(const TokenStream& stream, std::uint32_t begin, st
   return transient;
 }
 
-// How much is live for a while only before every allocation of the typical window: the mean over
-// windows that have it as often. What is given back later than in the window after counts as
+// How much temporary memory is live before every allocation of the typical window: the mean over
+// windows with the same count. Memory that is freed later than in the next window counts as
 // staying.
 std::vector<Opening> Openings(const TokenStream& stream, std::span<const std::uint32_t> cuts,
                               std::uint32_t end, const WindowCounts& counts,
@@ -193,7 +192,7 @@ const Opening* ChooseOpening(const std::vector<Opening>& openings, double window
     }
   }
   // The first allocations of a climb may be so small that each of them begins from the lowest, or
-  // take no more than what the window keeps. The window is a ring: where it was cut says nothing.
+  // be no larger than what the window keeps. The window is a ring: its cut is arbitrary.
   std::size_t first = lowest[best];
   for (std::size_t n = 0; n + 1 < openings.size(); ++n) {
     const std::size_t before = first == 0 ? openings.size() - 1 : first - 1;
@@ -287,7 +286,7 @@ void Measure(const TokenStream& stream, Candidate* candidate) {
   candidate->weighted = likeness.weighted;
 }
 
-// The period of a stream of which nothing is left out; without begins if there is none.
+// The period of a complete stream; without begins if there is none.
 Candidate FindOne(const TokenStream& stream, std::uint32_t hint) {
   Candidate best;
   if (stream.size() < 2 * kMinCuts) return best;
@@ -318,7 +317,7 @@ TokenStream PartOf(const TokenStream& stream, std::uint32_t begin, std::uint32_t
 }
 
 // Whether nearly all of the middle window of `part` is of kinds that the middle window of `whole`
-// has too: the rest of a run of which some steps did more.
+// has too: the rest of a run in which some steps did more.
 bool IsRestOf(const TokenStream& part, const Positions& rest, const TokenStream& whole,
               const Positions& begins) {
   constexpr std::size_t kOf = 10, kNearlyAll = 9;

@@ -1,5 +1,5 @@
-// Finds the period of a sequence of allocations: where a step begins that nobody marked. Internal
-// to analysis/; knows nothing of sessions.
+// Finds the period of a sequence of allocations: where unmarked steps begin. Independent of
+// sessions.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace memprof::analysis {
 
-// Allocations in order, as tokens: two that look alike (same place, same size) are one token.
+// Allocations in order, as tokens: equal ones (same place, same size) have the same token.
 struct TokenStream {
   std::vector<std::uint32_t> token;  // 0 … distinct - 1
-  std::vector<std::uint64_t> level;  // bytes that were live right before each
+  std::vector<std::uint64_t> level;  // bytes live right before each
   std::uint32_t distinct = 0;
-  // By token: it belongs to a backward pass. Empty = not known of any.
+  // By token: whether it belongs to a backward pass. Empty = not known.
   std::vector<bool> trains;
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(token.size()); }
@@ -24,11 +24,11 @@ struct TokenStream {
   }
 };
 
-// How alike windows of a stream are, compared with the typical one: of each token the (lower)
-// median count over all windows.
+// How similar the windows of a stream are to the typical one: the (lower) median count of each
+// token over all windows.
 struct WindowLikeness {
   std::vector<double> likeness;  // of each window: Jaccard index of the multisets, in [0, 1]
-  // Two windows of five are at least so alike: every other one may be of another kind.
+  // Two of five windows are at least this similar: every other one may be of another kind.
   double common = 0;
   double weighted = 0;        // mean, weighted by tokens
   std::uint64_t typical = 0;  // tokens of the typical window
@@ -45,12 +45,12 @@ struct Period {
   double common_likeness = 0;  // of steps, without the first and the last one
   double weighted_likeness = 0;
   double closed = 0;    // share of steps before which memory was back at its lowest
-  double typical = 0;   // allocations of the typical step
+  double typical = 0;   // allocations in the typical step
   bool trains = false;  // steps have backward passes
 };
 
-// O(n) but for sorting the counts of windows that are looked at. `hint` is the number of steps that
-// somebody else counted, 0 if nobody did: it decides between periods that are equally good.
+// O(n) except for sorting the counts of the compared windows. `hint`: the number of steps from
+// another source, 0 if unknown; it decides between equally good periods.
 Period FindPeriod(const TokenStream& stream, std::uint32_t hint = 0);
 
 }  // namespace memprof::analysis

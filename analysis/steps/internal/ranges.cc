@@ -91,7 +91,7 @@ bool SaysStep(std::string_view name) {
 }
 
 std::vector<RepeatedRange> FindRepeatedRanges(const Session& session) {
-  // A session interns names, so that each is looked at once.
+  // A session interns names, so each is parsed once.
   struct Name {
     std::uint32_t text = 0;
     std::int64_t number = -1;

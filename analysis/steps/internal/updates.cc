@@ -11,11 +11,11 @@ namespace {
 // The optimizer at work, up to, but without, `end`.
 struct Work {
   std::uint32_t end = 0;
-  StackId by;  // who called it
+  StackId by;  // its caller
 };
 
-// Every time that it works with a backward pass before. None if it allocates too seldom to tell:
-// some do when they begin, and never again.
+// Every run of the optimizer after a backward pass. None if it allocates too rarely: some allocate
+// at their first run only.
 std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks,
                                 const StepStream& stream, const std::vector<Role>& roles) {
   std::vector<Work> all;
@@ -41,8 +41,8 @@ std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks
   return all;
 }
 
-// Of optimizers that take turns one leads: of those that worked before any worked twice, the one
-// that came last; later one that works three times without it, as in a second stage.
+// Of alternating optimizers one is the leader: of those that ran before any ran twice, the last
+// one; later, one that runs three times without it, as in a second stage.
 std::vector<std::uint32_t> LeadersWork(const std::vector<Work>& all) {
   constexpr std::size_t kTakesOver = 3;
   StackId leader;
@@ -131,7 +131,7 @@ std::vector<std::uint32_t> GradientsUsed(const Session& session, const StepStrea
     live += gradient[p] ? 1 : 0;
     made += gradient[p] ? 1 : 0;
   }
-  if (made > 0) ends.push_back(last);  // of the last step nobody made room
+  if (made > 0) ends.push_back(last);  // for the last step, whose end was not seen
   return ends;
 }
 
@@ -149,11 +149,11 @@ Updates FindUpdates(const Session& session, const StackRoles& stacks, const Step
   std::vector<std::uint32_t> ends = LeadersWork(OptimizerWork(session, stacks, stream, roles));
   updates.by_optimizer = !ends.empty();
   if (ends.empty()) ends = GradientsUsed(session, stream, roles);
-  // Gradients that stay for good say nothing of when they are used.
+  // Gradients that stay for good do not show when they are used.
   const bool told = updates.by_optimizer || ends.size() > 1 || updates.passes == 1;
   if (ends.empty() || !told) return updates;
   for (std::uint32_t& end : ends) {
-    // Nothing says where the optimizer works: the next step begins with its forward pass.
+    // The optimizer is not visible: the next step begins with its forward pass.
     const auto next = std::lower_bound(forward.begin(), forward.end(), end);
     if (!updates.by_optimizer && next != forward.end() && end < roles.size()) end = *next;
     if (end < roles.size()) updates.begins.push_back(end);

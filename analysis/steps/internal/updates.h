@@ -1,5 +1,5 @@
-// When a training learns: the optimizer works after a backward pass, or gradients are given back.
-// Told by Python's frames; needs no symbols.
+// Finds the updates of a training: the optimizer runs after a backward pass, or gradients are
+// freed. By Python frames; needs no symbols.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace memprof::analysis {
 
 struct Updates {
-  // Where the steps begin that end with an update each, but for the last one, which may end with
-  // the run: positions in the stream. Empty if nothing learns, or nothing tells when.
+  // Begins of steps that end with an update each (the last one may end with the run): positions in
+  // the stream. Empty if there is no training, or its updates cannot be found.
   std::vector<std::uint32_t> begins;
   bool by_optimizer = false;  // else by gradients
-  // Backward passes behind forward passes: there are no more steps than that. 0 = not known.
+  // Backward passes after forward passes: an upper bound of the steps. 0 = not known.
   std::uint32_t passes = 0;
 };
 
-// `roles` are of the allocations of `stream`, by `stacks`. O(allocations · log(allocations)).
+// `roles` are of the allocations of `stream`, from `stacks`. O(allocations · log(allocations)).
 Updates FindUpdates(const Session& session, const StackRoles& stacks, const StepStream& stream,
                     const std::vector<Role>& roles);
 

@@ -1,5 +1,4 @@
-// Windows of a token stream: how often each token is in each, and what a typical one looks like.
-//
+// Windows of a token stream: the count of each token in each window, and the typical window.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace memprof::analysis {
 
-// Counts of tokens in windows [begins[i], begins[i + 1]), the last one up to `end`. Takes memory by
-// distinct tokens of each window.
+// Counts of tokens in windows [begins[i], begins[i + 1]), the last one up to `end`. Takes memory
+// for the distinct tokens of each window.
 class WindowCounts {
  public:
   struct Entry {

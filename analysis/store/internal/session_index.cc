@@ -70,9 +70,9 @@ void SessionIndexer::IndexDeaths() {
   });
 }
 
-// A checkpoint is written where it at least halves the time of LiveAfter, which is counted in rows
-// looked at: an id of a checkpoint takes as long as kRowsOfId of them. So between two checkpoints
-// far more was born than the second one holds, even in a program that only ever allocates.
+// A checkpoint is written where it at least halves the time of LiveAfter, counted in rows: an id of
+// a checkpoint costs kRowsOfId of them. So between two checkpoints far more is born than the second
+// one holds, even in a program that never frees.
 void SessionIndexer::WriteCheckpoints() {
   constexpr std::uint64_t kRowsOfId = 8, kFewRows = 1 << 16;
   const std::vector<AllocationRecord>& allocations = data_.events.records();

@@ -1,11 +1,11 @@
-// What a session is asked for again and again, worked out once when all its events are there.
+// Indices of a session, built when all its events are there.
 #pragma once
 
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
 
-// Fills a session's children, marks, other deaths and checkpoints. O(events + allocations), and a
+// Builds a session's children, marks, other deaths and checkpoints. O(events + allocations), and a
 // sort of marks and of other deaths.
 class SessionIndexer {
  public:

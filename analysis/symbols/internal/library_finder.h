@@ -1,4 +1,4 @@
-// Which library asked for what was allocated with a stack.
+// Finds the library that allocated with a stack.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace memprof::analysis {
 
-// Answers are remembered; thread-safe. Construction is O(allocations).
+// Has a cache; thread-safe. Construction is O(allocations).
 class LibraryFinder {
  public:
   LibraryFinder(const Session& session, Symbols& symbols);
@@ -18,11 +18,11 @@ class LibraryFinder {
   LibraryFinder(const LibraryFinder&) = delete;
   LibraryFinder& operator=(const LibraryFinder&) = delete;
 
-  // The library of what was allocated with this stack.
+  // The library of allocations with this stack.
   Library Of(StackId stack);
 
  private:
-  // Reads every frame, and remembers which speak of a library.
+  // Reads every frame, and caches which ones indicate a library.
   Library Read(const std::vector<FrameId>& frames, bool in_pool);
   void Append(FrameId id, std::vector<LibraryFrame>* frames) const;
 

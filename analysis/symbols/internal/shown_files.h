@@ -1,4 +1,4 @@
-// Paths short enough for a table, and long enough to tell the files of a log apart.
+// Paths short enough for a table, but long enough to distinguish the files of a log.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace memprof::analysis {
 class ShownFiles {
  public:
   void Add(const SourceFrame& frame);
-  // Of a frame that was added, or of any other.
+  // The path of a frame that was added, or of any other.
   std::string Of(const SourceFrame& frame) const;
 
  private:
   static std::string NameOf(const SourceFrame& frame, std::string_view path);
 
-  absl::flat_hash_map<std::string, std::vector<std::string>> paths_;  // by what would be shown
+  absl::flat_hash_map<std::string, std::vector<std::string>> paths_;  // by the displayed path
 };
 
 }  // namespace memprof::analysis

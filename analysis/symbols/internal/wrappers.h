@@ -1,9 +1,9 @@
-// Functions of a program that only hand on what they allocate, such as a checked_malloc(): the
-// place of an allocation is the line that called them.
+// Finds functions of a program that only pass on what they allocate, such as a checked_malloc():
+// the place of an allocation is then the line that called them.
 //
-// Nothing but the stacks tells them from others. A wrapper allocates by one line, directly or
-// through another wrapper, and is called from several places. What has two such lines, or one
-// caller, is a place of its own. Only native code is judged: lines of Python are what people know.
+// They are found by the stacks only. A wrapper allocates by one line, directly or through another
+// wrapper, and is called from several places. A function with two such lines, or with one caller,
+// is a place itself. Only native code is judged: Python lines are the user's.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace memprof::analysis {
 
-// Immutable after construction, hence thread-safe. Construction is O(stacks × depth), the depth
-// taken as 64 at most.
+// Immutable after construction, hence thread-safe. Construction is O(stacks × depth), with a depth
+// of at most 64.
 class Wrappers {
  public:
   Wrappers(const Session& session, Symbols& symbols);
 
   // How many of `frames`, a resolved stack, innermost first, are wrappers and what they call: the
-  // first that is none has this index. 0 where there is no wrapper. `layer`: of what was allocated.
+  // index of the first frame that is none. 0 without wrappers. `layer`: that of the allocation.
   std::size_t PassedBy(const std::vector<SourceFrame>& frames, Layer layer) const;
 
  private:
@@ -54,11 +54,11 @@ class Wrappers {
   absl::flat_hash_map<std::string, std::uint32_t> ids_;  // of functions and of places
   using OfLayer = std::pair<std::uint32_t, Layer>;
   absl::flat_hash_map<OfLayer, std::uint32_t> by_function_, by_place_;  // stacks that pass
-  // Ways outward from an allocation, as a trie: (way, next place) → way. Of all layers: what many
-  // call for blocks is no place of the one pinned buffer that it allocates as well.
+  // Paths outward from an allocation, as a trie: (path, next place) → path. Of all layers: a
+  // function that many call for blocks is no place of the one pinned buffer that it allocates too.
   absl::flat_hash_map<std::uint32_t, std::uint32_t> roots_;  // by innermost place
   absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ways_;
-  std::vector<std::uint32_t> callers_;  // by way: places that it was called from
+  std::vector<std::uint32_t> callers_;  // by path: the places from which it was called
 };
 
 }  // namespace memprof::analysis

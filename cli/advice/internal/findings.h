@@ -10,10 +10,10 @@
 
 namespace memprof::cli {
 
-// One finding: what, where, what it would save, why, what to change, examples.
+// One finding: what, where, the saving, why, what to change, examples.
 std::string FindingText(const analysis::Session& session, analysis::Symbols& symbols,
                         const analysis::Finding& finding, std::size_t number);
-// What was not looked for, and what is not in the log.
+// Patterns that could not be searched for, and evidence that the log lacks.
 std::string EvidenceText(const analysis::AdviceReport& report);
 
 Json FindingJson(const analysis::Session& session, analysis::Symbols& symbols,

@@ -35,7 +35,7 @@ double Seconds(const Session& session) {
   return static_cast<double>(session.events().last_time() - session.events().first_time()) * 1e-9;
 }
 
-// What would become of `moved_bytes`.
+// What would happen to `moved_bytes`.
 std::string_view Moved(analysis::Pattern pattern) {
   if (pattern == analysis::Pattern::kPageableCopy) return "no longer copied twice";
   if (pattern == analysis::Pattern::kManagedFaults) return "moved at once, not page by page";

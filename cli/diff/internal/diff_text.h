@@ -9,17 +9,17 @@
 
 namespace memprof::cli {
 
-// What is compared, in words for headings: "a.mprof", or "the end of step 3".
+// The compared states as text for headings: "a.mprof", or "the end of step 3".
 struct DiffSides {
   std::string before, after;
   bool moments = false;
-  bool at_end = false;  // of runs: sites are compared at the end in place of the peaks
+  bool at_end = false;  // of runs: compares sites at the end instead of the peaks
 };
 
-// Changes of sites below `threshold` bytes are left out; tables have `top` rows (0 = all).
+// Leaves out changes of sites below `threshold` bytes; tables have `top` rows (0 = all).
 std::string DiffText(const analysis::DiffReport& report, const DiffSides& sides,
                      std::uint64_t threshold, std::size_t top);
-// All that JSON says but for what every verb says.
+// The JSON without the part that all verbs share.
 Json DiffJson(const analysis::DiffReport& report, std::uint64_t threshold);  // without its steps
 Json DiffStepJson(const analysis::DiffStep& step);
 

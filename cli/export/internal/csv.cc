@@ -14,12 +14,12 @@ using analysis::Session;
 
 constexpr std::size_t kFlushBytes = 1 << 18;
 
-// One row after the other, with quotes where a cell needs them.
+// Writes rows, with quotes where a cell needs them.
 class Csv {
  public:
   explicit Csv(OutputFile& output) : output_(output) {}
   void Cell(std::string_view text) {
-    // Spreadsheets hold no more in a cell, and other readers refuse four times that.
+    // The limit of spreadsheets for a cell; other readers refuse four times that.
     constexpr std::size_t kMaxBytes = 32'767;
     const std::string cut = text.size() > kMaxBytes ? analysis::LogText(text, kMaxBytes) : "";
     if (!cut.empty()) text = cut;

@@ -1,5 +1,5 @@
-// The formats of `memprof export`: one function each, in a file of its own, and the table of them
-// in export.cc.
+// The formats of `memprof export`: one function each, in a file of its own; export.cc has the
+// table.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace memprof::cli {
 
-// What is to be written, and what the options say about it.
+// The input and the options of an export.
 struct ExportInput {
   std::shared_ptr<const analysis::Session> session;
   std::string table;          // of CSV: "allocations" or "events"
@@ -19,7 +19,7 @@ struct ExportInput {
 };
 
 // Each writes the whole log to `output`, which is open, and does not finish it. False after a
-// failure, which was told in one line.
+// failure, which was reported in one line.
 bool ExportCsv(const ExportInput& input, OutputFile& output);
 bool ExportPytorch(const ExportInput& input, OutputFile& output);
 bool ExportSqlite(const ExportInput& input, OutputFile& output);  // to a file of its own only

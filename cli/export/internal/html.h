@@ -1,4 +1,4 @@
-// Pieces of HTML: everything that comes from a log is text, whatever it looks like.
+// Pieces of HTML. Everything from a log is escaped as text.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace memprof::cli {
 
-// `text` for the inside of an element or of a quoted attribute. What is no UTF-8, control
-// characters but line feeds, and characters that turn the direction of writing become U+FFFD.
+// `text` for the inside of an element or of a quoted attribute. Invalid UTF-8, control characters
+// except line feeds, and characters that change the direction of writing become U+FFFD.
 std::string EscapeHtml(std::string_view text);
 
-// Without the colours that text has for terminals.
+// Removes the terminal's colours.
 std::string WithoutColour(std::string_view text);
 
-// A table whose columns a reader can sort by.
+// A table that the reader can sort by columns.
 class HtmlTable {
  public:
   enum class Kind { kText, kNumber };

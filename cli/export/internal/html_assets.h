@@ -1,5 +1,5 @@
-// Style and script of the HTML report. Nothing is loaded from anywhere: the page says so itself, by
-// its content security policy.
+// Style and script of the HTML report. The page loads nothing; its content security policy enforces
+// that.
 #pragma once
 
 namespace memprof::cli {
@@ -67,8 +67,8 @@ figure { margin: 8px 0; } figcaption { font-size: 13px; }
   background: hsl(var(--h) 62% var(--flame-l)); }
 )css";
 
-// Sorts tables, reads the drawing under the pointer, zooms the flame. Without it the page is still
-// whole, but for the flame's boxes, which it puts in their places.
+// Sorts tables, shows values under the pointer, zooms the flame graph. Without the script the page
+// is complete, except that the flame graph's boxes are not positioned.
 inline constexpr char kHtmlScript[] = R"js(
 "use strict";
 const bytes = v => { const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]; let i = 0;

@@ -24,7 +24,7 @@ using analysis::TimeNs;
 constexpr int kLeft = 78, kTop = 8, kWidth = 1110, kHeight = 240;
 constexpr int kColumns = kWidth;  // one a pixel
 
-// One digit after the point, which is enough for a pixel.
+// One digit after the point is exact enough for a pixel.
 std::string Pixel(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
@@ -44,7 +44,7 @@ class Chart {
       : session_(session), capacity_(capacity), begin_(StartTime(session)) {
     const TimeNs last = session.events().last_time();
     end_ = std::max({TimeNs{1}, session.run().end_time, last + 1});
-    if (end_ <= begin_) begin_ = 0;  // a log without an event, or one whose times make no sense
+    if (end_ <= begin_) begin_ = 0;  // a log without events, or with invalid times
     AddLine("pools hold", "pools", device.reserved);
     AddLine("driver", "driver", device.total);
     AddLine("segments", "segments", device.framework_reserved);
@@ -57,7 +57,7 @@ class Chart {
     for (const Line& line : lines_) {
       for (const Series::Sample& sample : line.columns) highest_ = std::max(highest_, sample.max);
     }
-    // The capacity is drawn where that leaves the curve at least half of the height.
+    // Draws the capacity only if the curve keeps at least half of the height.
     if (capacity_ > 0 && capacity_ / 2 <= highest_) highest_ = std::max(highest_, capacity_);
     highest_ = std::max<std::uint64_t>(highest_, 1);
   }
@@ -88,7 +88,7 @@ class Chart {
   void AddLine(std::string_view name, std::string_view style, const Series& series,
                bool wanted = true) {
     if (series.empty() || !wanted) return;
-    // Driver memory and the same with pools are one curve as long as pools hold nothing beyond.
+    // Driver memory and reserved memory are one curve if pools hold nothing beyond.
     lines_.push_back({name, style, series.Columns({begin_, end_}, kColumns)});
     if (lines_.size() == 2 && lines_[0].style == "pools" && Same(lines_[0], lines_[1]))
       lines_.erase(lines_.begin());
@@ -107,7 +107,7 @@ class Chart {
     return kLeft + kWidth * static_cast<double>(time - begin_) / static_cast<double>(end_ - begin_);
   }
 
-  // The area below the least, and the band from the least to the most, as steps.
+  // The area below the minimum, and the band from minimum to maximum, as steps.
   std::string Curve(const Line& line) const {
     std::string upper, lower;
     const auto edge = [this, &line](std::string& path, auto value, bool forward) {
@@ -145,7 +145,7 @@ class Chart {
     return html;
   }
 
-  // Times below the drawing, and below them steps, as many as there is room for.
+  // Times below the drawing, and below them as many step numbers as fit.
   std::string TimeAxis() const {
     const double span = static_cast<double>(end_ - begin_);
     double tick = std::pow(10, std::floor(std::log10(span / 8)));
@@ -160,7 +160,7 @@ class Chart {
     }
     const auto steps = session_.steps();
     const std::size_t every = std::max<std::size_t>(1, (steps.size() + 15) / 16);
-    double free_from = 0;  // where there is room for a label
+    double free_from = 0;  // where the next label may begin
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const double at = X(steps[i].begin);
       const bool labelled = i % every == 0 && at >= free_from && at < kLeft + kWidth - 50;
@@ -178,7 +178,7 @@ class Chart {
     return html;
   }
 
-  // Numbers and names of ours only: nothing in it comes from the log's texts.
+  // Only our own numbers and names: no text of the log.
   std::string Data() const {
     std::string json = Cat("{\"left\":", kLeft, ",\"width\":", kWidth, ",\"span\":", end_ - begin_,
                            ",\"lines\":[");
@@ -210,7 +210,7 @@ class Chart {
   std::uint64_t highest_ = 0;
 };
 
-// A colour of the flame, the same for a function wherever it stands.
+// The colour of a function in the flame graph, the same wherever it occurs.
 std::uint32_t Hue(std::string_view function) {
   std::uint32_t hash = 2166136261;  // FNV-1a
   for (const char c : function) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
@@ -268,7 +268,7 @@ std::string SurvivorsHtml(const analysis::Leak& leak) {
   constexpr int kBarHeight = 40;
   if (leak.survivors.size() < 2) return "";
   const std::int64_t first = leak.survivors.front().step;
-  // Unsigned: a hostile log may have steps as far apart as there are numbers.
+  // Unsigned, because a hostile log may have any step numbers.
   const auto since = [first](std::int64_t step) {
     return static_cast<std::uint64_t>(step) - static_cast<std::uint64_t>(first);
   };

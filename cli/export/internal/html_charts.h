@@ -1,4 +1,4 @@
-// The drawings of the HTML report: memory over time, the flame of a peak, survivors by step.
+// The drawings of the HTML report: memory over time, the flame graph of a peak, survivors by step.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace memprof::cli {
 
-// Bytes over the whole run as SVG, and the figures of its pixel columns as JSON for the pointer.
-// Each column shows the least and the most that held in it, so no peak is hidden. `capacity` is
-// drawn where it is near; 0 = unknown.
+// Bytes over the whole run as SVG, and the values of its pixel columns as JSON for the pointer.
+// Each column shows its minimum and maximum, so no peak is hidden. `capacity` is drawn if it is
+// near; 0 = unknown.
 std::string TimelineHtml(const analysis::Session& session, const analysis::DeviceTimeline& device,
                          std::uint64_t capacity);
 
-// Frames as boxes as wide as their bytes, callers above callees. What is too narrow to be seen is
+// Frames as boxes whose width is their bytes, callers above callees. Boxes that are too narrow are
 // left out.
 std::string FlameHtml(const analysis::FlameTree& tree);
 

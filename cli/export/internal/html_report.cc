@@ -1,5 +1,5 @@
-// memprof export --to=html: the report as one page that needs nothing else, to look at and to pass
-// on: verdicts, memory over time, leaks, what made the peak, and the rest of `memprof report`.
+// memprof export --to=html: the report as one self-contained page: verdicts, memory over time,
+// leaks, what made the peak, and the rest of `memprof report`.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -61,7 +61,7 @@ class Page {
   void Heading(std::string_view id, std::string_view title) {
     Add("<h2 id=\"", id, "\">", EscapeHtml(title), "</h2>\n");
   }
-  // A section of the report for terminals, as it is.
+  // A section of the report for terminals, unchanged.
   void Preformatted(std::string_view text) {
     Add("<pre>", EscapeHtml(WithoutColour(text)), "</pre>\n");
   }
@@ -167,7 +167,7 @@ class Page {
       layers.Number(peak.by_layer[i], FormatBytes(peak.by_layer[i])).EndRow();
     }
     Add(layers.Html());
-    // Blocks where there are any: driver memory is mostly segments then, which say little.
+    // Blocks if there are any: driver memory then consists mostly of segments.
     const bool blocks = !peak.blocks.empty();
     analysis::SiteQuery query;
     query.at = peak.time;
@@ -201,7 +201,7 @@ class Page {
     More(shown, places.size());
   }
 
-  // Those of one name and shape are one row.
+  // Tensors of one name and shape are one row.
   void Tensors(const std::vector<analysis::AllocationId>& tensors) {
     struct Group {
       std::uint64_t bytes = 0, count = 0;

@@ -23,8 +23,7 @@ using analysis::Layer;
 using analysis::Session;
 using analysis::TimeNs;
 
-// The largest allocations are slices of their own. More of them than this, and a viewer shows lines
-// where there should be names.
+// The largest allocations are slices. With more slices than this, viewers show lines without names.
 constexpr std::size_t kMaxSlices = 2000;
 
 class SessionTrace {
@@ -35,7 +34,7 @@ class SessionTrace {
   bool Write() {
     for (const analysis::ProcessInfo& process : session_.processes())
       processes_.push_back(AddProcess(process.run));
-    // What belongs to all processes lies under none of them.
+    // Tracks that belong to all processes are below none of them.
     top_ = processes_.size() == 1 ? processes_[0] : 0;
     WriteSteps();
     WriteRanges();
@@ -111,7 +110,7 @@ class SessionTrace {
     return Cat("device ", device);
   }
 
-  // Of every device, in order of birth: tensors; blocks and driver memory in which none lies.
+  // For every device, in order of birth: tensors; and blocks and driver memory without tensors.
   std::map<int, std::vector<AllocationId>> LargestAllocations() {
     std::vector<AllocationId> largest;
     const auto records = session_.records();
@@ -137,7 +136,8 @@ class SessionTrace {
     return by_device;
   }
 
-  // Each on the first of a row of tracks of one name, which viewers show as one, that is free.
+  // Each allocation goes to the first free one of several tracks with one name, which viewers show
+  // as one.
   void WriteAllocations(std::uint64_t device, const std::vector<AllocationId>& ids) {
     struct Lane {
       TimeNs free_at = 0;
@@ -173,7 +173,7 @@ class SessionTrace {
     }
   }
 
-  // What happened at one instant: snapshots, failures, peaks.
+  // Marks of single instants: snapshots, failures, peaks.
   void WriteMarks() {
     const std::uint64_t track = trace_.AddTrack(top_, "marks");
     for (const analysis::SnapshotInfo& snapshot : session_.snapshots()) {

@@ -41,7 +41,8 @@ void PerfettoTrace::AddCounter(std::uint64_t parent, std::string_view name,
   const auto times = series.times();
   const auto values = series.values();
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (i + 1 < times.size() && times[i + 1] == times[i]) continue;  // only what holds after it
+    // only the last value of an instant
+    if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
     AddEvent(TrackEvent::TYPE_COUNTER, track, times[i])
         .set_counter_value(static_cast<std::int64_t>(std::min(values[i], ~std::uint64_t{0} >> 1)));
   }
@@ -101,7 +102,7 @@ void PerfettoTrace::AddNamed(TrackEvent::Type type, std::uint64_t track, TimeNs 
   }
 }
 
-// A trace that is written in parts is the one message made of all their packets.
+// The parts of a trace are concatenated: together they are one message with all packets.
 void PerfettoTrace::Flush() {
   if (written_) written_ = output_.Write(trace_.SerializeAsString());
   trace_.Clear();

@@ -13,7 +13,7 @@
 
 namespace memprof::cli {
 
-// What is said about an event beyond its name.
+// Details of an event beyond its name.
 struct PerfettoNote {
   std::string_view name;
   std::string text;  // empty = `number`
@@ -33,7 +33,7 @@ class PerfettoTrace {
 
   explicit PerfettoTrace(OutputFile& output) : output_(output) {}
 
-  // Declares a track below `parent` (0 = none), of which `track` says more, and returns its id.
+  // Adds a track below `parent` (0 = none), described by `track`, and returns its id.
   std::uint64_t AddTrack(std::uint64_t parent, std::string_view name,
                          perfetto::TrackDescriptor track = {});
   void Begin(std::uint64_t track, analysis::TimeNs time, std::string_view category,
@@ -41,10 +41,10 @@ class PerfettoTrace {
   void End(std::uint64_t track, analysis::TimeNs time);
   void Instant(std::uint64_t track, analysis::TimeNs time, std::string_view category,
                std::string_view name, const Notes& notes = {});
-  // A track of bytes over time; none if there are none.
+  // Adds a track of bytes over time, unless it is empty.
   void AddCounter(std::uint64_t parent, std::string_view name, const analysis::Series& series);
-  // Slices of one track, of which one may lie in the other. Begins and ends are written in order,
-  // so that those of one instant keep it.
+  // Adds slices of one track, which may be nested. Begins and ends are written in order, also those
+  // of one instant.
   void AddNested(std::uint64_t track, std::string_view category, std::vector<PerfettoSlice> slices);
   bool Finish();
 
@@ -57,7 +57,7 @@ class PerfettoTrace {
   void Flush();
 
   OutputFile& output_;
-  perfetto::Trace trace_;  // what is not written yet
+  perfetto::Trace trace_;  // not yet written
   bool written_ = true;
   std::uint64_t last_track_ = 0;
 };

@@ -1,5 +1,5 @@
 // memprof export --to=pprof: a profile by call stack in the format of pprof (gzipped
-// perftools.profiles.Profile), for `go tool pprof` and whatever else draws such profiles.
+// perftools.profiles.Profile), for `go tool pprof` and other viewers.
 #include <google/protobuf/io/gzip_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -50,14 +50,15 @@ class ProfileWriter {
   }
 
  private:
-  // A profile that is written in parts is the one message made of all their fields.
+  // The parts of a profile are concatenated: together they are one message with all fields.
   static constexpr int kSamplesAtOnce = 4096;
   void Flush() {
     profile_.SerializeToZeroCopyStream(&out_);
     profile_.Clear();
   }
 
-  // Strings are written once, and named by their number; 0 is "". Protobuf's are UTF-8.
+  // Each string is written once, and referred to by its number; 0 is "". Strings of protobuf are
+  // UTF-8.
   std::int64_t StringOf(std::string_view text) {
     if (text.empty()) return 0;
     const auto [it, fresh] = strings_.try_emplace(std::string(text), strings_.size() + 1);
@@ -70,8 +71,8 @@ class ProfileWriter {
     out->set_unit(StringOf(unit));
   }
 
-  // Where the stack of a sample begins: at the site, so that what a profile calls flat is the place
-  // that a person would name, not the allocator; as an index into the resolved stack.
+  // The frame where the stack of a sample begins: the site, so that a profile's flat values are of
+  // the user's place, not of the allocator. An index into the resolved stack.
   std::size_t FirstFrame(StackId stack) {
     if (input_.whole_stacks) return 0;
     const analysis::SourceFrame site = symbols_.Site(stack);
@@ -108,7 +109,7 @@ class ProfileWriter {
     label.set_str(StringOf(value));
   }
 
-  // The location of `frame` without the innermost `skip` of the functions inlined into it.
+  // The location of `frame` without the innermost `skip` inlined functions.
   std::uint64_t LocationOf(FrameId frame, std::size_t skip) {
     const auto [it, fresh] = locations_.try_emplace({frame, skip}, locations_.size() + 1);
     if (!fresh) return it->second;
@@ -147,7 +148,7 @@ class ProfileWriter {
       mapping.set_memory_limit(module.end_address);
       mapping.set_filename(StringOf(module.path));
       mapping.set_build_id(StringOf(absl::BytesToHexString(module.build_id)));
-      // All that can be known is known: pprof need not look for symbols.
+      // The profile has all symbols: pprof need not search for any.
       mapping.set_has_functions(true);
       mapping.set_has_filenames(true);
       mapping.set_has_line_numbers(true);
@@ -171,7 +172,7 @@ class ProfileWriter {
   analysis::Symbols& symbols_;
   const ExportInput& input_;
   ZeroCopyOutputStream& out_;
-  pprof::Profile profile_;  // what is not written yet
+  pprof::Profile profile_;  // not yet written
   std::map<std::string, std::size_t, std::less<>> strings_;
   std::map<std::pair<FrameId, std::size_t>, std::uint64_t> locations_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> functions_;  // name and file: id

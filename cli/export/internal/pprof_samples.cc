@@ -18,11 +18,11 @@ bool Counts(const AllocationRecord& a, std::string_view memory) {
   if (memory == "driver") return analysis::OccupiesDevice(a.layer);
   if (memory == "tensors") return a.layer == Layer::kTensor;
   if (memory == "host") return analysis::OccupiesHost(a.layer);
-  // What the program uses: blocks, and driver memory that no framework's allocator manages.
+  // The program's memory: blocks, and driver memory that no framework's allocator manages.
   return a.layer == Layer::kBlock || analysis::OccupiesDevice(a.layer);
 }
 
-// Driver memory that is a segment of an allocator: its blocks are counted in its place.
+// Segments of an allocator: their blocks are counted instead.
 bool IsSegment(const Session& session, std::uint32_t row) {
   const auto children = session.Children(analysis::AllocationId(row));
   return std::any_of(children.begin(), children.end(), [&session](analysis::AllocationId child) {
@@ -30,7 +30,7 @@ bool IsSegment(const Session& session, std::uint32_t row) {
   });
 }
 
-// The name of a tensor, or of the first that lay in a block.
+// The name of a tensor; for a block, that of its first tensor.
 std::string_view TensorOf(const Session& session, std::uint32_t row) {
   const AllocationRecord* a = &session.records()[row];
   if (a->layer == Layer::kBlock) {

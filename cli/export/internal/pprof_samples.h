@@ -1,5 +1,4 @@
-// What a profile in pprof's format counts: allocations with the same stack and labels as one
-// sample.
+// The samples of a pprof profile: allocations with the same stack and labels are one sample.
 #pragma once
 
 #include <array>

@@ -64,7 +64,7 @@ void WriteLayers(SqliteFile& file) {
   for (int i = 0; i < analysis::kLayerCount; ++i) {
     const auto layer = static_cast<analysis::Layer>(i);
     const std::string_view name = analysis::LayerName(layer);
-    if (name == "unknown") continue;  // numbers that name nothing
+    if (name == "unknown") continue;  // numbers without a name
     rows.Add(name)
         .Add(std::int64_t{analysis::OccupiesDevice(layer)})
         .Add(std::int64_t{analysis::OccupiesHost(layer)})

@@ -9,11 +9,11 @@
 namespace memprof::cli {
 
 SqliteFile::SqliteFile(const std::string& path) {
-  // Never taken for a URI, an option or a name with a meaning, such as ":memory:".
+  // Cannot be taken for a URI, an option or a special name such as ":memory:".
   const std::string name = path.starts_with('/') ? path : "./" + path;
   Check(sqlite3_open_v2(name.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                         nullptr));
-  // A file that is not whole is taken away, so nothing has to be undone.
+  // An incomplete file is removed, so no journal is needed.
   Run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
       "PRAGMA cache_size = -65536; BEGIN;");
 }

@@ -1,4 +1,4 @@
-// A new SQLite database that is written once: one transaction, no journal, first error kept.
+// A new SQLite database that is written once: one transaction, no journal, the first error is kept.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct sqlite3_stmt;
 
 namespace memprof::cli {
 
-// After a first error everything is a no-op, and error() says what it was. Not thread-safe.
+// After the first error all functions do nothing, and error() returns it. Not thread-safe.
 class SqliteFile {
  public:
   // `path` must be a new or an empty file. One transaction begins.
@@ -33,7 +33,7 @@ class SqliteFile {
   std::string error_;
 };
 
-// Rows of one table: Add() as often as the table has columns, then End().
+// Writes the rows of one table: Add() for each column, then End().
 class SqliteRows {
  public:
   SqliteRows(SqliteFile& file, std::string_view table, int columns);
@@ -42,12 +42,12 @@ class SqliteRows {
   SqliteRows& operator=(const SqliteRows&) = delete;
 
   SqliteRows& Add(std::int64_t value);
-  // Addresses, handles and streams: the same 64 bits, which read as negative from 2^63 on.
+  // Addresses, handles and streams: the same 64 bits, which are negative from 2^63 on.
   SqliteRows& AddBits(std::uint64_t value) { return Add(static_cast<std::int64_t>(value)); }
-  // Bytes and times: at most 2^63 - 1, so that sums of hostile values do not go below zero.
+  // Bytes and times: at most 2^63 - 1, so that sums of hostile values do not become negative.
   SqliteRows& AddSize(std::uint64_t value);
   SqliteRows& Add(double value);
-  // Must stay as it is until End().
+  // The text must not change until End().
   SqliteRows& Add(std::string_view text);
   // Null if empty.
   SqliteRows& AddName(std::string_view text) { return text.empty() ? Null() : Add(text); }

@@ -21,7 +21,7 @@ void SqliteStacks::Use(StackId stack) {
   if (stack.valid() && stack.value < used_.size()) used_[stack.value] = true;
 }
 
-// Functions inlined into one another are rows of their own: `first_` says which are whose.
+// Each inlined function has a row of its own; `first_` has the rows of a frame.
 void SqliteStacks::WriteFrames(SqliteFile& file) {
   SqliteRows rows(file, "frames", 6);
   std::int64_t next = 0;

@@ -1,4 +1,4 @@
-// Call stacks as tables of a database: frames, stacks, and which frames a stack has.
+// Call stacks as tables of a database: frames, stacks, and the frames of each stack.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace memprof::cli {
 
-// Every stack that an event or an allocation has. Stacks of a deep recursion share their frames in
-// a log but not in a table, so each has its innermost frames only where it has more than an equal
-// share of `most_rows`, and more than kMin. The column `depth` of `stacks` tells all that it
-// has.
+// Every stack of an event or allocation. Stacks of a deep recursion share their frames in a log,
+// but not in a table. So a stack gets only its innermost frames if it has more than an equal share
+// of `most_rows`, and more than kMin. The column `depth` of `stacks` has the true number.
 class SqliteStacks {
  public:
   static constexpr std::int64_t kMaxRows = 10'000'000;  // ten seconds
-  static constexpr std::int64_t kMin = 16;              // frames that tell where it was
+  static constexpr std::int64_t kMin = 16;              // frames that show the place
 
   // Both must outlive this.
   SqliteStacks(const analysis::Session& session, analysis::Symbols& symbols,

@@ -1,4 +1,4 @@
-// What is listed where a log has more than anybody reads.
+// The part of a long list that is printed.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,12 @@
 
 namespace memprof::cli {
 
-// Pools, and other things that a program has a few of, but a log may have a hundred thousand.
+// For pools and the like: a program has a few of them, but a hostile log may have a hundred
+// thousand.
 inline constexpr std::size_t kMaxListed = 1000;
 
-// The kMaxListed of `all` that weigh most, in the order of `all`; the first of those that weigh
-// the same. They point into `all`.
+// The kMaxListed elements of `all` with the largest weight, in the order of `all`; of equal weights
+// the first. Pointers into `all`.
 template <typename T, typename Weight>
 std::vector<const T*> Largest(const std::vector<T>& all, Weight weight) {
   std::vector<const T*> kept;

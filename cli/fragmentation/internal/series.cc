@@ -1,4 +1,4 @@
-// The part of `memprof fragmentation` that is over time.
+// The part of `memprof fragmentation` over time.
 #include "cli/fragmentation/internal/series.h"
 
 #include <algorithm>

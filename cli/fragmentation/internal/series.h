@@ -14,7 +14,7 @@ std::string FragmentationSeriesText(const analysis::Session& session,
                                     const std::vector<analysis::PoolSeries>& all);
 Json FragmentationSeriesJson(const std::vector<analysis::PoolSeries>& all);
 
-// "▁▃█" of shares in [0, 1]; a blank where nothing is held.
+// "▁▃█" of shares in [0, 1]; a blank where the pool holds nothing.
 std::string Sparkline(const std::vector<double>& shares);
 
 }  // namespace memprof::cli

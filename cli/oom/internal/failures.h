@@ -9,7 +9,7 @@
 
 namespace memprof::cli {
 
-// Rows of all failures, the last `top` of them (0 = all).
+// A table of all failures, the last `top` of them (0 = all).
 std::string FailureTable(const analysis::Session& session,
                          const analysis::FailureExplainer& explainer,
                          const std::vector<analysis::FailedRequest>& failures, std::size_t top);

@@ -77,7 +77,7 @@ std::string RequestSite(const FailureReport& report) {
   return report.request.stack.valid() ? FrameLabel(report.site) : "(no call stack)";
 }
 
-// Who asked whom for what.
+// The request: its bytes, its site, and the allocator or driver that failed.
 std::string RequestLines(const Session& session, const FailureReport& report) {
   const FailedRequest& request = report.request;
   std::string text =

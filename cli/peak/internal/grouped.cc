@@ -1,4 +1,4 @@
-// Groups of what was live at a peak.
+// Groups of the memory live at a peak.
 #include "cli/peak/internal/grouped.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What was live at a peak in groups of any kind, with the peak without each.
+// Groups of the memory live at a peak, with the peak without each.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Grouping {
   std::string_view column;                         // "module"; in JSON too
 };
 
-// Of blocks, or of driver memory where nobody suballocates it. `savings` may be null.
+// For blocks, or for driver memory if no allocator divides it. `savings` may be null.
 std::string GroupedText(const analysis::Session& session, const analysis::Peak& peak,
                         const analysis::PeakSavings* savings, std::size_t top,
                         const Grouping& grouping);

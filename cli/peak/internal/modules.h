@@ -1,4 +1,4 @@
-// What was live at a peak by the module of the network that made it, with the peak without each.
+// The memory live at a peak by the module of the network that made it, with the peak without each.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace memprof::cli {
 
-// Of blocks, or of driver memory where nobody suballocates it. "" where no module is known.
-// `savings` may be null.
+// For blocks, or for driver memory if no allocator divides it. "" if no module is known. `savings`
+// may be null.
 std::string ModuleText(const analysis::Session& session, const analysis::Peak& peak,
                        const analysis::PeakSavings* savings, std::size_t top);
-// The same, largest first; empty where no module is known.
+// The same, largest first; empty if no module is known.
 Json ModulesJson(const analysis::Session& session, const analysis::Peak& peak,
                  const analysis::PeakSavings* savings, std::size_t top);
 

@@ -1,4 +1,4 @@
-// What was live at a peak by the operator of PyTorch that asked for it, with the peak without each.
+// The memory live at a peak by the PyTorch operator that allocated it, with the peak without each.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace memprof::cli {
 
-// "" where no operator is on any stack. `savings` may be null.
+// "" if no stack has an operator. `savings` may be null.
 std::string OperatorText(const analysis::Session& session, analysis::Symbols& symbols,
                          const analysis::Peak& peak, const analysis::PeakSavings* savings,
                          std::size_t top);
-// The same, largest first; empty where none is known.
+// The same, largest first; empty if none is known.
 Json OperatorsJson(const analysis::Session& session, analysis::Symbols& symbols,
                    const analysis::Peak& peak, const analysis::PeakSavings* savings,
                    std::size_t top);

@@ -1,4 +1,4 @@
-// Rules of sizes, and what became of peaks.
+// Rules of sizes, and the resulting peaks.
 #include "cli/peak/internal/what_if.h"
 
 #include <cstdio>

@@ -13,12 +13,13 @@
 
 namespace memprof::cli {
 
-// Of "Linear::Forward=0.5". Errors (kInvalidArgument): no "=", no text, no factor from 0 to 1000.
+// Parses "Linear::Forward=0.5". Errors (kInvalidArgument): no "=", no text, no factor from 0 to
+// 1000.
 absl::StatusOr<analysis::SizeRule> ParseSizeRule(std::string_view argument);
 absl::StatusOr<std::vector<analysis::SizeRule>> ParseSizeRules(
     const std::vector<std::string>& arguments);
 
-// What becomes of the peaks of `device`.
+// The new peaks of `device`.
 std::string WhatIfText(const analysis::Session& session, const analysis::Resizing& resizing,
                        const analysis::PeakSavings& savings, int device);
 Json WhatIfJson(const analysis::Session& session, const analysis::Resizing& resizing,

@@ -33,7 +33,7 @@ std::string Paragraph(const std::string& text) {
   return Cat("  ", Wrap(Cat("..", text), kWidth, 2).substr(2), "\n");
 }
 
-// "+1.2 %" of what was recorded.
+// "+1.2 %" of the recorded value.
 std::string Off(std::uint64_t predicted, std::uint64_t recorded) {
   if (recorded == 0) return "-";
   const double share = 100 * (static_cast<double>(predicted) - static_cast<double>(recorded)) /
@@ -103,7 +103,7 @@ std::string FailureOf(const FootprintPrediction& prediction) {
   return Cat("a request of ", FormatBytes(prediction.failed_bytes), " fails");
 }
 
-// Where the peak is above what there is, how it fits all the same.
+// If the peak exceeds the capacity, how it fits all the same.
 std::string FitsText(const FootprintAnswer& answer, const FootprintPrediction& prediction) {
   if (!prediction.fits) return Cat("no: ", FailureOf(prediction));
   const std::uint64_t overhead = answer.footprint->overhead();
@@ -126,7 +126,7 @@ std::string PredictionsText(const FootprintAnswer& answer) {
   return Cat("\n  Predicted peaks:\n", table.Text(kWidth));
 }
 
-// What a larger device would show for the same size, if that is not the same.
+// What a larger device would show for the same size, if that differs.
 std::string HowHeld(const FootprintPrediction& prediction) {
   if (prediction.held >= prediction.peaks.driver) return "";
   return Cat(" (with memory to spare, it would keep ", FormatBytes(prediction.peaks.driver), ")");

@@ -1,4 +1,4 @@
-// What `memprof footprint` prints: as text and as JSON.
+// The output of `memprof footprint`, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace memprof::cli {
 
-// What is asked of one device, and what came of it.
+// The query of one device, and its result.
 struct FootprintAnswer {
   const analysis::Footprint* footprint = nullptr;
   std::vector<analysis::FootprintPrediction> predictions;
-  // Of the capacity's own bytes; the program has what the overhead leaves of it. 0 = unknown.
+  // The capacity of the device; the program gets it less the overhead. 0 = unknown.
   std::uint64_t capacity = 0;
   bool capacity_given = false;
-  analysis::FootprintLimit limit;  // where the capacity is known
+  analysis::FootprintLimit limit;  // if the capacity is known
 };
 
 // "constant", "linear", "quadratic", "irregular", "unknown".

@@ -1,4 +1,4 @@
-// What `memprof replay` prints: as text and as JSON.
+// The output of `memprof replay`, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string_view RequestSourceName(analysis::allocators::RequestSource source);
 // "given", "environment", "log".
 std::string_view SpecOriginName(analysis::SpecOrigin origin);
 
-// One device of one process: heading, what was recorded, and a table of what else there could be.
+// One device of one process: heading, the recorded figures, and a table of alternatives.
 std::string ReplayText(const analysis::Session& session, const analysis::DeviceReplay& replay);
 
 Json ReplayJson(const analysis::DeviceReplay& replay);

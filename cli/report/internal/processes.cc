@@ -23,7 +23,7 @@ using analysis::Session;
 using analysis::Spread;
 using Member = std::uint64_t ProcessFigures::*;
 
-// A figure of which somebody wants to know how even it is.
+// A figure whose evenness is reported.
 struct Measure {
   Member member;
   std::string_view name;
@@ -53,7 +53,7 @@ Spread SpreadOf(const std::vector<ProcessFigures>& figures, Member member) {
   return analysis::SpreadOf(values);
 }
 
-// "12.0 MiB ▲" of a figure that stands out.
+// "12.0 MiB ▲" for an outlier.
 std::string Marked(const Spread& spread, std::uint32_t process, std::uint64_t value) {
   const auto& odd = spread.outliers;
   const bool stands_out = std::find(odd.begin(), odd.end(), process) != odd.end();
@@ -115,7 +115,7 @@ std::string SpreadSentence(std::string_view what, const Spread& spread) {
 }
 
 std::string OutlierSentence(const Session& session, const std::vector<ProcessFigures>& figures) {
-  if (figures.size() < 3) return "";  // of two, nobody can say which is the odd one
+  if (figures.size() < 3) return "";  // of two, neither can be called the outlier
   std::string names;
   for (const ProcessFigures& process : figures) {
     const bool odd = std::any_of(std::begin(kMeasures), std::end(kMeasures), [&](const Measure& m) {

@@ -10,7 +10,7 @@
 
 namespace memprof::cli {
 
-// A row for each process, and sentences on how even they are, which stand out, and how shared
+// A row for each process, and sentences on how even they are, which are outliers, and how shared
 // memory is counted. "" for a log of one process.
 std::string ProcessesText(const analysis::Session& session,
                           const std::vector<analysis::Leak>& leaks);

@@ -40,13 +40,13 @@ absl::StatusOr<std::map<std::string, std::string>> EnvironmentOfLibraries(
   return EnvironmentForBinaries(torch_sim, binaries, standin);
 }
 
-// What the program needs to run on the stand-in.
+// Sets what the program needs to run on the stand-in.
 absl::Status SetStandIn(const RunOptions& options, const std::string& shared_devices,
                         const std::string& directory, const std::vector<std::string>& program) {
   const absl::StatusOr<std::string> standin = FindStandIn(directory);
   if (!standin.ok()) return standin.status();
   setenv("LD_LIBRARY_PATH", Prepend(*standin, getenv("LD_LIBRARY_PATH")).c_str(), 1);
-  // SIMCUDA_DEFAULTS: scripts/torch-sim has run, and called us.
+  // SIMCUDA_DEFAULTS is set: scripts/torch-sim has run, and called this program.
   const std::string torch_sim = FindTorchSim(directory);
   if (getenv("SIMCUDA_DEFAULTS") == nullptr && !torch_sim.empty()) {
     const auto environment = EnvironmentOfLibraries(torch_sim, program, *standin);
@@ -54,14 +54,14 @@ absl::Status SetStandIn(const RunOptions& options, const std::string& shared_dev
     for (const auto& [name, value] : *environment) setenv(name.c_str(), value.c_str(), 1);
   }
   if (options.sim != kNoSpec) setenv("SIMCUDA", options.sim.c_str(), 1);
-  // Below what SIMCUDA says: all processes of this run share its devices.
+  // SIMCUDA overrides this default: all processes of this run share its devices.
   const char* defaults = getenv("SIMCUDA_DEFAULTS");
   setenv("SIMCUDA_DEFAULTS",
          absl::StrCat(defaults == nullptr ? "" : defaults, ",shared=", shared_devices).c_str(), 1);
   return absl::OkStatus();
 }
 
-// What the agent needs to get into every Python that the program starts.
+// Sets what brings the agent into every Python that the program starts.
 absl::Status SetAgent(const std::string& directory) {
   const absl::StatusOr<std::string> agent = FindAgent(directory);
   if (!agent.ok()) return agent.status();

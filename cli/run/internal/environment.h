@@ -1,4 +1,4 @@
-// What the program that is run inherits: the recorder, and where asked for the stand-in CUDA.
+// The environment of the program that is run: the recorder and, if requested, the stand-in CUDA.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace memprof::cli {
 
-// RunOptions::sim where no SPEC was given.
+// RunOptions::sim without a SPEC.
 inline constexpr char kNoSpec[] = "default";
 
 struct RunOptions {
@@ -28,11 +28,11 @@ struct RunOptions {
   bool torch = false;
 };
 
-// Sets the environment that `program` will inherit.
+// Sets the environment that `program` inherits.
 absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
                             const std::vector<std::string>& program);
 
-// Says where the program cannot be recorded; an error where it would die of that.
+// Reports when the program cannot be recorded; an error if the recorder would make it fail.
 absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program);
 
 }  // namespace memprof::cli

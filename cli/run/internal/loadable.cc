@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr absl::string_view kVersion = "GLIBC_";
-constexpr int kMaxScripts = 4;  // as the kernel follows them
+constexpr int kMaxScripts = 4;  // as in the kernel
 
 class ElfFile {
  public:
@@ -47,7 +47,7 @@ class ElfFile {
     return header_.e_machine == other.header_.e_machine &&
            header_.e_ident[EI_CLASS] == other.header_.e_ident[EI_CLASS];
   }
-  // The loader that the program names; "" of a static one.
+  // The loader that the program names; "" for a static program.
   std::string Interpreter() const {
     std::size_t count = 0;
     if (elf_getphdrnum(elf_, &count) != 0) return "";
@@ -64,7 +64,7 @@ class ElfFile {
     return "";
   }
   bool IsLibrary() const { return SectionOf(SHT_GNU_verdef) != nullptr; }
-  // Versions of the C library: that this library defines, or that it needs.
+  // Versions of the C library that this library defines, or needs.
   std::set<std::string> Defined() const {
     std::set<std::string> names;
     ForEachVersion(SHT_GNU_verdef, [&](Elf_Data* data, std::size_t at, std::size_t strings) {
@@ -129,7 +129,7 @@ class ElfFile {
   GElf_Ehdr header_{};
 };
 
-// "GLIBC_2.9" before "GLIBC_2.34"; what is no number, as GLIBC_PRIVATE, is none.
+// "GLIBC_2.9" sorts before "GLIBC_2.34"; versions without numbers, as GLIBC_PRIVATE, are empty.
 std::vector<int> Numbers(const std::string& version) {
   std::vector<int> numbers;
   for (const absl::string_view part : absl::StrSplit(absl::StripPrefix(version, kVersion), '.')) {
@@ -147,7 +147,7 @@ std::string Highest(const std::set<std::string>& versions) {
   return highest == versions.end() ? "" : std::string(absl::StripPrefix(*highest, kVersion));
 }
 
-// The loader keeps preloaded libraries out of programs that gain rights at their start.
+// The loader ignores preloaded libraries in programs that gain rights at their start.
 bool GainsRights(const std::string& path) {
   struct stat status;
   struct statvfs mount;
@@ -171,7 +171,7 @@ Loadable CheckProgram(const ElfFile& recorder, const std::string& path) {
                            "use a memprof that was built for that one");
   const std::string interpreter = program.Interpreter();
   if (interpreter.empty()) {
-    // A loader that is started as a program preloads as ever.
+    // A loader that is started as a program preloads libraries as usual.
     return program.IsLibrary()
                ? Loadable{}
                : runs_unrecorded("is linked statically, so nothing can be preloaded",
@@ -185,7 +185,7 @@ Loadable CheckProgram(const ElfFile& recorder, const std::string& path) {
     return {false, absl::StrCat(path,
                                 " uses musl, and the recorder needs glibc: it would not start. "
                                 "Use a build of it for glibc, in an image such as Debian's")};
-  // glibc keeps both in one folder, whatever links lead there.
+  // glibc has both in one folder, whatever links lead there.
   std::error_code error;
   const fs::path loader = fs::canonical(interpreter, error);
   if (error) return {};
@@ -204,7 +204,7 @@ Loadable CheckProgram(const ElfFile& recorder, const std::string& path) {
                               "12, Ubuntu 22.04, RHEL 9), or build memprof where it runs")};
 }
 
-// The words of a script's first line; empty if it has none.
+// The words of a script's first line; empty if it names no interpreter.
 std::vector<std::string> InterpreterLine(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line(256, '\0');
@@ -215,7 +215,7 @@ std::vector<std::string> InterpreterLine(const std::string& path) {
   return absl::StrSplit(line.substr(2), absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
 }
 
-// What env starts; empty where its options cannot be told from that.
+// The program that env starts; empty if its options cannot be separated from it.
 std::vector<std::string> AfterEnv(const std::vector<std::string>& words) {
   std::size_t at = 1;
   while (at < words.size() && (words[at] == "-S" || words[at] == "-i" || words[at] == "-" ||

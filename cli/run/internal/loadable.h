@@ -1,5 +1,6 @@
-// Whether the loader can put the recorder into a program, read from the files before anything is
-// started: where it cannot, the program dies with a message of the loader's, or runs unrecorded.
+// Checks whether the loader can load the recorder into a program, by reading the files before
+// anything is started. Where it cannot, the program would end with an error of the loader, or run
+// unrecorded.
 #pragma once
 
 #include <string>
@@ -8,13 +9,13 @@
 namespace memprof::cli {
 
 struct Loadable {
-  bool starts = true;  // false: with the recorder the program would die at once
+  bool starts = true;  // false: with the recorder the program would end at once
   std::string line;    // why, and what to do; "" where there is nothing to say
 };
 
-// `arguments` is the program and what follows; `search_path` a PATH. Of a script the interpreters
-// count, and of env what it starts. Nothing is said of what cannot be found or read: that is for
-// the start to tell.
+// `arguments` is the program and its arguments; `search_path` a PATH. For a script its interpreters
+// are checked, and for env the program that it starts. Files that cannot be found or read are
+// ignored: starting the program reports them.
 Loadable CheckLoadable(const std::string& recorder, const std::vector<std::string>& arguments,
                        const std::string& search_path);
 
