@@ -21,7 +21,8 @@ using memprof::viewer::ThemeChoice;
 void SetUpLook(const Options& options) {
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   const bool picture = !options.screenshot.isEmpty();
-  // A picture looks the same everywhere; a window follows the system unless told otherwise.
+  // Pictures look the same on every system; a window follows the system's theme, unless an option
+  // sets it.
   if (options.theme != ThemeChoice::kSystem || picture) {
     QApplication::setPalette(memprof::viewer::MakePalette(options.theme == ThemeChoice::kDark));
   }
@@ -35,7 +36,7 @@ void SetUpLook(const Options& options) {
 // Before there is a QApplication: which platform, how many pixels per unit.
 void SetUpPlatform(const Options& options) {
   if (options.screenshot.isEmpty()) return;
-  // The platform's own remarks are not for those who asked for a picture.
+  // The platform's own messages are suppressed for pictures.
   qInstallMessageHandler([](QtMsgType type, const QMessageLogContext&, const QString& text) {
     if (type == QtFatalMsg) std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(text));
   });

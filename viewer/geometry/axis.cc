@@ -98,7 +98,7 @@ std::vector<TimeNs> ColumnEdges(const TimeScale& scale, int columns) {
     const TimeNs edge = shown.begin + span / n * i + span % n * i / n;
     edges.push_back(scale.clock != nullptr ? scale.clock->ToTime(edge) : edge);
   }
-  // Mapping there and back may be a nanosecond off; the window is what was asked for.
+  // Mapping back and forth may be off by a nanosecond; the window must be exact.
   edges.front() = scale.window.begin;
   edges.back() = scale.window.end;
   for (TimeNs& edge : edges) edge = std::clamp(edge, scale.window.begin, scale.window.end);

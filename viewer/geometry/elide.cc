@@ -35,7 +35,7 @@ qsizetype MostLetters(qsizetype all, double width, const TextMeasure& measure, c
   return fits;
 }
 
-// Both ends of a text, `end_share` of what is kept from its end.
+// Both ends of a text; `end_share` of the kept characters are from its end.
 QString KeepEnds(const QString& text, double width, double end_share, const TextMeasure& measure) {
   if (measure(text) <= width) return text;
   const auto make = [&](qsizetype letters) {
@@ -107,7 +107,8 @@ void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, do
   }
 }
 
-// Cut at different places, different names may still read alike: then a number tells them apart.
+// Different names may still look alike when they are cut at different places: then a number
+// distinguishes them.
 void NumberTheRest(const QStringList& texts, double width, const TextMeasure& measure,
                    QStringList* out) {
   std::map<QString, QString> read, shown;  // what is read, by name; the name that has it
@@ -141,7 +142,7 @@ QString ElideName(const QString& text, double width, const TextMeasure& measure)
     return KeepEnds(text, width, kEndShare, measure);
   QString place = text.mid(split);
   const bool too_long = measure(place) > kPlaceShare * width;
-  // Python's "<module>" says nothing that its file does not.
+  // Python's "<module>" adds nothing to its file.
   if (place.contains(QLatin1Char(':')) && (too_long || text.startsWith(QLatin1Char('<'))))
     return KeepEnds(PlaceOf(text), width, kPlaceEndShare, measure);
   if (too_long)

@@ -11,8 +11,9 @@ using analysis::AddressMap;
 using analysis::MapPiece;
 using analysis::MapSegment;
 
-constexpr double kMaxStretch = 1.7;  // lines are at most this much higher than asked
-constexpr double kPackedGap = 6;     // between segments that share a line
+// the limit for the height of lines, relative to the requested one
+constexpr double kMaxStretch = 1.7;
+constexpr double kPackedGap = 6;  // between segments that share a line
 
 // Puts segments on lines at a given scale.
 class Placer {
@@ -88,8 +89,8 @@ MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
     }
     return placer.Take();
   };
-  // As few bytes a line as still fit the view, so that blocks are as large as they can be: from
-  // what would fill every line up. Blocks must still be told apart; what then does not fit scrolls.
+  // As few bytes a line as fit the view, so that blocks are as large as possible: at least what
+  // fills the lines. Blocks must still be visible separately; what then does not fit scrolls.
   const double least = std::max(4096.0, total / room);
   const double most = std::max(least, 10.0 * static_cast<double>(largest));
   const auto fit = [&](bool packed, double limit) {

@@ -1,4 +1,4 @@
-// What analysis/base/units.h says, as Qt has texts.
+// The functions of analysis/base/units.h with Qt's texts.
 #include "viewer/geometry/units.h"
 
 #include "analysis/base/units.h"

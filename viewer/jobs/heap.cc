@@ -1,4 +1,4 @@
-// Memory that was freed goes back to the system.
+// Returns freed memory to the system.
 #include "viewer/jobs/heap.h"
 
 #include <cstdlib>

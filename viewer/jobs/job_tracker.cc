@@ -1,4 +1,4 @@
-// Work off the GUI thread, of which only the latest counts.
+// Work off the GUI thread; only the latest result counts.
 #include "viewer/jobs/job_tracker.h"
 
 #include <QElapsedTimer>
@@ -69,7 +69,7 @@ void JobTracker::Finish(const std::stop_token& token, const std::function<void()
 
 void JobTracker::RunOnPool(std::function<void()> job) {
   Pool().start([job = std::move(job)]() mutable {
-    // Only after what took long: what is quick leaves little, and someone waits for the next.
+    // Only after a long job: a quick one leaves little memory, and its successor may be waiting.
     constexpr qint64 kLongMilliseconds = 200;
     QElapsedTimer watch;
     watch.start();

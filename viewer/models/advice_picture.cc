@@ -16,7 +16,7 @@ using analysis::AdviceExample;
 using analysis::Finding;
 using analysis::Session;
 
-// Of each finding: as many as people go through one by one.
+// The maximum for each finding: as many as can be read one by one.
 constexpr std::size_t kMaxAffected = 100;
 
 QStringList NotesOf(const analysis::AdviceReport& report) {

@@ -17,7 +17,7 @@ using analysis::AllocationRecord;
 using analysis::StackId;
 using analysis::TimeNs;
 
-// Of this many stacks, the largest, names are looked up; the others are "other sites" in any case.
+// The number of largest stacks whose names are resolved; all others are "other sites" anyway.
 constexpr std::size_t kNamedStacks = 400;
 constexpr int kRampSteps = 24;
 

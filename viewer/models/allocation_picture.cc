@@ -50,8 +50,8 @@ class Projection {
   double per_ns_, per_byte_, high_, width_;
 };
 
-// Darkens, or in the dark lightens, two sides of each shape so that neighbours of one colour are
-// told apart.
+// Darkens (in the dark theme lightens) two sides of each shape, so that neighbours of one colour
+// are visible separately.
 void DrawEdges(QImage& image, const std::vector<Shape>& shapes, const Theme& theme) {
   const QColor surface = theme.surface;
   const auto blend = [&surface](QRgb& pixel) {
@@ -90,7 +90,7 @@ void AddLabels(const AllocationPictureQuery& query, std::vector<Shape>& shapes,
   for (std::size_t i = 0; i < count; ++i) {
     const Shape& s = shapes[i];
     QString text = TensorLabel(query.index->session(), query.index->id(s.row));
-    // The name alone; its shape is in the tooltip.
+    // Only the name; its shape is in the tooltip.
     text = text.left(text.indexOf(QStringLiteral("  ")));
     if (text.isEmpty())
       text = FormatBytes(query.index->session().record(query.index->id(s.row)).bytes);
@@ -99,7 +99,7 @@ void AddLabels(const AllocationPictureQuery& query, std::vector<Shape>& shapes,
   }
 }
 
-// Adds what lies in the box; false where it was asked to stop. `shape(...)` is told of each.
+// Adds the allocations in the box; false after a request to stop. Calls `shape(...)` for each.
 template <typename ColorOf, typename Shown>
 bool AddRows(const AllocationPictureQuery& query, const AllocationIndex& index,
              const std::stop_token& stop, CoverageGrid& grid, ColorOf color, Shown shown) {
@@ -145,7 +145,7 @@ AllocationPicture DrawAllocations(const AllocationPictureQuery& query,
                            static_cast<float>(std::min<double>(y1, query.height)), row});
         });
     under = grid.Compose(QImage(), 0, 1);
-    // What is free in a segment must be told apart from where there is none.
+    // Free memory in a segment must look different from space outside of segments.
     Theme lines = query.theme;
     lines.surface = query.theme.border;
     DrawEdges(under, edges, lines);

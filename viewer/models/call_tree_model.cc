@@ -14,7 +14,7 @@ namespace {
 
 using analysis::CallTree;
 
-// Matches are looked for in no more rows than these: a tree can be larger than patience.
+// The number of rows that are searched for matches: a tree can be very large.
 constexpr int kMaxRowsSearched = 200'000;
 
 }  // namespace

@@ -77,7 +77,8 @@ std::vector<DiffRow> SiteRows(const DiffReport& report, std::uint32_t only) {
   std::vector<DiffRow> rows;
   for (const DiffSite& site : report.sites) {
     if (only != analysis::StackAlignment::kNone && site.place != only) continue;
-    // New or gone, but neither alive when it counts nor part of a steady step: nothing to see.
+    // New or gone, but neither alive at the compared moment nor part of a steady step: nothing to
+    // show.
     if (site.before == site.after && site.before_count == site.after_count &&
         site.before_step == site.after_step && site.before_growth == site.after_growth)
       continue;
@@ -137,8 +138,8 @@ void MakeCategories(DiffSource* source) {
       std::make_shared<const analysis::Categories>(*source->session, source->symbols.get());
 }
 
-// What a filter lets pass of both sides. What means one log only (a process, a call site) is not
-// asked of the other; the call site is asked of the rows.
+// What passes the filter on both sides. Conditions that only apply to one log (a process, a call
+// site) are not used for the other; the call site is applied to the rows.
 struct Passing {
   std::shared_ptr<const analysis::AllocationSet> before, after;
 

@@ -1,4 +1,4 @@
-// One log, open in a window: what was read from it so far, and what was computed for the views.
+// The log open in a window: what was read from it so far, and what was computed for the views.
 #include "viewer/models/document.h"
 
 #include <QFileInfo>
@@ -163,7 +163,7 @@ void Document::Show(Contents contents) {
   const bool another = contents_.session != before.session;
   const bool categories = contents_.categories != before.categories;
   if (another) {
-    // What is computed of the session before is for nothing, and holds its memory.
+    // Computations for the previous session are useless, and hold its memory.
     filter_job_.Cancel();
     fragmentation_job_.Cancel();
     passing_.reset();
@@ -296,7 +296,7 @@ QString TensorLabel(const Session& session, analysis::AllocationId id) {
   const analysis::Allocation& allocation = session.allocation(id);
   const analysis::TensorInfo* tensor = session.tensor(allocation.tensor);
   if (tensor == nullptr) {
-    // A block tells the tensor that lay in it longest ago: the one it was made for.
+    // The tensor of a block is its first one: that for which it was allocated.
     for (const analysis::AllocationId child : session.Children(id)) {
       if (session.allocation(child).layer == analysis::Layer::kTensor) {
         return TensorLabel(session, child);

@@ -11,7 +11,7 @@
 namespace memprof::viewer {
 namespace {
 
-// Editors that open a window, and how they are told a line (their manuals).
+// Editors with a window of their own, and their arguments for a line (from their manuals).
 struct KnownEditor {
   std::string_view program;
   std::string_view arguments;  // separated by blanks

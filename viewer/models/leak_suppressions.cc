@@ -1,4 +1,4 @@
-// Leaks that somebody lives with.
+// Suppressed leaks.
 #include "viewer/models/leak_suppressions.h"
 
 #include <QCoreApplication>
@@ -12,7 +12,7 @@ namespace {
 
 QString Tr(const char* text) { return QCoreApplication::translate("LeakSuppressions", text); }
 
-// One line whatever the log says; a star stands for what no line can hold.
+// One line in any case; a star stands for characters that a line cannot contain.
 std::string OneLine(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '*');
@@ -43,7 +43,7 @@ QString AsSuppression(const LeakRow& row) {
 
 bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row) {
   std::vector<analysis::SourceFrame> frames = row.stack;
-  // What is read in a table can be written into a file.
+  // Also matches names as tables show them.
   for (const analysis::SourceFrame& frame : row.stack) {
     analysis::SourceFrame shorter;
     shorter.function = ShortFunction(ToQString(frame.function)).toStdString();
@@ -53,7 +53,7 @@ bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row) {
 }
 
 LeakSuppressions::Key LeakSuppressions::KeyOf(const LeakRow& row) {
-  // Without a stack, sizes tell leaks apart: the example stands for them.
+  // Without a stack, sizes distinguish leaks: the example stands for them.
   return {row.leak.stack.value, row.leak.layer, row.leak.device,
           row.leak.stack.valid() ? 0 : row.leak.example.value};
 }

@@ -88,7 +88,7 @@ void FindPins(const analysis::FragmentationHistory& history, MapPicture& picture
           .arg(who, FormatBytes(worst->bytes), FormatBytes(worst->frees_bytes));
 }
 
-// The failure of the device that is nearest in time, of those that said how much they needed.
+// The failure of the device that is nearest in time, among those with a known size.
 void FindRequest(std::span<const analysis::FailedRequest> failures, MapPicture& picture) {
   const auto distance = [&picture](const analysis::FailedRequest& failure) {
     return failure.time > picture.map.time ? failure.time - picture.map.time

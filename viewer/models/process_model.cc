@@ -194,7 +194,7 @@ void ProcessModel::SetPicture(std::shared_ptr<const ProcessPicture> picture) {
                     picture->session == picture_->session &&
                     picture->figures.size() == picture_->figures.size();
   if (same) {
-    // The same processes: what is selected stays.
+    // The processes are the same: the selection stays.
     picture_ = std::move(picture);
     if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumnCount - 1));
     return;

@@ -1,4 +1,4 @@
-// Judges a log by what it says about itself.
+// Grades a log by its own records.
 #include "viewer/models/quality_rows.h"
 
 #include <QCoreApplication>
@@ -148,7 +148,7 @@ class Finder {
     const RunInfo& run = session_.run();
     const analysis::TimeNs length = std::max(run.end_time, run.start_time + 1) - run.start_time;
     const double share = static_cast<double>(self.hook_time_ns) / static_cast<double>(length);
-    // A twentieth of the run is what people begin to notice.
+    // A twentieth of the run is about what users notice.
     const bool dear = share > 0.05 * static_cast<double>(session_.processes().size());
     if (self.hook_time_ns == 0) {
       Add("Recorder's cost", Tr("in the program"), Grade::kGood,

@@ -1,4 +1,4 @@
-// Entries of the list of what was opened last.
+// Entries of the list of recent files.
 #include "viewer/models/recent.h"
 
 #include <QCoreApplication>

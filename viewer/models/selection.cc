@@ -1,4 +1,4 @@
-// What is selected and what is zoomed to, shared by all views of one window.
+// The selection and zoom that all views of one window share.
 #include "viewer/models/selection.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Call sites with their bytes, as people rank them.
+// Call sites with their bytes, joined by their text.
 #include "viewer/models/site_ranking.h"
 
 #include <algorithm>

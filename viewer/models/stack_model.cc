@@ -12,8 +12,8 @@
 namespace memprof::viewer {
 namespace {
 
-// Fewer frames than these are shown as they are: between an allocation and its site they may tell
-// which operator it was.
+// Fewer frames than these are not folded: between an allocation and its site they may show the
+// operator.
 constexpr std::size_t kFoldInner = 5, kFoldOuter = 2;
 
 QString WholePlace(const analysis::SourceFrame& frame) {

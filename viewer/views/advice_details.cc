@@ -1,4 +1,4 @@
-// What is said of a chosen finding: its gain, what was seen, what to change, what is affected.
+// The details of a chosen finding: its saving, the evidence, what to change, what is affected.
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>

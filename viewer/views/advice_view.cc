@@ -1,4 +1,4 @@
-// Findings, best first: which are shown. What is said of a chosen one is in advice_details.cc.
+// The list of findings, best first. Details of a chosen one are in advice_details.cc.
 #include "viewer/views/advice_view.h"
 
 #include <QAction>
@@ -67,7 +67,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
   column->addWidget(splitter_, 1);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& index) { ShowFinding(index); });
-  // Another order is another list of rows: what was chosen is chosen anew.
+  // Another order makes new rows: restores the chosen one.
   connect(model_, &QAbstractItemModel::modelReset, this, &AdviceView::ChooseFirst);
   connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
   connect(document, &Document::ReportReady, this, [this] { Invalidate(); });
@@ -121,7 +121,7 @@ void AdviceView::Refresh() {
 
 void AdviceView::Ask() {
   if (document_->session() == shown_) return;
-  // A log that grows is looked at anew when the last look is done, and shown as it was until then.
+  // For a log that grows, waits for the running job, and shows the previous content until then.
   const bool grew = picture_ != nullptr && document_->grew();
   if (grew && job_.running()) return;
   if (!grew) {
@@ -189,7 +189,7 @@ void AdviceView::FillSummary() {
                 .arg(picture_->hidden)
                 .arg(FormatBytes(picture_->noise_bytes));
   const QString notes = picture_->notes.join(QStringLiteral("\n\n"));
-  // Without findings there are no tabs: what could not be looked for is the answer then.
+  // Without findings there are no tabs: the text lists what could not be searched.
   if (shown == 0 && !notes.isEmpty()) text += QStringLiteral("\n\n") + notes;
   summary_->setText(text);
   summary_->setContentsMargins(0, 0, 0, 0);

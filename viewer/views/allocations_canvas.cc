@@ -1,6 +1,5 @@
-// The picture of all allocations: where things lie, and what is told of them. What is computed when
-// is in allocations_jobs.cc, painting in allocations_painting.cc, mouse and keys in
-// allocations_input.cc.
+// The picture of all allocations: positions and texts. Jobs are in allocations_jobs.cc, painting in
+// allocations_painting.cc, mouse and keys in allocations_input.cc.
 #include "viewer/views/allocations_canvas.h"
 
 #include <QFontMetricsF>
@@ -25,7 +24,7 @@ AllocationsCanvas::AllocationsCanvas(Document* document, Selection* selection, L
                                               : tr("Addresses over time"));
   connect(selection_, &Selection::SelectionChanged, this, qOverload<>(&QWidget::update));
   connect(selection_, &Selection::InstantChanged, this, qOverload<>(&QWidget::update));
-  // At once, also while nobody sees it: a log that is no longer open is large.
+  // At once, also while the view is hidden: the data of a closed log is large.
   connect(document_, &Document::StateChanged, this, [this] {
     if (session_ != nullptr && session_ != document_->session() && !(isVisible() && Grew()))
       Forget();

@@ -72,7 +72,7 @@ void AllocationsCanvas::ZoomToSelected() {
   if (!row.has_value()) return;
   const analysis::TimeNs birth = data_->index->Birth(*row);
   const analysis::TimeNs death = std::min(data_->index->Death(*row), selection_->bounds().end);
-  // A little of what was before and after it.
+  // With some time before and after it.
   const analysis::TimeNs margin = (death - std::min(birth, death)) / 20 + 1;
   selection_->SetWindow({birth - std::min(birth, margin), death + margin});
   // And its lane into the picture.

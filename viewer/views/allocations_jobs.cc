@@ -1,4 +1,4 @@
-// The picture of all allocations: what is computed when.
+// The picture of all allocations: jobs.
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
@@ -190,8 +190,8 @@ bool AllocationsCanvas::Shows(const AllocationPicture* picture, const PictureBox
              static_cast<int>(std::lround(plot.height() * devicePixelRatioF()));
 }
 
-// One picture at a time: the newest window is drawn when the one before is there, so that there is
-// something new to see also while a gesture goes on.
+// One picture at a time: the newest window is drawn when the previous picture is done, so that
+// there are new pictures also during a gesture.
 void AllocationsCanvas::AskPicture() {
   if (picture_job_.running() || data_ == nullptr || colors_ == nullptr) return;
   AllocationPictureQuery query = WantedPicture();

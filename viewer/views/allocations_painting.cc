@@ -103,7 +103,8 @@ void AllocationsCanvas::PaintBytes(QPainter& painter, const QRectF& plot, const 
   const double span = high_ - low_;
   const double least = span * std::max(height * 2.2, plot.height() / 14) / plot.height();
   const double step = std::exp2(std::ceil(std::log2(std::max(1.0, least))));
-  // Deep in, where neighbouring ticks would read the same, all but the lowest say what they add.
+  // At high zoom, where neighbouring ticks would have equal labels, all but the lowest show their
+  // difference to it.
   const double first = std::ceil(low_ / step) * step;
   const auto text = [step](double value) { return FormatByteTick(value, step); };
   const bool relative = first > 0 && first / step > 64;
@@ -175,7 +176,7 @@ void AllocationsCanvas::PaintFrames(QPainter& painter, const QRectF& plot, const
   const auto frame = [&](std::size_t row, const QColor& color, double width) {
     auto rect = RectOf(data_->index->id(row));
     if (!rect.has_value()) return;
-    // However small: what is framed can be seen.
+    // The frame of even the smallest allocation is visible.
     if (rect->width() < 4) rect->adjust(-2, 0, 2, 0);
     if (rect->height() < 4) rect->adjust(0, -2, 0, 2);
     painter.setBrush(Qt::NoBrush);

@@ -1,4 +1,4 @@
-// A function, who calls it, and whom it calls.
+// A function with its callers and callees.
 #include "viewer/views/callers_panel.h"
 
 #include <QLabel>
@@ -92,7 +92,7 @@ void CallersPanel::SetStacks(std::shared_ptr<const analysis::CallStacks> stacks,
   title_->clear();
   if (stacks_ == nullptr || functions_model_->rowCount() == 0) return;
   for (CallTable* table : {functions_, callers_, callees_}) {
-    // Half a view has room for two figures: those that are asked for.
+    // Half a view has space for two figures: those of the chosen measure.
     table->setColumnHidden(FunctionModel::kBlocks, !by_count);
     table->setColumnHidden(FunctionModel::kSelf, by_count);
     table->SortBy(by_count ? FunctionModel::kBlocks : FunctionModel::kInclusive);
@@ -100,7 +100,7 @@ void CallersPanel::SetStacks(std::shared_ptr<const analysis::CallStacks> stacks,
   if (const auto kept = stacks_->FindFunction(before); kept.has_value())
     return Choose(*kept, false);
   if (first.has_value()) return Choose(*first, false);
-  // Where most was allocated is where one begins to ask who called.
+  // Begins with the function that allocated most.
   int best = 0;
   for (int row = 1; row < functions_model_->rowCount(); ++row) {
     if (functions_model_->row(row).self.value(by_count_) >

@@ -250,7 +250,7 @@ QString DetailsPanel::DescribeAllocation(analysis::AllocationId id) const {
 void DetailsPanel::ShowSelection() {
   if (document_->session() == nullptr) return;
   const analysis::AllocationId id = selection_->allocation();
-  // Right after another log was opened, what was selected in the last one is still to be cleared.
+  // Right after another log was opened, the selection may still be that of the previous one.
   if (id.valid() && id.value >= document_->session()->records().size()) return;
   if (id.valid())
     selected_->setText(DescribeAllocation(id));

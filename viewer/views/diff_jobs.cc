@@ -1,4 +1,4 @@
-// Two logs, or two moments of one, compared: what is read and computed when.
+// The comparison of two logs, or of two moments of one: reading and computing.
 #include <QComboBox>
 #include <QProgressBar>
 #include <QTimer>
@@ -117,7 +117,7 @@ void DiffView::Start() {
     if (!run_job_.running()) ReadRun();
     return;
   }
-  // Most moments are there at once: then nothing that comes and goes moves the rest about.
+  // Most comparisons are quick: then no progress is shown, so that nothing moves.
   if (!job_.running()) slow_->start();
   DiffQuestion question;
   question.after = {document_->session(), document_->symbols(), document_->categories()};

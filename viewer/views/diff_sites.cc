@@ -110,7 +110,7 @@ void DiffSites::resizeEvent(QResizeEvent* event) {
   FitColumns();
 }
 
-// Wider where there is room: the name has what is left.
+// Wider if there is space: the name gets the rest.
 void DiffSites::FitColumns() {
   const int most = fontMetrics().averageCharWidth() * 30;
   table_->header()->resizeSection(DiffModel::kBar, std::clamp(table_->width() / 8, 90, most));

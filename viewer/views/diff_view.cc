@@ -1,4 +1,4 @@
-// Two logs, or two moments of one, compared: what is shown and chosen. How it is found is in
+// The comparison of two logs, or of two moments of one: display and choices. Computing is in
 // diff_jobs.cc.
 #include "viewer/views/diff_view.h"
 

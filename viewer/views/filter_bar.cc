@@ -1,4 +1,4 @@
-// What is filtered.
+// The bar with the conditions of the filter.
 #include "viewer/views/filter_bar.h"
 
 #include <QHBoxLayout>
@@ -17,7 +17,7 @@ namespace {
 
 using analysis::AllocationFilter;
 
-// Every condition but the text, alone: so that each can be said and taken away by itself.
+// Every condition but the text as a filter of its own, so that each can be displayed and removed.
 std::vector<AllocationFilter> Apart(const AllocationFilter& filter) {
   std::vector<AllocationFilter> parts;
   const auto add = [&](auto member) {
@@ -109,7 +109,7 @@ void FilterBar::Fill() {
     delete item;
   }
   conditions_.clear();
-  site_job_.Cancel();  // its button is gone
+  site_job_.Cancel();  // its button was removed
   if (document_->session() == nullptr) return;
   const AllocationFilter& filter = selection_->filter();
   const QString text = QString::fromStdString(filter.text);

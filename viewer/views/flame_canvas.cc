@@ -116,7 +116,7 @@ void FlameCanvas::SetSearch(const QString& text) {
   matched_ = -1;
   if (tree_ != nullptr && !tree_->nodes.empty() && !text.isEmpty()) {
     matches_ = FlameSearch(*tree_, text);
-    // Also what is too small to be drawn.
+    // Including nodes that are too small to be drawn.
     matched_ =
         source_ == nullptr
             ? 0

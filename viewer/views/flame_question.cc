@@ -1,4 +1,4 @@
-// Call sites: what is asked about them, and how it is answered.
+// Call sites: the query and its job.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -14,7 +14,7 @@
 namespace memprof::viewer {
 namespace {
 
-// What is smaller is no pixel wide on any screen.
+// A smaller share is less than a pixel on any screen.
 constexpr double kMinShare = 1.0 / 10'000;
 
 }  // namespace
@@ -122,7 +122,7 @@ bool FlameView::WriteCsv(QTextStream* out) const {
     callers_->WriteCsv(out);
   } else {
     WriteFrameCsvHeader(out);
-    // All of it, also what is too small to be drawn.
+    // All nodes, including those that are too small to be drawn.
     analysis::FlameTree flame;
     if (canvas_->source() != nullptr) flame = analysis::FlattenTree(*canvas_->source(), by_count());
     std::vector<int> depths(flame.nodes.size(), 0);

@@ -139,7 +139,7 @@ QWidget* FlameView::BuildBar() {
   return bar;
 }
 
-// What can be asked of the chosen device; asks for its default.
+// Fills the choices for the device, and selects the default.
 void FlameView::FillLayers() {
   const TimelineBands* bands = document_->bands(selection_->device());
   {
@@ -195,7 +195,7 @@ void FlameView::DataChanged() {
 }
 
 void FlameView::Zoomed() {
-  // What was too small to be drawn may be seen now.
+  // Nodes that were too small to be drawn may now be visible.
   const bool partly = canvas_->tree() != nullptr && !canvas_->tree()->whole;
   if (partly && selection_->flame_path() != flame_path_) Invalidate();
   const analysis::TimeWindow window = selection_->window();

@@ -31,7 +31,7 @@ FragmentationView::FragmentationView(Document* document, Selection* selection, Q
 }
 
 void FragmentationView::Refresh() {
-  // The failures first: where there are any, they are what people come for.
+  // Failures first: if there are any, they matter most.
   oom_->Refresh();
   holes_->Refresh();
 }
@@ -41,7 +41,7 @@ void FragmentationView::CountChanged() {
   tabs_->setTabText(1, count > 0    ? tr("Failed requests (%1)").arg(count)
                        : count == 0 ? tr("Headroom")
                                     : tr("Failed requests"));
-  // To the answer that the log is opened for, but not away from where somebody went in it.
+  // Shows the failures when the log is opened, but not after the user has chosen a page.
   if (count == shown_count_) return;
   shown_count_ = count;
   if (count > 0) tabs_->setCurrentIndex(1);

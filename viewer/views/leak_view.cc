@@ -111,7 +111,7 @@ QWidget* LeakView::BuildTable() {
   table_->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
   table_->header()->setSectionResizeMode(LeakModel::kSite, QHeaderView::Stretch);
   table_->header()->setSectionResizeMode(LeakModel::kExample, QHeaderView::Interactive);
-  // Worst first until somebody wants another order.
+  // Worst first, until the user chooses another order.
   StyleSortArrow(table_->header());
   table_->header()->setSortIndicator(-1, Qt::DescendingOrder);
   table_->setSortingEnabled(true);

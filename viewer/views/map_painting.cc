@@ -116,7 +116,7 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   if (rect.width() < 48) return;
   const QRectF room = rect.adjusted(5, 0, pins ? -16 : -5, 0);
   QString label = TensorAt(*document_->session(), piece.allocation, picture_->map.time);
-  // Where name and shape do not fit, the name alone; of that the end, which tells most.
+  // Without space for name and shape, only the end of the name.
   if (TextWidth(painter.font(), label) > room.width()) {
     label = label.left(label.indexOf(QStringLiteral("  ")));
   }
@@ -173,7 +173,7 @@ void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
   if (const auto hit = FindAllocation(picture_->map, selection_->allocation())) {
     frame(*hit, theme.text, 2.5);
   }
-  // A block that was chosen is selected; a hole is nobody's selection.
+  // A chosen block becomes the selection; a hole cannot be selected.
   if (chosen_.has_value() && chosen_->piece >= 0 &&
       picture_->map.segments[static_cast<std::size_t>(chosen_->segment)]
           .pieces[static_cast<std::size_t>(chosen_->piece)]
@@ -191,7 +191,7 @@ void MapCanvas::PaintRequest(QPainter& painter, const Theme& theme) {
   const double needed =
       static_cast<double>(picture_->request->bytes) / layout_of_map().bytes_per_pixel;
   QString text = tr("needed %1").arg(FormatBytes(picture_->request->bytes));
-  if (needed > bar->width() + 1) text += QStringLiteral(" →");  // goes on beyond the line
+  if (needed > bar->width() + 1) text += QStringLiteral(" →");  // continues beyond the line
   const double text_width = TextWidth(painter.font(), text) + kSpace;
   const double height = QFontMetricsF(painter.font()).height();
   const double top = bar->top() - 1 - height;

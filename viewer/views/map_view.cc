@@ -71,7 +71,7 @@ QWidget* MapView::BuildInstant() {
   scroll_->setWidget(canvas_);
   scroll_->viewport()->installEventFilter(this);
   column->addWidget(scroll_, 1);
-  // Below the map, so that it stays where it is when there is something to tell.
+  // Below the map, so that the map does not move when there is a text.
   hole_ = new QLabel(page);
   hole_->setWordWrap(true);
   hole_->setTextFormat(Qt::PlainText);
@@ -158,7 +158,7 @@ void MapView::Ask() {
     Show(nullptr);
     return;
   }
-  // Failures are of the whole log: they are looked for once.
+  // Failures are of the whole log: computed once.
   if (failures_of_.lock() != document_->session()) failures_.reset();
   job_.Start(
       [history = document_->fragmentation(), symbols = document_->symbols(),

@@ -12,8 +12,9 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr qsizetype kMaxNames = 2000;  // that are looked at; a longer table shows but a few of them
-constexpr qsizetype kMaxWidths = 8;    // that are kept: a splitter is dragged through many
+// names that are compared; a longer table shows only a few at a time
+constexpr qsizetype kMaxNames = 2000;
+constexpr qsizetype kMaxWidths = 8;  // that are kept: a splitter is dragged through many
 
 void Collect(const QAbstractItemModel& model, int column, const QModelIndex& parent,
              QStringList* names) {

@@ -138,7 +138,7 @@ void OomPage::Refresh() {
     if (picture_ != nullptr && !picture_->failures.empty()) AskChosen();
     return;
   }
-  // A log that grows is looked at anew when the last look is done, and shown as it was until then.
+  // For a log that grows, waits for the running job, and shows the previous content until then.
   const bool grew = picture_ != nullptr && document_->grew();
   if (grew && job_.running()) return;
   if (!grew) {

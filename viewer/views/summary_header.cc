@@ -230,7 +230,7 @@ void SummaryHeader::FillPeaks() {
     peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
   }
   const analysis::FrameworkFigures& framework = figures->framework;
-  // A snapshot may tell of blocks alone: what of the driver was reserved for them is not known.
+  // A snapshot may have only blocks: the driver memory behind them is not known.
   const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
   if (blocks_only) peak = FormatBytes(framework.peak_bytes);
   SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
@@ -245,7 +245,7 @@ void SummaryHeader::FillPeaks() {
           FormatBytes(blocks_only ? framework.live_bytes : figures->live_bytes), theme.text);
 }
 
-// Where there is no room for all figures, the last ones give way: half of a number is none.
+// Without space for all figures, the last ones are hidden, because a number must not be cut.
 void SummaryHeader::FitTiles() {
   int room = width() - minimumSizeHint().width();
   for (QLabel* tile : {peak_, reserved_, at_end_}) {

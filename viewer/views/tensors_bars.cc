@@ -51,7 +51,7 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
   if (const std::optional<QRectF> bar = BarOf(index.row(), cell)) {
     painter->fillRect(*bar, color);
     if (model_->record(index.row()).alive()) {
-      // Open at its end: nobody knows how long it would have lived.
+      // Fades at its end, because its lifetime is not known.
       QColor fade = theme.surface;
       QLinearGradient open(bar->right() - 2 * kSpace, 0, bar->right(), 0);
       fade.setAlpha(0);

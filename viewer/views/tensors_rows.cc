@@ -1,4 +1,4 @@
-// The rows of the table of tensors: looked for in jobs, shown, and chosen with the other views.
+// The rows of the table of tensors: found in jobs, shown, and selected together with other views.
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
@@ -19,7 +19,7 @@ namespace {
 using analysis::AllocationId;
 using analysis::RowScope;
 
-// Rows that are looked through at once; more are looked through in a job.
+// The number of rows that are searched at once; more are searched in a job.
 constexpr int kFewRows = 50'000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is said of the rows of the table of tensors: how many, how much, and why there are none.
+// The summary of the table of tensors: how many rows, how many bytes, and why there are none.
 #include <QLabel>
 
 #include "viewer/geometry/units.h"

@@ -1,5 +1,5 @@
-// The table of tensors: what is asked, and how it is laid out. Who looks for the rows is in
-// tensors_rows.cc, what is said of them in tensors_summary.cc, menus in tensors_menu.cc.
+// The table of tensors: the query and the layout. Rows are found in tensors_rows.cc, the summary is
+// in tensors_summary.cc, menus are in tensors_menu.cc.
 #include "viewer/views/tensors_view.h"
 
 #include <QComboBox>

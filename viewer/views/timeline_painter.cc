@@ -24,8 +24,8 @@ QColor Pale(const QColor& color, const Theme& theme) {
                 mix(color.blue(), theme.surface.blue()));
 }
 
-// The area from one edge up to another; from the axis where there is no lower one. Columns of the
-// same height are one: a polygon has as many corners as the picture, not as the log.
+// The area from one edge up to another; from the axis if there is no lower one. Columns of the same
+// height are joined: the number of corners depends on the picture, not on the log.
 QPolygonF Area(const QRectF& plot, const ByteScale& scale, const std::vector<std::uint64_t>* lower,
                const std::vector<std::uint64_t>& upper) {
   const std::size_t n = upper.size();
@@ -65,7 +65,7 @@ QColor BandColor(const Band& band, const Theme& theme) {
 }
 
 BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
-  // Held, not used: hatched, so that it is told apart without colour too.
+  // Held, but not used: hatched, so that it is visible without colour too.
   BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush,
                 theme.AtTimes(color)};
   if (role == BandRole::kCached || role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
@@ -99,12 +99,12 @@ void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColum
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double step = plot.width() / columns.columns;
   const auto n = static_cast<std::size_t>(columns.columns);
-  // From the top band down, each over those above it: what is there at times only is paler than
-  // what is always there, so that each layer's own peak is seen.
+  // From the top band down, each over those above it. Parts that are present only at times are
+  // paler, so that each layer's own peak is visible.
   for (std::size_t b = columns.high.size(); b-- > 0;) {
     FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), fills[b]);
     if (columns.low[b] == columns.high[b]) continue;
-    // Not below the highest that the bands beneath reach: what is seen there is theirs.
+    // Not below the highest edge of the bands beneath, which cover this part.
     std::vector<std::uint64_t> from = columns.low[b];
     for (std::size_t i = 0; b > 0 && i < n; ++i)
       from[i] = std::max(from[i], columns.high[b - 1][i]);
@@ -238,7 +238,7 @@ QRectF FlagPainter::Place(double x, double y, QSizeF size) const {
     return std::none_of(taken_.begin(), taken_.end(),
                         [&](const QRectF& other) { return other.intersects(wanted); });
   };
-  // Down, where the stack is, before up, where there may be no room.
+  // First downwards, where the stack is, then upwards, where there may be no space.
   for (int i = 0; i < 6; ++i) {
     for (const double direction : {1.0, -1.0}) {
       const QRectF moved = box.translated(0, direction * i * (size.height() + 3));

@@ -16,7 +16,7 @@ using analysis::FailedRequest;
 using analysis::Session;
 using analysis::TimelineGrouping;
 
-// Texts of so many failed requests are kept; a program that asks in a loop fails in a loop.
+// The number of failed requests with texts; a program that retries in a loop also fails in a loop.
 constexpr std::size_t kMaxFailures = 20'000;
 
 // As the page that explains the failure names it.

@@ -1,4 +1,4 @@
-// The memory timeline: what is where, and painting. Mouse and keys are in timeline_input.cc.
+// The memory timeline: layout and painting. Mouse and keys are in timeline_input.cc.
 #include "viewer/views/timeline_view.h"
 
 #include <QComboBox>
@@ -209,8 +209,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
   if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
 }
 
-// A device that is full stays at its peak for long. The instant of it is the one that reports tell
-// of: that at which most of it is in use.
+// A full device stays at its peak for long. Reports use the instant at which most of it is in use.
 TimeNs TimelineView::PeakOf(const StackLine& allocated) const {
   const auto& found = document_->report();
   if (found != nullptr) {

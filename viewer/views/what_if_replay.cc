@@ -1,5 +1,4 @@
-// What the same requests would have taken with other allocators: what is shown. How it is found is
-// in what_if_replay_jobs.cc.
+// The same requests with other allocators: display. Computing is in what_if_replay_jobs.cc.
 #include "viewer/views/what_if_replay.h"
 
 #include <QComboBox>

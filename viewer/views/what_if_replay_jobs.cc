@@ -16,7 +16,8 @@ using analysis::DeviceReplay;
 using analysis::allocators::AllocatorSpec;
 using analysis::allocators::kUnlimited;
 
-// An arrangement that knows the future is sought so long, and up to so many requests.
+// Limits of the search for an arrangement with all requests known: its time, and the number of
+// requests.
 constexpr double kPlacementSeconds = 1;
 constexpr std::uint64_t kPlacementRequests = 100'000;
 
@@ -56,7 +57,7 @@ QString WhatIfReplay::SetCapacity(const QString& text) {
 void WhatIfReplay::Refresh() {
   if (document_->session() == of_) return;
   const bool grew = document_->grew() && of_ != nullptr;
-  // Of a log that grows, what is under way is shown first, and then what has come since.
+  // For a log that grows, the running job is completed and shown first.
   if (grew && job_.running()) return;
   job_.Cancel();
   of_ = document_->session();
@@ -158,7 +159,7 @@ void WhatIfReplay::StartOwn() {
           for (WhatIfDevice& device : devices_)
             if (Same(device, replay)) AddOwn(replay, &device);
         Show(std::move(devices_));
-        // The one that was asked for last is what one wants to see.
+        // Selects the configuration that was added last.
         for (int row = 0; row < model_->rowCount(); ++row)
           if (model_->row(row).own && !model_->Drawn(row)) model_->SetDrawn(row, true);
         StartOwn();

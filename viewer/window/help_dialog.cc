@@ -19,7 +19,7 @@ struct Group {
   Entry entries[14];
 };
 
-// docs/viewer.md tells the same with reasons.
+// docs/viewer.md describes the same with reasons.
 constexpr Group kGroups[] = {
     {"Everywhere",
      {{"Ctrl+1 … Ctrl+9, Ctrl+0", "the views, from the top of the list"},

@@ -182,7 +182,7 @@ FlameView* MainWindow::flame() const { return static_cast<FlameView*>(page(ViewK
 
 void MainWindow::StateChanged() {
   const bool ready = document_->state() == Document::State::kReady;
-  // After a log that could not be read, what was open before is still there as it was.
+  // After a failed load, the previous content is unchanged.
   if (ready && document_->grew() && document_->session() != shown_) {
     ShowGrown();
   } else if (ready && document_->session() != shown_) {
@@ -190,7 +190,7 @@ void MainWindow::StateChanged() {
     setWindowFilePath(document_->path());
     for (std::size_t i = 0; i < ViewTable().size(); ++i)
       navigation_->SetBadge(static_cast<int>(i), QString());
-    // The first device until the timelines tell which one is worth looking at.
+    // The first device, until the timelines show which one matters.
     const auto devices = document_->session()->devices();
     const analysis::TimeWindow bounds = document_->bounds();
     selection_->Reset(bounds, bounds.end, devices.empty() ? 0 : devices.front().id);
@@ -205,8 +205,7 @@ void MainWindow::StateChanged() {
   pages_->setCurrentWidget(ready ? content_ : welcome_);
 }
 
-// The same log, longer: what was chosen stays chosen. Ids go on counting, unless an event came
-// late.
+// The same log, grown: the selection is kept. Ids stay the same, unless an event came late.
 void MainWindow::ShowGrown() {
   const auto before = std::exchange(shown_, document_->session());
   const analysis::AllocationId chosen = selection_->allocation();
@@ -222,11 +221,11 @@ void MainWindow::ShowGrown() {
 
 void MainWindow::TimelinesReady() {
   if (document_->grew()) return;
-  // Begin with the device that held most, at its peak: what people look for first.
+  // Begins with the device that held most, at its peak.
   const TimelineBands* most = nullptr;
   for (const TimelineBands& bands : *document_->timelines()) {
     if (bands.device == analysis::kNoDevice || bands.top.empty()) continue;
-    // What was asked of the driver, or, where that is not in the log, what was in use.
+    // Memory requested from the driver, or, if the log has none, memory in use.
     const auto peak = [](const TimelineBands& of) {
       return std::pair(of.allocated.max(), of.in_use.max());
     };
@@ -251,7 +250,7 @@ ViewKind MainWindow::view() const {
 }
 
 void MainWindow::WaitUntilSettled() {
-  // A delivered result may start the next job through a queued call, so look twice.
+  // A result may start the next job through a queued call, so checks twice.
   for (int quiet = 0; quiet < 2;) {
     QCoreApplication::processEvents(QEventLoop::AllEvents, 20);
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
@@ -268,7 +267,7 @@ QWidget* MainWindow::FrontPage() const {
   return pages_->currentWidget() == content_ ? views_->currentWidget() : welcome_;
 }
 
-// What was opened together is one entry.
+// Logs that were opened together are one entry.
 void MainWindow::Remember(const QStringList& paths) {
   if (settings_ == Settings::kIgnored) return;
   QSettings store;

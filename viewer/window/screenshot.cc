@@ -10,7 +10,7 @@ namespace memprof::viewer {
 
 int TakeScreenshot(const Options& options) {
   MainWindow window(MainWindow::Settings::kIgnored);
-  // Fixed: the picture has the size asked for, whatever the views would like.
+  // Fixed, so that the picture has the requested size, whatever size the views prefer.
   window.setFixedSize(options.size / options.scale);
   window.ShowView(ViewKind::kTimeline);
   window.ShowFirst(options);
