@@ -1,4 +1,4 @@
-// What a report about a failed request says in words and rows.
+// The text and rows of a report about a failed request.
 #include "analysis/oom/words.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ std::string GrowthWords(const FailureGrowth& growth) {
                         FrameText(growth.site, NameStyle::kShort), " made in ",
                         FormatNumberOf(growth.iterations, "iteration"), ", ",
                         FormatBytes(growth.bytes_per_step),
-                        " more with every turn, and did not give back: that filled the device. "
+                        " more with each iteration, and did not free: that filled the device. "
                         "For this request: ");
   return absl::StrCat(
       "Growth: ", FormatBytes(growth.bytes), " are held by ",

@@ -1,4 +1,4 @@
-// memprof leaks: what grows with the steps, and what is merely alive at the end.
+// memprof leaks: memory that grows with the steps, and memory that is merely alive at the end.
 #include "analysis/leaks/leaks.h"
 
 #include <algorithm>
@@ -23,15 +23,15 @@
 namespace memprof::cli {
 namespace {
 
-// The stack, and its functions once more as reports print them: what is read there can be written
-// into a file of suppressions.
+// The stack, and in addition its functions as reports print them, so that a printed name can be
+// used in a file of suppressions.
 std::vector<analysis::SourceFrame> WithShortNames(std::vector<analysis::SourceFrame> stack) {
   for (std::size_t i = stack.size(); i-- > 0;)
     stack.push_back({.function = LastScopes(ShortFunction(stack[i].function))});
   return stack;
 }
 
-// The leaks of a session but for those that somebody lives with, and what these were.
+// The leaks of a session without the suppressed ones, and the suppressions used.
 class Judged {
  public:
   Judged(const analysis::Session& session, analysis::Symbols& symbols,
@@ -52,7 +52,7 @@ class Judged {
 
   const analysis::LeakReport& report() const { return report_; }
 
-  // As LeakSanitizer ends: what was used, how often, for how much. Empty when nothing was.
+  // In LeakSanitizer's form: the suppressions used, their counts and bytes. Empty if none was used.
   std::string UsedText() const {
     if (report_.suppressed.empty()) return "";
     std::string text = Heading("Suppressions used");
@@ -120,7 +120,7 @@ void Declare(Options* options, LeaksArguments* arguments) {
       "Leave out leaks with a frame that FILE names, one 'leak:PATTERN' a line, as "
       "LeakSanitizer has it: PATTERN is looked for in functions, source files and modules; "
       "^ and $ are the ends, * is anything, # begins a comment. What was left out is "
-      "listed, and is nothing to --fail-on.");
+      "listed, and does not count for --fail-on.");
   options->Integer("top", &arguments->top, "N",
                    "Rows of the table of what was alive at the end; 0 = all "
                    "(default 10). JSON always has all.");

@@ -1,4 +1,4 @@
-// Starts the program, waits, and says where the log is.
+// Starts the program, waits, and reports where the log is.
 #include "cli/run/run.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Options that take the next argument when they have no "=".
+// Options whose value is the next argument if they have no "=".
 constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
                                            "--memory", "--source", "--signal"};
 
@@ -51,7 +51,7 @@ Options Describe(RunOptions* values) {
       "share the devices. What holds and what does not: docs/torch-sim.md.");
   options.Flag(
       "torch", &values->torch,
-      "Let PyTorch say more, by its own hooks and without a change of the program: paths of "
+      "Record more of PyTorch, by its own hooks and without a change of the program: paths of "
       "modules, forward and backward; names of parameters, gradients and optimizer state; "
       "where steps begin. Costs a step some 40 us a module on the CPU: docs/torch-agent.md. A "
       "Python that ignores its environment (-E, -I) stays as it is.");
@@ -74,7 +74,7 @@ Options Describe(RunOptions* values) {
   options.Flag("scan", &values->scan,
                "When the program exits, look through its host memory for pointers to what "
                "cudaMalloc gave it, to prove leaks; about a second for 10 GiB.");
-  options.Flag("verbose", &values->verbose, "Let the recorder say what it does.");
+  options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
                   "with module paths and tensor names of PyTorch");
@@ -97,7 +97,8 @@ void PassOn(int signal_number) {
   if (g_child > 0) kill(g_child, signal_number);
 }
 
-// Ctrl-C and Ctrl-\ reach the program from the terminal; what is sent to us alone is passed on.
+// Ctrl-C and Ctrl-\ reach the program from the terminal; signals that are sent to this process only
+// are passed on.
 void HandleSignals() {
   signal(SIGINT, SIG_IGN);
   signal(SIGQUIT, SIG_IGN);
@@ -107,7 +108,7 @@ void HandleSignals() {
   for (const int number : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(number, &action, nullptr);
 }
 
-// The program's wait status, or the errno why it could not be started.
+// The program's wait status, or the errno of a failed start.
 struct Outcome {
   int wait_status = 0;
   int start_error = 0;
@@ -141,8 +142,8 @@ std::string SharedDirectory() {
   return directory == nullptr || directory[0] != '/' ? "/dev/shm" : directory;
 }
 
-// Processes that were killed could not end their logs: what they left in shared memory goes there
-// now. Those that still run are left alone; any verb reads their rings.
+// Processes that were killed could not end their logs: their shared memory is appended now. Running
+// processes are left alone; every verb reads their rings.
 void FoldRings(const std::vector<std::string>& logs) {
   for (const std::string& log : logs) {
     const absl::StatusOr<analysis::FoldResult> folded = analysis::FoldRing(log);
@@ -154,7 +155,7 @@ void FoldRings(const std::vector<std::string>& logs) {
 
 void SayWhereTheLogIs(const RunOptions& options, bool can_record,
                       const std::vector<std::string>& logs) {
-  if (logs.empty() && !can_record) return;  // it was said why
+  if (logs.empty() && !can_record) return;  // the reason was already printed
   const auto shown = [](const std::string& path) {
     std::error_code error;
     const std::string relative = fs::proximate(path, error).string();
@@ -174,7 +175,8 @@ void SayWhereTheLogIs(const RunOptions& options, bool can_record,
               << PatternOfLogs(shown(options.output)) << "\n";
 }
 
-// What a shell starts cannot be foreseen: a PyTorch of it lacks libraries, or finds no GPU.
+// Programs that a shell starts are not known in advance: their PyTorch may lack libraries, or find
+// no GPU.
 void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
   if (options.sim.empty() || went_well) return;
   const std::string name = fs::path(program).filename().string();
@@ -253,7 +255,7 @@ int RunVerb(int argc, char** argv) {
   FoldRings(logs);
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
-  // The stand-in has said what is wrong then.
+  // The stand-in has already printed the reason.
   if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, *can_record, logs);
   if (!by_torch_sim)
     SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());

@@ -13,7 +13,7 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::size_t kNamedTensors = 3;
-constexpr std::size_t kTensorSearch = 4096;  // allocations looked at for names
+constexpr std::size_t kTensorSearch = 4096;  // allocations that are searched for names
 
 std::string Shape(const TensorInfo& tensor) {
   std::string shape = absl::StrJoin(tensor.shape, " x ");
@@ -153,7 +153,7 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
     absl::StrAppend(
         &why,
         " But all that was allocated meanwhile was allocated in one pass through a "
-        "network: its layers look like turns of a loop. Mark steps, or record several.");
+        "network: its layers look like iterations of a loop. Mark steps, or record several.");
   if (evidence.access_known) {
     absl::StrAppend(&why, evidence.in_use
                               ? " Kernels or copies still used most of it in the last steps."
