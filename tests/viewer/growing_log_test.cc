@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <fstream>
 
+#include "tests/viewer/table_fixture.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/views/summary_header.h"
 
@@ -27,6 +28,7 @@ class GrowingLogTest : public testing::WindowFixture {
     log.header().set_hostname(host);
     log.header().set_ring_path(ring.toStdString());
     log.Device(0, 1 << 30);
+    if (other_stack_first_) log.Stack({"main (train.py:1)", "Other (train.py:5)"});
     const int stack = log.Stack({"main (train.py:1)", "Keep (train.py:9)"});
     for (int step = 0; step < steps; ++step) {
       log.Step(static_cast<std::uint64_t>(step));
@@ -41,6 +43,7 @@ class GrowingLogTest : public testing::WindowFixture {
     ASSERT_EQ(std::rename(qPrintable(part), qPrintable(path)), 0);
   }
   std::uint64_t first_bytes_ = 1 << 16;  // of each allocation
+  bool other_stack_first_ = false;
   QString Path() const { return directory_.filePath(QStringLiteral("live.mprof")); }
   std::size_t Events() { return window_.document().session()->events().size(); }
   bool WaitForMoreThan(std::size_t events) {
@@ -90,6 +93,24 @@ TEST_F(GrowingLogTest, AnAllocationThatIsAnotherNowIsNotChosen) {
   Write(9, false);
   ASSERT_TRUE(WaitForMoreThan(before));
   EXPECT_FALSE(window_.selection().allocation().valid());
+}
+
+// Ids of stacks may mean others in the log that has grown.
+TEST_F(GrowingLogTest, APictureOfBeforeHasTheNamesOfItsOwnLog) {
+  Write(5, false);
+  OpenPath(Path(), ViewKind::kAllocations);
+  const View* view = window_.page(ViewKind::kAllocations);
+  const QString before = testing::Csv(*view);
+  ASSERT_TRUE(before.contains(QStringLiteral("Keep"))) << before.toStdString();
+  const auto session = window_.document().session();
+  QString after;  // when the document has the new log, and the view still the old one
+  QObject::connect(&window_.document(), &Document::StateChanged, &window_, [&] {
+    if (window_.document().session() != session && after.isEmpty()) after = testing::Csv(*view);
+  });
+  other_stack_first_ = true;
+  Write(9, false);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !after.isEmpty(); }, 30'000));
+  EXPECT_EQ(after, before);
 }
 
 TEST_F(GrowingLogTest, AFileThatIsGoneLeavesWhatThereIs) {

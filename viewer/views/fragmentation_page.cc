@@ -88,6 +88,7 @@ void FragmentationPage::AskPools() {
   if (grew && pools_job_.running()) return;
   shown_ = document_->session();
   shown_history_ = document_->fragmentation();
+  shown_symbols_ = document_->symbols();
   at_instant_.reset();
   if (!grew) {
     pools_job_.Cancel();
@@ -119,7 +120,7 @@ void FragmentationPage::AskHoles() {
       !holes_job_.running())
     return;
   holes_job_.Start(
-      [history = shown_history_, symbols = document_->symbols(), device, time](std::stop_token) {
+      [history = shown_history_, symbols = shown_symbols_, device, time](std::stop_token) {
         return MakeHolesPicture(*history, *symbols, device, time);
       },
       [this](std::shared_ptr<const HolesPicture> picture) {
@@ -149,7 +150,7 @@ void FragmentationPage::FillTables() {
 void FragmentationPage::FillSummary() {
   const Theme theme = Theme::From(palette());
   worst_->setEnabled(pools_ != nullptr && pools_->Worst(selection_->device()) != nullptr);
-  // Where there is nothing to fragment, the plot says so.
+  // Without pools, the plot shows a text.
   const bool any = pools_ == nullptr || !pools_->Of(selection_->device()).empty();
   // Of the driver's own pools it is not known where anything lies.
   tabs_->setVisible(pools_ == nullptr || pools_->HasSegments(selection_->device()));

@@ -1,4 +1,4 @@
-// Holes: pools over time, and at the chosen instant which blocks pin which hole since when.
+// Holes: pools over time, and at the chosen instant the blocks that pin holes.
 #pragma once
 
 #include <QWidget>
@@ -23,10 +23,10 @@ class FragmentationPage : public QWidget {
  public:
   FragmentationPage(Document* document, Selection* selection, QWidget* parent = nullptr);
 
-  // Asks for what is not there yet.
+  // Requests what is missing.
   void Refresh();
   bool WriteCsv(QTextStream* out) const;
-  // To the instant at which most was free and pinned.
+  // Goes to the instant at which most was free and pinned.
   void GoToWorst();
 
   FragmentationPlot* plot() const { return plot_; }
@@ -53,8 +53,9 @@ class FragmentationPage : public QWidget {
   FactView* pins_;
   FactView* holes_;
   JobTracker pools_job_, holes_job_;
-  std::shared_ptr<const analysis::Session> shown_;  // whose pools are shown, or asked for
+  std::shared_ptr<const analysis::Session> shown_;  // whose pools are shown, or requested
   std::shared_ptr<const analysis::FragmentationHistory> shown_history_;
+  std::shared_ptr<analysis::Symbols> shown_symbols_;  // of the history's session
   std::shared_ptr<const PoolsPicture> pools_;
   std::shared_ptr<const HolesPicture> at_instant_;
   bool following_ = false;
