@@ -13,6 +13,7 @@
 #include "viewer/views/fact_view.h"
 #include "viewer/views/fragmentation_page.h"
 #include "viewer/views/fragmentation_plot.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/oom_page.h"
 #include "viewer/views/rich_label.h"
 
@@ -99,6 +100,27 @@ TEST_F(WhyTest, TheFilterLeavesPinsOut) {
   selection().Back();
   window_.WaitUntilSettled();
   EXPECT_GT(pins->table()->rowCount(), 0);
+}
+
+TEST_F(WhyTest, ANarrowTableOfHolesKeepsFilesAndLines) {
+  Open({.steps = 12}, ViewKind::kFragmentation);
+  fragmentation()->holes()->GoToWorst();
+  window_.WaitUntilSettled();
+  FactView* holes = fragmentation()->holes()->holes();
+  QModelIndex site;
+  for (int row = 0; row < holes->table()->rowCount() && !site.isValid(); ++row)
+    if (const QModelIndex at = holes->table()->index(row, 2);
+        at.data().toString().contains(QLatin1Char(':')))
+      site = at;
+  ASSERT_TRUE(site.isValid());
+  const QString name = site.data().toString();
+  const QString place = name.mid(name.lastIndexOf(QLatin1Char('(')));
+  for (const int column : {2, 3}) {
+    const auto* delegate = dynamic_cast<NameDelegate*>(holes->itemDelegateForColumn(column));
+    ASSERT_NE(delegate, nullptr) << column;
+    const int width = QFontMetrics(holes->font()).horizontalAdvance(name) * 3 / 4;
+    EXPECT_TRUE(delegate->Shown(site, width, holes->font()).endsWith(place));
+  }
 }
 
 TEST_F(WhyTest, ALogWithoutAnAllocatorSaysSo) {

@@ -1,4 +1,4 @@
-// A table of facts: what other code concluded, in rows that can be sorted, copied and exported.
+// A table of facts from other code, in rows that can be sorted, copied and exported.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -15,12 +15,13 @@ struct FactColumn {
   QString title;
   bool number = false;  // aligned to the right; sorted from the largest first
   QString tip;
+  bool sites = false;  // call sites: a narrow column keeps their files and lines
 };
 
 struct FactCell {
   QString text;
   double sort = 0;    // of numbers
-  QString raw;        // as a plain number, for files; the text where it is empty
+  QString raw;        // as a plain number, for files; if empty, the text
   double share = -1;  // in [0, 1] for a bar behind the text; < 0 = none
   QString tip;
   bool bytes = false;  // what `raw` counts
@@ -38,10 +39,10 @@ struct FactRow {
   analysis::StackId site;
   std::optional<analysis::TimeNs> time;
   QColor swatch;        // before the first cell; invalid = none
-  std::size_t key = 0;  // whatever the view wants to find again
+  std::size_t key = 0;  // for use by the view
 };
 
-// Not for more rows than people read: at most some ten thousand.
+// For tables of a readable size: at most some ten thousand rows.
 class FactTable : public QAbstractTableModel {
   Q_OBJECT
 
@@ -51,13 +52,14 @@ class FactTable : public QAbstractTableModel {
 
   explicit FactTable(std::vector<FactColumn> columns, QObject* parent = nullptr);
 
-  // Bars behind numbers of `bar_column` are shares of the largest; -1 = none.
+  // The bars behind numbers of `bar_column` are shares of the largest; -1 = none.
   void SetRows(std::vector<FactRow> rows, int bar_column = -1);
   const FactRow& row(int index) const { return rows_[order_[static_cast<std::size_t>(index)]]; }
   // The first row of an allocation, else of a site; -1 for none.
   int Find(analysis::AllocationId allocation, analysis::StackId site) const;
   int FindKey(std::size_t key) const;
-  // What files say: the headings, and plain numbers for figures.
+  bool HasSites(int column) const { return columns_[static_cast<std::size_t>(column)].sites; }
+  // For files: the headings, and figures as plain numbers.
   QStringList Headings() const;
   QStringList RawRow(int index) const;
 
@@ -65,7 +67,7 @@ class FactTable : public QAbstractTableModel {
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-  // Column -1: the order in which the rows were given.
+  // Column -1: the original order of the rows.
   void sort(int column, Qt::SortOrder order) override;
 
  private:

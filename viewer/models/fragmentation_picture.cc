@@ -33,7 +33,7 @@ QString SizeClass(bool small) {
   return small ? QObject::tr("small blocks") : QObject::tr("large blocks");
 }
 
-// A time as people look it up: by step where there are steps.
+// A time as text: the step, if there are steps.
 FactCell When(const Session& session, TimeNs time, TimeNs start) {
   const TimeNs since = time - std::min(time, start);
   const std::int64_t step = session.StepAt(time);
@@ -188,7 +188,7 @@ std::vector<FactColumn> PinColumns() {
           {QObject::tr("Born"), true, {}},
           {QObject::tr("Unused since"), true,
            QObject::tr("Since when nothing has been in the holes beside it")},
-          {QObject::tr("Call site"), false, {}},
+          {QObject::tr("Call site"), false, {}, true},
           {QObject::tr("Holds"), false, QObject::tr("The largest tensor in it")},
           {QObject::tr("Pool"), false, {}}};
 }
@@ -196,8 +196,8 @@ std::vector<FactColumn> PinColumns() {
 std::vector<FactColumn> HoleColumns() {
   return {{QObject::tr("Hole"), true, {}},
           {QObject::tr("Unused since"), true, QObject::tr("Since when no byte of it was in use")},
-          {QObject::tr("Block before it"), false, {}},
-          {QObject::tr("Block after it"), false, {}},
+          {QObject::tr("Block before it"), false, {}, true},
+          {QObject::tr("Block after it"), false, {}, true},
           {QObject::tr("Address"), true, {}},
           {QObject::tr("Pool"), false, {}}};
 }

@@ -61,7 +61,7 @@ bool IsLive(SpaceKind kind) {
   return kind == SpaceKind::kBlocks || kind == SpaceKind::kRounding || kind == SpaceKind::kDirect;
 }
 
-// `live` first, what is missing of the live bytes as one more part, then the rest of the space.
+// `live` first, then one part for the rest of the live bytes, then the rest of the space.
 ByteBar BarOf(std::vector<ByteBarPart> live, const std::vector<analysis::SpacePart>& parts) {
   ByteBar bar;
   std::uint64_t named = 0, all = 0;
@@ -100,7 +100,7 @@ std::vector<ByteBarPart> SiteParts(const OomExplainer::Explained& explained) {
   return TopParts(std::move(parts), kMaxParts, QObject::tr("%1 other call sites"));
 }
 
-// Empty where categories do not add up to what was live: then they say nothing of it.
+// Empty if the categories do not add up to the live memory.
 std::vector<ByteBarPart> CategoryParts(const analysis::Categories& categories, int device,
                                        analysis::EventId event, std::uint64_t live) {
   const analysis::CategoryTotals totals = categories.At(device, event);
@@ -127,7 +127,7 @@ ByteBar ScaleBar(const QString& label, std::uint64_t bytes, PartStyle style) {
   return bar;
 }
 
-// What was asked for, and under it what there was, all to one scale.
+// The request, and below it the free memory, on one scale.
 std::vector<ByteBar> ScaleBars(const FailureReport& report) {
   const FailedRequest& request = report.request;
   const DeviceSpace& space = report.space;
@@ -237,7 +237,7 @@ std::vector<FactColumn> FailureColumns() {
   return {{QObject::tr("After"), true, {}},
           {QObject::tr("Step"), true, {}},
           {QObject::tr("Asked for"), true, {}},
-          {QObject::tr("Asked for by"), false, {}},
+          {QObject::tr("Asked for by"), false, {}, true},
           {QObject::tr("Then"), false, QObject::tr("Whether the same thread got it after all")}};
 }
 
@@ -287,13 +287,13 @@ std::vector<FactColumn> LiveColumns() {
   return {{QObject::tr("Bytes"), true, {}},
           {QObject::tr("Share"), true, {}},
           {QObject::tr("Pieces"), true, {}},
-          {QObject::tr("Call site"), false, {}}};
+          {QObject::tr("Call site"), false, {}, true}};
 }
 std::vector<FactColumn> ChangeColumns() {
   return {{QObject::tr("Change"), true, {}},
           {QObject::tr("Before"), true, {}},
           {QObject::tr("Now"), true, {}},
-          {QObject::tr("Call site"), false, {}}};
+          {QObject::tr("Call site"), false, {}, true}};
 }
 
 std::shared_ptr<const OomPicture> MakeOomPicture(const Session& session, OomExplainer& explainer,

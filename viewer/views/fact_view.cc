@@ -6,6 +6,7 @@
 
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"
+#include "viewer/views/name_delegate.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/view.h"
 
@@ -15,6 +16,8 @@ FactView::FactView(FactTable* table, int wide, QWidget* parent) : QTreeView(pare
   setModel(table);
   setRootIsDecorated(false);
   SetUpTable(this, FactTable::kShareRole);
+  for (int column = 0; column < table->columnCount(); ++column)
+    if (table->HasSites(column)) setItemDelegateForColumn(column, new NameDelegate(this));
   header()->setSectionResizeMode(wide, QHeaderView::Stretch);
   header()->setSortIndicator(-1, Qt::DescendingOrder);
   header()->setSortIndicatorClearable(true);
@@ -46,7 +49,7 @@ bool FactView::WriteCsv(QTextStream* out) const {
   return table_->rowCount() > 0;
 }
 
-// What is chosen stays in sight where the table gets lower.
+// Keeps the current row visible when the table becomes lower.
 void FactView::resizeEvent(QResizeEvent* event) {
   QTreeView::resizeEvent(event);
   if (currentIndex().isValid()) scrollTo(currentIndex());
