@@ -51,10 +51,10 @@ bool Right(const StepShape& shape, const Outcome& outcome, int iterations) {
          outcome.found <= static_cast<std::size_t>(iterations) + 1;
 }
 
-// STEP_SHAPES_TURNS=12,40,…: a table of every shape and length.
+// STEP_SHAPES_ITERATIONS=12,40,…: a table of every shape and length.
 TEST(StepShapesTest, StepsAreFoundAndUsed) {
   std::vector<int> lengths = {12, 40};
-  const char* const wanted = std::getenv("STEP_SHAPES_TURNS");
+  const char* const wanted = std::getenv("STEP_SHAPES_ITERATIONS");
   if (wanted != nullptr) {
     lengths.clear();
     for (const char* at = wanted; *at != '\0';) {
