@@ -35,12 +35,31 @@ class Guest:
             fail(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
-    def run_with_agent(self, log, *program, **options):
-        done = self.run(os.path.join(self.build, "bin", "memprof"), "run", "--torch", "-o", log, "--",
-                        "python", *program, **options)
-        if "the agent failed" in done.stderr or "no module paths" in done.stderr:
-            fail(done.stderr)
+    def record(self, log, *program, options=(), **environment):
+        return self.run(os.path.join(self.build, "bin", "memprof"), "run", *options, "-o", log, "--",
+                        "python", *program, **environment)
+
+    def run_with_agent(self, log, *program, **environment):
+        done = self.record(log, *program, options=["--torch"], **environment)
+        self.check_agent(done.stderr)
         return done
+
+    @staticmethod
+    def check_agent(errors):
+        if "the agent failed" in errors or "no module paths" in errors:
+            fail(errors)
+
+    def run_by_memprof(self, log, *program, sim=MEMORY):
+        """What a program printed that `memprof run --sim` ran: no torch-sim around it."""
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "SIMCUDA", "SIMCUDA_DEFAULTS")}
+        environment["MEMPROF_TORCH_DIR"] = self.folder
+        python = self.python or os.path.join(self.folder, "venv", "bin", "python")
+        done = subprocess.run([os.path.join(self.build, "bin", "memprof"), "run", f"--sim={sim}", "-o", log, "--",
+                               python, *program], capture_output=True, text=True, env=environment, check=False)
+        if done.returncode != 0:
+            fail(f"{' '.join(program)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
 
     def memprof(self, *words):
         done = subprocess.run([os.path.join(self.build, "bin", "memprof"), *words], capture_output=True,

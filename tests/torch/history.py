@@ -16,15 +16,17 @@ from guest import HERE, fail
 SHOWN = 20  # of the differences
 
 
-def record(guest, folder, script, with_agent):
-    """(what PyTorch told, the log's events, its exported snapshot)"""
+def run(guest, folder, script, with_agent):
+    """(log, PyTorch's history) of a run of its own"""
     log, history = os.path.join(folder, "x.mprof"), os.path.join(folder, "theirs.pickle")
     environment = {"PYTHONPATH": os.path.join(HERE, "memory_history"), "MEMORY_HISTORY_SCRIPT": script,
                    "MEMORY_HISTORY_OUTPUT": history}
-    if with_agent:
-        guest.run_with_agent(log, script, **environment)
-    else:
-        guest.run(os.path.join(guest.build, "bin", "memprof"), "run", "-o", log, "--", "python", script, **environment)
+    (guest.run_with_agent if with_agent else guest.record)(log, script, **environment)
+    return log, history
+
+
+def read(guest, folder, log, history):
+    """(what PyTorch told, the log's events, its exported snapshot)"""
     if not os.path.exists(history):
         fail("PyTorch's memory history was not switched on")
     with open(history, "rb") as file:
@@ -57,10 +59,12 @@ def compare(told, dumped, exported, script):
     return found, row
 
 
-def check(guest, script, with_agent=False):
-    """PyTorch's figures of the run; fails where the log says something else than the history."""
+def check(guest, script, with_agent=False, made=None):
+    """PyTorch's figures of the run; fails where the log says something else than the history. `made`: the log and
+    the history of a run that there is already."""
     with tempfile.TemporaryDirectory() as folder:
-        told, dumped, exported = record(guest, folder, script, with_agent)
+        log, history = made or run(guest, folder, script, with_agent)
+        told, dumped, exported = read(guest, folder, log, history)
     found, row = compare(told, dumped, exported, script)
     allocs = [event for event in row if event.what == "alloc"]
     if len(allocs) < 5 or not any(trace_compare.user_frame(event.stack, script) for event in allocs):

@@ -5,7 +5,7 @@ import sys
 import time
 
 sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
+held = runpy.run_path(sys.argv[0], run_name="__main__")  # as a program holds its globals to its end
 
 import torch  # noqa: E402  (the script decides when it is first imported)
 
