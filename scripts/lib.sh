@@ -18,6 +18,11 @@ packages=(
   qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
   libgtest-dev libgmock-dev lld
 )
+# Names that a release has for one of them: the same from Debian 12 and Ubuntu 24.04 on.
+release=$(. /etc/os-release 2>/dev/null && echo "${ID:-} ${VERSION_ID:-}") || release=
+case $release in
+  "ubuntu 22.04") packages=("${packages[@]/#qt6-svg-dev/libqt6svg6-dev}") ;;
+esac
 
 ensure_packages() {
   command -v dpkg-query >/dev/null || { say "not a Debian system: expecting the packages of docs/dependencies.md to be there"; return 0; }
@@ -64,8 +69,8 @@ ensure_toolkit() {
   if ! toolkit_ok "$fetched"; then
     say "no CUDA toolkit (11.8 or newer, with CUPTI) found: fetching its Python wheels into build/cuda (about 150 MB)"
     rm -rf "$root/build/cuda"
-    python3 -m pip install --quiet --no-deps --disable-pip-version-check \
-      --root-user-action=ignore --target "$root/build/cuda" "${toolkit_wheels[@]}" \
+    PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-deps --disable-pip-version-check \
+      --target "$root/build/cuda" "${toolkit_wheels[@]}" \
       || die "could not fetch the CUDA toolkit; install one (11.8 or newer) and set CUDA_HOME"
     # The wheels carry only versioned libraries and a folder named lib.
     ln -sf libcudart.so.13 "$fetched/lib/libcudart.so"

@@ -288,8 +288,8 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
   if (!pattern.steps.empty() && pattern.origin.confidence >= ranges.origin.confidence)
     return pattern;
   if (!ranges.steps.empty()) return ranges;
-  pattern.origin.why = absl::StrCat("the program marked no steps, ", ranges.origin.why, ", and ",
-                                    pattern.origin.why);
+  pattern.origin.why.insert(
+      0, absl::StrCat("the program marked no steps, ", ranges.origin.why, ", and "));
   return pattern;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "cupti_hooks/src/callback_table.h"
 #include "cupti_hooks/src/callbacks.h"

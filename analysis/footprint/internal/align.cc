@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -13,13 +14,19 @@
 namespace memprof::analysis {
 namespace {
 
+// Abseil has it from 20211102 on.
+template <typename... Values>
+std::uint64_t HashOf(const Values&... values) {
+  return absl::Hash<std::tuple<Values...>>{}(std::tuple<Values...>(values...));
+}
+
 std::uint64_t FrameKey(const Session& session, const Frame& frame) {
   const auto text = [&session](StringId id) { return std::string(session.string(id)); };
-  if (frame.python) return absl::HashOf(1, text(frame.function), text(frame.file), frame.line);
-  if (frame.module >= session.modules().size()) return absl::HashOf(2, frame.address);
+  if (frame.python) return HashOf(1, text(frame.function), text(frame.file), frame.line);
+  if (frame.module >= session.modules().size()) return HashOf(2, frame.address);
   const ModuleInfo& module = session.modules()[frame.module];
-  return absl::HashOf(3, module.build_id.empty() ? module.path : module.build_id,
-                      frame.address - module.load_bias);
+  return HashOf(3, module.build_id.empty() ? module.path : module.build_id,
+                frame.address - module.load_bias);
 }
 
 // Requests without a partner, by step.
@@ -44,8 +51,8 @@ std::vector<std::uint64_t> StackKeys(const Session& session) {
     const StackId parent = session.StackParent(StackId(i));
     const FrameId frame = session.StackFrame(StackId(i));
     // A caller's node comes before those it calls.
-    keys[i] = absl::HashOf(parent.value < i ? keys[parent.value] : 0,
-                           frame.value < frames.size() ? frames[frame.value] : 0);
+    keys[i] = HashOf(parent.value < i ? keys[parent.value] : 0,
+                     frame.value < frames.size() ? frames[frame.value] : 0);
   }
   return keys;
 }

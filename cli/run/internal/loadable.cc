@@ -219,7 +219,7 @@ std::vector<std::string> InterpreterLine(const std::string& path) {
 std::vector<std::string> AfterEnv(const std::vector<std::string>& words) {
   std::size_t at = 1;
   while (at < words.size() && (words[at] == "-S" || words[at] == "-i" || words[at] == "-" ||
-                               words[at] == "--" || absl::StrContains(words[at], '=')))
+                               words[at] == "--" || absl::StrContains(words[at], "=")))
     ++at;
   if (at >= words.size() || absl::StartsWith(words[at], "-")) return {};
   return {words.begin() + static_cast<std::ptrdiff_t>(at), words.end()};

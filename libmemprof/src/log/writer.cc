@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/vocabulary.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <new>
 
 #include "libmemprof/src/base/hash.h"

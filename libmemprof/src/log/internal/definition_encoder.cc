@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <initializer_list>
+
 #include "libmemprof/src/log/encoder.h"
 #include "libmemprof/src/log/proto_writer.h"
 
