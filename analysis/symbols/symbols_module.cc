@@ -83,6 +83,10 @@ class ModuleSymbols::Impl {
     Dwarf_Addr begin = 0, end = 0;
     Dwarf_Die die{};
   };
+  struct Unit {
+    Dwarf_Addr begin = 0, end = 0;
+    Dwarf_Die die{};
+  };
   struct Place {
     std::string file;
     int line = 0;
@@ -103,7 +107,12 @@ class ModuleSymbols::Impl {
     int symbol = 0;
   };
 
-  Place PlaceOf(Dwarf_Addr pc) const;
+  // The compilation unit at `pc`, and by how much its addresses are smaller than those of the
+  // module. Clang writes no .debug_aranges, without which libdw 0.188 finds no unit: the units' own
+  // ranges are searched then.
+  std::optional<Dwarf_Die> UnitAt(Dwarf_Addr pc, Dwarf_Addr* bias);
+  void IndexUnits();
+  static Place PlaceOf(Dwarf_Die* unit, Dwarf_Addr pc);
   std::string SymbolAt(Dwarf_Addr pc);
   void IndexSymbols();
   const std::vector<Function>& FunctionsOf(Dwarf_Die* unit);
@@ -127,6 +136,8 @@ class ModuleSymbols::Impl {
   std::unique_ptr<Dwfl, DwflDeleter> dwfl_;
   Dwfl_Module* module_ = nullptr;
   absl::flat_hash_map<Dwarf_Off, std::vector<Function>> functions_;  // by compilation unit
+  std::vector<Unit> units_;                                          // by begin
+  bool units_indexed_ = false;
   std::vector<Range> ranges_;  // by begin; empty until many symbols were looked up
   int asked_ = 0;
 };
@@ -209,13 +220,35 @@ std::vector<Dwarf_Die> ModuleSymbols::Impl::InlinedAt(Dwarf_Die* unit, Dwarf_Add
   return found;
 }
 
-ModuleSymbols::Impl::Place ModuleSymbols::Impl::PlaceOf(Dwarf_Addr pc) const {
-  Dwfl_Line* const line = dwfl_module_getsrc(module_, pc);
+void ModuleSymbols::Impl::IndexUnits() {
+  units_indexed_ = true;
+  Dwarf_Addr bias = 0;
+  for (Dwarf_Die* unit = nullptr; (unit = dwfl_module_nextcu(module_, unit, &bias)) != nullptr;) {
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    for (std::ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;)
+      units_.push_back({begin + bias, end + bias, *unit});
+  }
+  std::sort(units_.begin(), units_.end(),
+            [](const Unit& a, const Unit& b) { return a.begin < b.begin; });
+}
+
+std::optional<Dwarf_Die> ModuleSymbols::Impl::UnitAt(Dwarf_Addr pc, Dwarf_Addr* bias) {
+  if (dwfl_module_getdwarf(module_, bias) == nullptr) return std::nullopt;
+  if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, pc, bias)) return *unit;
+  if (!units_indexed_) IndexUnits();
+  const auto after =
+      std::upper_bound(units_.begin(), units_.end(), pc,
+                       [](Dwarf_Addr a, const Unit& unit) { return a < unit.begin; });
+  if (after == units_.begin() || pc >= (after - 1)->end) return std::nullopt;
+  return (after - 1)->die;
+}
+
+ModuleSymbols::Impl::Place ModuleSymbols::Impl::PlaceOf(Dwarf_Die* unit, Dwarf_Addr pc) {
   Place place;
-  Dwarf_Addr at = 0;
+  Dwarf_Line* const line = dwarf_getsrc_die(unit, pc);
   if (line == nullptr) return place;
-  const char* const file = dwfl_lineinfo(line, &at, &place.line, nullptr, nullptr, nullptr);
-  if (file != nullptr) place.file = ValidUtf8(file);
+  dwarf_lineno(line, &place.line);
+  if (const char* const file = dwarf_linesrc(line, nullptr, nullptr)) place.file = ValidUtf8(file);
   return place;
 }
 
@@ -268,15 +301,18 @@ std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
 std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
   const Dwarf_Addr pc = address - bias_;
   const std::string symbol = SymbolAt(pc);
-  Place place = PlaceOf(pc);
-  Dwarf_Addr dwarf_bias = 0;
-  Dwarf_Die* const unit = dwfl_module_addrdie(module_, pc, &dwarf_bias);
+  Dwarf_Addr bias = 0;
+  std::optional<Dwarf_Die> unit = UnitAt(pc, &bias);
+  Place place;
   std::vector<Dwarf_Die> dies;
-  if (unit != nullptr) dies = InlinedAt(unit, pc - dwarf_bias);
+  if (unit) {
+    place = PlaceOf(&*unit, pc - bias);
+    dies = InlinedAt(&*unit, pc - bias);
+  }
   std::vector<SourceFrame> frames;
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;
-  if (dies.size() > 1) dwarf_getsrcfiles(unit, &files, &file_count);
+  if (dies.size() > 1) dwarf_getsrcfiles(&*unit, &files, &file_count);
   for (std::size_t i = dies.size(); i-- > 1;) {  // innermost first; [0] is the function itself
     frames.push_back(NewFrame(DieName(&dies[i]), place));
     frames.back().inlined = true;
