@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/add_action.h"
 #include "viewer/views/advice_view.h"
 #include "viewer/views/byte_bars_widget.h"
 #include "viewer/views/fact_view.h"
@@ -96,7 +97,7 @@ QWidget* AdviceView::BuildTabs(QWidget* parent) {
   stack_view_->setRootIsDecorated(false);
   stack_view_->header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
   stack_view_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  connect(stack_view_->addAction(tr("Copy stack")), &QAction::triggered, this,
+  connect(AddAction(stack_view_, tr("Copy stack")), &QAction::triggered, this,
           [this] { QApplication::clipboard()->setText(stack_->Text()); });
   notes_ = new QLabel(tabs_);
   notes_->setWordWrap(true);

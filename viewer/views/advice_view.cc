@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/views/add_action.h"
 #include "viewer/views/csv.h"
 #include "viewer/views/fact_view.h"
 #include "viewer/views/page.h"
@@ -46,7 +47,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
   table_->header()->setSortIndicatorClearable(true);
   table_->setSortingEnabled(true);
   table_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = table_->addAction(tr("Copy finding"));
+  QAction* copy = AddAction(table_, tr("Copy finding"));
   copy->setShortcut(QKeySequence::Copy);
   copy->setShortcutContext(Qt::WidgetShortcut);
   connect(copy, &QAction::triggered, this, [this] {
@@ -54,7 +55,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
     if (entry != nullptr)
       QApplication::clipboard()->setText(model_->RawRow(*entry).join(QLatin1Char('\t')));
   });
-  connect(table_->addAction(tr("Show only this site, in all views")), &QAction::triggered, this,
+  connect(AddAction(table_, tr("Show only this site, in all views")), &QAction::triggered, this,
           &AdviceView::OnlyThisSite);
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);

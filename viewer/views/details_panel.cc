@@ -16,6 +16,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/models/map_picture.h"
 #include "viewer/models/site_ranking.h"
+#include "viewer/views/add_action.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/name_delegate.h"
 #include "viewer/views/rich_label.h"
@@ -67,7 +68,7 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   selected_->setWordWrap(true);
   selected_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   selected_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = selected_->addAction(tr("Copy all of it"));
+  QAction* copy = AddAction(selected_, tr("Copy all of it"));
   connect(copy, &QAction::triggered, this, [this] {
     const analysis::AllocationId id = selection_->allocation();
     if (document_->session() == nullptr || !id.valid()) return;

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/views/add_action.h"
+
 namespace memprof::viewer {
 
 RichLabel::RichLabel(QWidget* parent) : QWidget(parent) {
@@ -22,7 +24,7 @@ RichLabel::RichLabel(QWidget* parent) : QWidget(parent) {
   document_.setUndoRedoEnabled(false);
   document_.setDefaultFont(font());
   setContextMenuPolicy(Qt::ActionsContextMenu);
-  QAction* copy = addAction(tr("Copy"));
+  QAction* copy = AddAction(this, tr("Copy"));
   connect(copy, &QAction::triggered, this,
           [this] { QApplication::clipboard()->setText(PlainText()); });
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/views/add_action.h"
 #include "viewer/views/frame_actions.h"
 #include "viewer/views/name_delegate.h"
 #include "viewer/views/theme.h"
@@ -30,7 +31,7 @@ StackView::StackView(Document* document, Selection* selection, QWidget* parent)
   header()->setStretchLastSection(false);
   header()->setSectionResizeMode(StackModel::kFunction, QHeaderView::Stretch);
   header()->setSectionResizeMode(StackModel::kPlace, QHeaderView::Interactive);
-  copy_ = addAction(tr("Copy stack"));
+  copy_ = AddAction(this, tr("Copy stack"));
   connect(copy_, &QAction::triggered, this,
           [this] { QGuiApplication::clipboard()->setText(model_->Text()); });
   connect(this, &QTreeView::doubleClicked, this, &StackView::OpenSource);

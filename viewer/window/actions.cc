@@ -12,6 +12,7 @@
 
 #include "viewer/jobs/demo_recorder.h"
 #include "viewer/models/recent.h"
+#include "viewer/views/add_action.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
@@ -22,24 +23,24 @@ namespace memprof::viewer {
 
 void MainWindow::BuildActions() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
-  file->addAction(tr("&Open log …"), QKeySequence::Open, this, &MainWindow::AskForLog);
+  AddAction(file, tr("&Open log …"), QKeySequence::Open, this, &MainWindow::AskForLog);
   QMenu* recent = file->addMenu(tr("Open &recent"));
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { FillRecent(recent); });
-  file->addAction(tr("&Load again"), QKeySequence::Refresh, this, [this] {
+  AddAction(file, tr("&Load again"), QKeySequence::Refresh, this, [this] {
     if (!document_->path().isEmpty()) OpenTogether(document_->paths());
   });
   file->addSeparator();
-  file->addAction(tr("&Export view …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
-                  &MainWindow::AskForExport);
-  file->addAction(tr("&Copy view as picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
-                  &MainWindow::CopyPicture);
+  AddAction(file, tr("&Export view …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
+            &MainWindow::AskForExport);
+  AddAction(file, tr("&Copy view as picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
+            &MainWindow::CopyPicture);
   file->addSeparator();
-  file->addAction(tr("&Close window"), QKeySequence::Close, this, &QWidget::close);
-  file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
+  AddAction(file, tr("&Close window"), QKeySequence::Close, this, &QWidget::close);
+  AddAction(file, tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
   BuildViewMenu();
   QMenu* help = menuBar()->addMenu(tr("&Help"));
-  help->addAction(tr("&Keys and mouse"), QKeySequence::HelpContents, this,
-                  [this] { ShowHelp(this); });
+  AddAction(help, tr("&Keys and mouse"), QKeySequence::HelpContents, this,
+            [this] { ShowHelp(this); });
   QAction* demo = help->addAction(tr("Try the &demo"), demo_, &DemoRecorder::Start);
   demo->setEnabled(demo_->available());
   help->addAction(tr("&About memprof"), this, [this] {
@@ -60,8 +61,8 @@ void MainWindow::BuildViewMenu() {
     const QKeySequence key =
         digit > 10 ? QKeySequence()
                    : QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_0 + digit % 10));
-    view->addAction(QString::fromUtf8(entry.title), key, this,
-                    [this, kind = entry.kind] { ShowView(kind); });
+    AddAction(view, QString::fromUtf8(entry.title), key, this,
+              [this, kind = entry.kind] { ShowView(kind); });
     ++digit;
   }
   view->addSeparator();
@@ -70,7 +71,7 @@ void MainWindow::BuildViewMenu() {
   QAction* forward = view->addAction(tr("&Redo zoom or filter"), selection_, &Selection::Forward);
   forward->setShortcut(QKeySequence::Forward);
   QAction* all =
-      view->addAction(tr("Show &all"), QKeySequence(Qt::Key_Home), selection_, &Selection::ShowAll);
+      AddAction(view, tr("Show &all"), QKeySequence(Qt::Key_Home), selection_, &Selection::ShowAll);
   const auto enable = [this, back, forward, all] {
     back->setEnabled(selection_->can_back());
     forward->setEnabled(selection_->can_forward());
@@ -79,25 +80,25 @@ void MainWindow::BuildViewMenu() {
   enable();
   connect(selection_, &Selection::ZoomChanged, this, enable);
   view->addSeparator();
-  QAction* steps = view->addAction(
-      tr("A&xis in steps"), QKeySequence(Qt::Key_S), selection_,
-      [this](bool on) { selection_->SetAxis(on ? AxisKind::kSteps : AxisKind::kTime); });
+  QAction* steps =
+      AddAction(view, tr("A&xis in steps"), QKeySequence(Qt::Key_S), selection_,
+                [this](bool on) { selection_->SetAxis(on ? AxisKind::kSteps : AxisKind::kTime); });
   steps->setCheckable(true);
   connect(selection_, &Selection::AxisChanged, this,
           [this, steps] { steps->setChecked(selection_->axis() == AxisKind::kSteps); });
-  view->addAction(tr("Go to &peak"), QKeySequence(Qt::Key_P), this, [this] {
+  AddAction(view, tr("Go to &peak"), QKeySequence(Qt::Key_P), this, [this] {
     const TimelineBands* bands = document_->bands(selection_->device());
     if (bands != nullptr && !bands->in_use.empty()) {
       selection_->SetInstant(bands->in_use.time_of_max());
     }
   });
-  view->addAction(tr("&Search in this view"), QKeySequence::Find, this, &MainWindow::GoToSearch);
-  view->addAction(tr("&Filter"), QKeySequence(Qt::CTRL | Qt::Key_L), filter_bar_,
-                  &FilterBar::Focus);
-  view->addAction(tr("Show &everything"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L), this,
-                  [this] { selection_->SetFilter({}); });
-  view->addAction(tr("&Clear selection"), QKeySequence(Qt::Key_Escape), this,
-                  [this] { selection_->SelectAllocation({}, {}); });
+  AddAction(view, tr("&Search in this view"), QKeySequence::Find, this, &MainWindow::GoToSearch);
+  AddAction(view, tr("&Filter"), QKeySequence(Qt::CTRL | Qt::Key_L), filter_bar_,
+            &FilterBar::Focus);
+  AddAction(view, tr("Show &everything"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_L), this,
+            [this] { selection_->SetFilter({}); });
+  AddAction(view, tr("&Clear selection"), QKeySequence(Qt::Key_Escape), this,
+            [this] { selection_->SelectAllocation({}, {}); });
 }
 
 void MainWindow::FillRecent(QMenu* menu) {
