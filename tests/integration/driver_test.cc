@@ -14,16 +14,16 @@ using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
-struct Recording {
+struct DriverRun {
   GuestResult guest;
   Log log;
 };
 
-Recording Record(const std::string& what, std::map<std::string, std::string> environment = {}) {
+DriverRun RunOnDriver(const std::string& what, std::map<std::string, std::string> environment = {}) {
   TempDirectory directory;
   GuestOptions options{.environment = std::move(environment), .directory = directory.path()};
   options.arguments = {what};
-  Recording run;
+  DriverRun run;
   run.guest = RunGuest("guest_driver_linked", options);
   EXPECT_EQ(run.guest.status, 0) << run.guest.err;
   run.log = ReadLog(directory.File("g.mprof"));
@@ -32,7 +32,7 @@ Recording Record(const std::string& what, std::map<std::string, std::string> env
 }
 
 TEST(Driver, PhysicalMemoryLivesUntilItsLastReference) {
-  const Recording run = Record("vmm");
+  const DriverRun run = RunOnDriver("vmm");
   EXPECT_THAT(RecordedCalls(run.log.events), ElementsAreArray(PrintedCalls(run.guest)));
   const std::vector<Event> maps = run.log.WithOp(log::OP_MAP);
   ASSERT_EQ(maps.size(), 2u);
@@ -42,7 +42,7 @@ TEST(Driver, PhysicalMemoryLivesUntilItsLastReference) {
 }
 
 TEST(Driver, PoolsAndTheirSamples) {
-  const Recording run = Record("pools");
+  const DriverRun run = RunOnDriver("pools");
   EXPECT_THAT(RecordedCalls(run.log.events), ElementsAreArray(PrintedCalls(run.guest)));
   const std::vector<Event> allocations = run.log.WithOp(log::OP_ALLOC);
   ASSERT_EQ(allocations.size(), 2u);
@@ -58,12 +58,12 @@ TEST(Driver, PoolsAndTheirSamples) {
 }
 
 TEST(Driver, ArraysCountTheirElements) {
-  const Recording run = Record("arrays");
+  const DriverRun run = RunOnDriver("arrays");
   EXPECT_THAT(RecordedCalls(run.log.events), ElementsAreArray(PrintedCalls(run.guest)));
 }
 
 TEST(Driver, ContextsHaveABeginningAndAnEnd) {
-  const Recording run = Record("contexts");
+  const DriverRun run = RunOnDriver("contexts");
   EXPECT_EQ(run.log.contexts.size(), 2u);
   ASSERT_EQ(run.log.WithOp(log::OP_CONTEXT_CREATE).size(), 2u);
   const std::vector<Event> ended = run.log.WithOp(log::OP_CONTEXT_DESTROY);
@@ -74,7 +74,7 @@ TEST(Driver, ContextsHaveABeginningAndAnEnd) {
 
 TEST(Driver, CuptiAsOnlySourceLeavesAllocationsToIt) {
   // Where the CUPTI source cannot be had, the log says so and the program runs on.
-  const Recording run = Record("pools", {{"MEMPROF_SOURCE", "cupti"}});
+  const DriverRun run = RunOnDriver("pools", {{"MEMPROF_SOURCE", "cupti"}});
   EXPECT_THAT(run.log.WithOp(log::OP_POOL_CREATE).size(), ::testing::Le(1u));
   bool driver_off = false;
   for (const log::Source& source : run.log.sources)
