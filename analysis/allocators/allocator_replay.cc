@@ -118,7 +118,7 @@ WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec,
 }
 
 std::int64_t Difference(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
+  return static_cast<std::int64_t>(a - b);  // unsigned: a log may say anything
 }
 
 // Allocators that the log allows, the likeliest first.

@@ -236,7 +236,7 @@ bool CallTree::HasChildren(const Node& node) const {
 
 std::vector<CallTree::Node> CallTree::Children(const Node& node, bool by_count) const {
   std::vector<Node> children;
-  const auto places = [this](std::uint32_t begin, std::uint32_t end, auto&& before) {
+  const auto places = [](std::uint32_t begin, std::uint32_t end, auto&& before) {
     // The first place of [begin, end) that is not `before`; they all come first.
     while (begin < end) {
       const std::uint32_t middle = begin + (end - begin) / 2;

@@ -43,14 +43,12 @@ std::string Table::Text(std::size_t width) const {
 
   const auto line = [&](const std::vector<std::string>& cells, const std::string* fitting) {
     std::string text(indent_, ' ');
-    std::size_t used = indent_;
     for (std::size_t i = 0; i < std::min(cells.size(), widths.size()); ++i) {
       const bool last = i + 1 == widths.size() || i + 1 == cells.size();
       std::string cell = cells[i];
       if (last && fitting != nullptr && i + 1 == widths.size()) cell = *fitting;
       text += Pad(cell, widths[i], columns_[i]);
       if (!last) text.append(kGap, ' ');
-      used += widths[i] + kGap;
     }
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;

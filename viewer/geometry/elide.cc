@@ -91,8 +91,9 @@ void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, do
   std::map<QString, std::vector<qsizetype>> alike;
   for (const qsizetype i : which) alike[(*out)[i]].push_back(i);
   for (const auto& [shown, group] : alike) {
+    const QString& first = texts[group.front()];
     const bool differ = std::any_of(group.begin(), group.end(),
-                                    [&](qsizetype i) { return texts[i] != texts[group.front()]; });
+                                    [&](qsizetype i) { return texts[i] != first; });
     if (!differ) continue;
     const qsizetype common = CommonPrefix(texts, group);
     bool moved = false;

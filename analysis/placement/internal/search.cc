@@ -158,7 +158,7 @@ class OrderSearch {
  public:
   OrderSearch(const PlacementProblem& problem, const PlacementOrder& start, PlacementSpace* space,
               BestArrangement* best, std::uint64_t seed)
-      : problem_(problem), current_(start), space_(*space), best_(*best), random_(seed) {
+      : current_(start), space_(*space), best_(*best), random_(seed) {
     const double large = 0.01 * static_cast<double>(Bound(problem));
     for (std::size_t k = 0; k < current_.order.size(); ++k) {
       if (Units(problem.buffers[current_.order[k]]) >= large) positions_.push_back(k);
@@ -199,7 +199,6 @@ class OrderSearch {
   }
 
  private:
-  const PlacementProblem& problem_;
   PlacementOrder current_;
   PlacementSpace& space_;
   BestArrangement& best_;

@@ -13,13 +13,14 @@ constexpr int kMovesChild = 1;  // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
 struct NodeParams {
   int type;
   int reserved[3];
+  struct Child {
+    CUgraph graph;
+    int ownership;  // from CUDA 12.9 on; before, there was zero
+  };
   union {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUdeviceptr free;
-    struct {
-      CUgraph graph;
-      int ownership;  // from CUDA 12.9 on; before, there was zero
-    } child;
+    Child child;
   };
 };
 

@@ -68,7 +68,6 @@ void ExpectAgrees(const Session& session, const ProcessQuery& query) {
   for (std::uint32_t process = 0; process < figures.size(); ++process) {
     const ProcessFigures& found = figures[process];
     ProcessFigures expected;
-    Sums before;  // held before the window's next part
     std::vector<std::pair<TimeNs, Sums>> changes;
     for (std::uint32_t event = 0; event < events.size(); ++event) {
       const Sums now = SumsAfter(session, event, process, query.passing);

@@ -49,8 +49,8 @@ void Modules() {
 void Libraries() {
   UsePrimary();
   CUlibrary data = nullptr, file = nullptr;
-  MUST(PROC(cuLibraryLoadData, "cuLibraryLoadData", 12000)(&data, kPtx, nullptr, nullptr, 0,
-                                                           nullptr, nullptr, 0));
+  const auto load_data = PROC(cuLibraryLoadData, "cuLibraryLoadData", 12000);
+  MUST(load_data(&data, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
   Expect("module_load", "module", 0, data, kImage, "cuLibraryLoadData");
   const auto load = PROC(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000);
   MUST(load(&file, WriteImage().c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));

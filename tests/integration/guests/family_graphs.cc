@@ -3,8 +3,6 @@
 
 namespace {
 
-constexpr std::size_t kPage = 2 << 20;
-
 CUDA_MEM_ALLOC_NODE_PARAMS Bytes(std::size_t bytes) {
   CUDA_MEM_ALLOC_NODE_PARAMS params{};
   params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;

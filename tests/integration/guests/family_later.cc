@@ -116,8 +116,8 @@ void Sparse() {
   Expect("free", "vmm", 0, first, kPage, "cuMemMapArrayAsync_ptsz");
   Expect("unmap", "array", 0, array, 2 * kTile, "cuMemMapArrayAsync_ptsz");
   gone.flags = 1;
-  MUST_FAIL(CUDA_ERROR_INVALID_VALUE,
-            PROC(cuMemMapArrayAsync, "cuMemMapArrayAsync", 11010)(&gone, 1, nullptr));
+  const auto map = PROC(cuMemMapArrayAsync, "cuMemMapArrayAsync", 11010);
+  MUST_FAIL(CUDA_ERROR_INVALID_VALUE, map(&gone, 1, nullptr));
   Expect("alloc_failed", "array", 0, 0, 0, "cuMemMapArrayAsync");
   MUST(PROC(cuCtxSynchronize, "cuCtxSynchronize", 2000)());
   AskForTooMuch();
