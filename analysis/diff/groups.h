@@ -14,7 +14,7 @@ struct DiffShare {
   std::uint64_t before = 0, after = 0;  // bytes, of all devices
 
   std::int64_t change() const {
-    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+    return static_cast<std::int64_t>(after - before);
   }
 };
 

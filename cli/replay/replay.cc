@@ -97,9 +97,8 @@ std::string ResidualLine(const DeviceReplay& replay) {
 // The arrangement that knows all requests, and the lower bound of all arrangements.
 void AddLimits(const DeviceReplay& replay, Table* table) {
   const auto saving = [&](std::uint64_t bytes) {
-    return Signed(
-        static_cast<std::int64_t>(replay.recorded.peak_reserved) - static_cast<std::int64_t>(bytes),
-        replay.recorded.peak_reserved);
+    return Signed(static_cast<std::int64_t>(replay.recorded.peak_reserved - bytes),
+                  replay.recorded.peak_reserved);
   };
   if (!replay.placement.addresses.empty()) {
     const double unused = replay.placement.height == 0

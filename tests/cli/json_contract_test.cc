@@ -21,7 +21,7 @@ Json PeakWithSavingsShape() {
   shape["by_category"][0]["without?"] = without;  // of what allocations are in
   shape["by_module?"] = {
       {{"bytes", "uint"}, {"blocks", "uint"}, {"module", "text"}, {"without", without}}};
-  shape["block_sites"] = {shape["sites"][0]};
+  shape["block_sites"] = Json::array({shape["sites"][0]});  // Clang would copy what is in braces
   shape["tensor_groups"] = {{{"bytes", "uint"},
                              {"count", "uint"},
                              {"name", "string"},

@@ -49,7 +49,7 @@ struct DiffRow {
   analysis::StackId before_stack, after_stack;
 
   std::int64_t change() const {
-    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+    return static_cast<std::int64_t>(after - before);
   }
 };
 

@@ -109,7 +109,7 @@ WhatIfRow Limit(WhatIfRow::Kind kind, const QString& name, std::uint64_t reserve
   row.done = true;
   row.reserved = reserved;
   row.used = used;
-  row.saving = static_cast<std::int64_t>(recorded) - static_cast<std::int64_t>(reserved);
+  row.saving = static_cast<std::int64_t>(recorded - reserved);
   return row;
 }
 
