@@ -1,4 +1,4 @@
-// Writes logs in which one thing is extreme.
+// Writes logs that are extreme in one respect.
 #include "tests/fuzz/crafted_logs.h"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
 
 using Write = std::function<void(LogBuilder& log, int scale)>;
 
-// A chain of `depth` frames, then `leaves` nodes that hang from its end. Returns the first leaf.
+// A chain of `depth` frames, then `leaves` child nodes of its last frame. Returns the first leaf.
 std::uint32_t Chain(LogBuilder& log, int depth, int leaves, bool python, int distinct) {
   log::StackTrie* trie = log.definitions().mutable_trie();
   trie->set_first_id(1);
@@ -40,7 +40,7 @@ std::uint32_t Chain(LogBuilder& log, int depth, int leaves, bool python, int dis
   return static_cast<std::uint32_t>(depth + 1);
 }
 
-// Steps that each keep a block and return another, with stacks from `stack(i)`.
+// Steps that each keep one block and free another, with stacks from `stack(i)`.
 void Train(LogBuilder& log, int steps, const std::function<int(int)>& stack) {
   log.Device(0, 1024 * kMiB);
   for (int i = 0; i < steps; ++i) {
@@ -58,7 +58,7 @@ void Deep(LogBuilder& log, int scale, bool python, int distinct) {
   Train(log, 40, [scale](int i) { return scale - i; });
 }
 
-// Very many stacks that are as deep as any may be.
+// Very many stacks of the maximum depth.
 void Comb(LogBuilder& log, int scale) {
   const auto first = static_cast<int>(Chain(log, 1000, scale / 8, true, 500));
   Train(log, scale / 8, [first, scale](int i) { return first + i % (scale / 8); });
@@ -74,7 +74,7 @@ void StepsWithBlocks(LogBuilder& log, int scale) {
   Train(log, scale / 8, [stack](int) { return stack; });
 }
 
-// Every allocation begins where the one before lies, and is not freed.
+// Every allocation begins at the address of the previous one and is never freed.
 void Overlapping(LogBuilder& log, int scale, Layer layer, std::uint64_t stride,
                  std::uint64_t bytes) {
   log.Device(0, 1024 * kMiB);
@@ -105,7 +105,7 @@ void HugeSizes(LogBuilder& log, int scale) {
   }
 }
 
-// A framework's blocks of sizes near the largest: simulated allocators get these requests.
+// Framework blocks of sizes near the maximum: the simulated allocators get these requests.
 void HugeRequests(LogBuilder& log, int scale) {
   log.Device(0, 80'000 * kMiB);
   log.Alloc(Layer::kSegment, 0x10000, kTop);
@@ -222,7 +222,7 @@ void Failures(LogBuilder& log, int scale) {
     log.AllocFailed(Layer::kLinear, 512 * kMiB, {.stack = stack, .aux0 = 1, .result = 2});
 }
 
-// Samples, marks, copies: whatever is no allocation.
+// Events that are not allocations: samples, marks, copies and others.
 void Marks(LogBuilder& log, int scale) {
   Train(log, 40, [](int) { return 0; });
   log.Alloc(Layer::kManaged, 0x900000, 4 * kMiB);
@@ -236,7 +236,7 @@ void Marks(LogBuilder& log, int scale) {
   }
 }
 
-// Everything that a log has lives at once.
+// All kinds of memory that a log can contain are live at once.
 void Live(LogBuilder& log, int scale) {
   log.Device(0, 1024 * kMiB);
   const int tensor = log.Tensor("w", "float32", {16});
@@ -248,7 +248,7 @@ void Live(LogBuilder& log, int scale) {
   }
 }
 
-// One context whose destruction ends all that is live, again and again.
+// One context whose destruction ends all live allocations, again and again.
 void Contexts(LogBuilder& log, int scale) {
   log.Device(0, 1024 * kMiB);
   for (int i = 0; i < scale / 4; ++i) {
@@ -259,7 +259,7 @@ void Contexts(LogBuilder& log, int scale) {
   }
 }
 
-// Files that a log names as modules: readers open these.
+// Files that a log names as modules. Readers open these.
 void Modules(LogBuilder& log, int scale) {
   const char* const paths[] = {"/dev/zero", "/dev/stdin", "/proc/self/mem",
                                "/",         "/dev/tty",   "/proc/self/exe"};

@@ -1,5 +1,5 @@
-// Sound but extreme logs of at most 1 MB: each has one thing that no program does, or very much of
-// one thing, and makes some reader's work grow faster than the file.
+// Valid but extreme logs of at most 1 MB. Each contains something that no program does, or very
+// many of one thing, so that some reader's work grows faster than the file.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace memprof::fuzz {
 
 // Names of all crafted logs.
 std::vector<std::string> CraftedNames();
-// The log of that name. `scale` is the number of things that it has much of, where it has many: a
+// The log of that name. `scale` is the number of repeated items, for logs that repeat something; a
 // million fills about 1 MB.
 std::string CraftedBytes(const std::string& name, int scale);
 

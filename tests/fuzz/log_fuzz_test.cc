@@ -1,5 +1,6 @@
-// A bounded fuzz run with fixed seeds: sound logs, mutated in many ways, must never crash, hang or
-// contradict themselves. Mutated payloads get good checksums, so that decoders are reached.
+// A bounded fuzz run with fixed seeds: valid logs, mutated in many ways, must never cause a crash,
+// a hang or inconsistent results. Mutated payloads get valid checksums, so that decoders are
+// reached.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ TEST(LogFuzzTest, MutatedPayloadsWithGoodChecksums) {
     Sign(&bytes, place);
     loaded += ReadOneLog(bytes);
   }
-  EXPECT_GT(loaded, 1000);  // one bad chunk must not take the others with it
+  EXPECT_GT(loaded, 1000);  // one bad chunk must not make the others unreadable
 }
 
 TEST(LogFuzzTest, MutatedFramesWithGoodChecksums) {
@@ -75,7 +76,7 @@ TEST(LogFuzzTest, MutatedAnywhereCutAndSpliced) {
     }
     ReadOneLog(bytes);
   }
-  SUCCEED();  // contradictions abort
+  SUCCEED();  // ReadOneLog aborts on inconsistent results
 }
 
 TEST(LogFuzzTest, RandomBytesBehindAGoodBeginning) {

@@ -1,4 +1,4 @@
-// Mangles bytes, and whole logs.
+// Damages bytes, and whole logs.
 #include "tests/fuzz/mutations.h"
 
 #include <vector>

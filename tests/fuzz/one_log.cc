@@ -1,4 +1,4 @@
-// Loads, verifies and questions one log, and aborts on contradictions.
+// Loads and verifies one log, asks all questions about it, and aborts on inconsistent results.
 #include "tests/fuzz/one_log.h"
 
 #include <sys/mman.h>
@@ -67,7 +67,8 @@ void CheckAllocations(const Session& session) {
   Require(session.LiveAfter(EventId(last)).size() == alive, "live set at the end");
 }
 
-// Every question that the command line asks, and what must hold of the answers whatever the log.
+// Asks every question that the command line asks, and checks what must hold for the answers of any
+// log.
 void AskQuestions(const std::shared_ptr<const Session>& session) {
   const analysis::Report report = analysis::BuildReport(*session);
   for (const analysis::DeviceFigures& device : report.devices) {

@@ -1,4 +1,4 @@
-// What every fuzz input goes through.
+// The checks that every fuzz input goes through.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace memprof::fuzz {
 
-// Loads and verifies `bytes` as a log, and asks the session everything that indexes its tables.
-// Aborts when the session contradicts itself. Returns whether the log could be loaded.
+// Loads and verifies `bytes` as a log, and queries everything in the session that indexes its
+// tables. Aborts when results of the session are inconsistent. Returns whether the log could be
+// loaded.
 bool ReadOneLog(std::string_view bytes);
 
 }  // namespace memprof::fuzz

@@ -1,4 +1,4 @@
-// Sound logs to begin fuzzing from.
+// Valid logs to start fuzzing from.
 #pragma once
 
 #include <random>

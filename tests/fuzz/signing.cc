@@ -1,4 +1,4 @@
-// Finds chunks and signs them.
+// Finds chunks and updates their checksums.
 #include "tests/fuzz/signing.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Checksums of mutated logs: without good ones no mutation would reach a decoder.
+// Checksums of mutated logs: without valid checksums no mutation would reach a decoder.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ struct Place {
   std::size_t offset = 0, size = 0;  // of a chunk
 };
 
-// The chunks of a log as their frames tile it; ends at the first that does not fit.
+// The chunks of a log as delimited by their frames; ends at the first frame that is not valid.
 std::vector<Place> Chunks(std::string_view bytes);
 
-// Makes the checksum of the chunk at `place` good again.
+// Makes the checksum of the chunk at `place` valid again.
 void Sign(std::string* bytes, const Place& place);
 
 }  // namespace memprof::fuzz

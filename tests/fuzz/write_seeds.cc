@@ -2,7 +2,7 @@
 //   fuzz_seeds FOLDER                 a corpus to start libFuzzer from
 //   fuzz_seeds FOLDER crafted SCALE   extreme logs
 //   fuzz_seeds FOLDER fit BYTES       extreme logs, each as extreme as fits
-//   fuzz_seeds FOLDER mutated COUNT   mangled logs
+//   fuzz_seeds FOLDER mutated COUNT   damaged logs
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -36,7 +36,7 @@ void WriteCorpus(const std::string& folder) {
   }
 }
 
-// The largest of doubling scales at which the log is no longer than `most`, up to a million.
+// Doubles the scale while the log has at most `most` bytes, up to a scale of a million.
 std::string CraftedWithin(const std::string& name, std::size_t most) {
   std::string bytes;
   for (int scale = 2000; scale <= 1'024'000; scale *= 2) {

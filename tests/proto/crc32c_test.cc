@@ -58,7 +58,7 @@ TEST(Crc32cTest, IsTheSameWhereverTheBytesLie) {
   }
 }
 
-// What the checksum is there for: any burst of up to 32 wrong bits shows.
+// The purpose of the checksum: it detects any burst of up to 32 wrong bits.
 TEST(Crc32cTest, EveryShortBurstOfErrorsShows) {
   std::mt19937 random(9);
   std::string bytes(200, '\0');

@@ -1,4 +1,5 @@
-// The bytes of a frame lie where docs/log-format.md says, and the anomaly table is a table.
+// The bytes of a frame are at the offsets that docs/log-format.md gives, and the anomaly table is
+// consistent.
 #include "proto/framing.h"
 
 #include <gtest/gtest.h>
@@ -34,11 +35,12 @@ TEST(FramingTest, SyncReadsAsText) {
 
 TEST(FramingTest, WriterStaysBelowTheLimitsOfReaders) {
   EXPECT_LE(kEventsPerChunk, kMaxEventsPerChunk);
-  // 17 columns of at most ten bytes an entry.
+  // 17 columns with at most ten bytes for each entry.
   EXPECT_LT(std::uint64_t{kEventsPerChunk} * 17 * 10, kMaxRawBytes);
 }
 
-// A reader allocates what a frame claims only within these limits, and a claim fits its field.
+// A reader allocates the size that a frame claims only within these limits, and the claim fits its
+// field.
 TEST(FramingTest, LimitsFitTheFieldsAndAChunkIsNeverHuge) {
   EXPECT_LE(kMaxStoredBytes, kMaxRawBytes);
   EXPECT_LE(std::uint64_t{kMaxRawBytes} + kMaxStoredBytes, std::uint64_t{256} << 20);
@@ -46,7 +48,7 @@ TEST(FramingTest, LimitsFitTheFieldsAndAChunkIsNeverHuge) {
   EXPECT_LT(static_cast<int>(ChunkKind::kTrailer), 0xffff);
 }
 
-// Kinds are in files out there: a number, once given, stays.
+// Existing files contain these numbers, so they must never change.
 TEST(FramingTest, KindsKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ChunkKind::kHeader), 1);
   EXPECT_EQ(static_cast<int>(ChunkKind::kDefinitions), 2);

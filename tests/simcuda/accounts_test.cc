@@ -1,5 +1,5 @@
-// The ledger under random traffic of every kind of memory at once: what is free and what is used
-// always add up, and each kind's part is what a plain model says.
+// Memory accounting under random calls for all kinds of memory at once: free and used memory always
+// add up to the capacity, and the share of each kind matches a simple model.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -30,7 +30,7 @@ struct Block {
   uint64_t bytes;
 };
 
-// A physical handle of the VMM calls; gone when neither referenced nor mapped.
+// A physical handle of the VMM calls. It ends when it is neither referenced nor mapped.
 struct Physical {
   CUmemGenericAllocationHandle handle = 0;
   uint64_t bytes = 0;
@@ -90,7 +90,7 @@ class Traffic {
     (this->*kSteps[random_() % std::size(kSteps)])();
   }
 
-  // What must hold at any time.
+  // Invariants that hold after every step.
   void Check() {
     const simcuda_memory memory = Memory();
     size_t free = 0;
@@ -152,7 +152,7 @@ class Traffic {
 
  private:
   static void Good(CUresult result) { EXPECT_EQ(result, CUDA_SUCCESS); }
-  // Whether the allocation was made; what was refused must not have taken anything.
+  // Returns whether the allocation succeeded. A refused allocation must not have taken any memory.
   bool Made(CUresult result, uint64_t needs) {
     if (result == CUDA_SUCCESS) return true;
     EXPECT_EQ(result, CUDA_ERROR_OUT_OF_MEMORY);
@@ -169,8 +169,8 @@ class Traffic {
         blocks.begin(), blocks.end(), uint64_t{0},
         [](uint64_t sum, const Block& one) { return sum + Up(one.bytes, 2 * kMiB); });
   }
-  // Large blocks take their pages alone; small ones share at least as many as they fill and at
-  // most one for each.
+  // Large blocks use whole pages alone. Small blocks share pages: at least as many as they fill, at
+  // most one for each block.
   static void CheckPaged(uint64_t taken, const std::vector<Block>& blocks, uint64_t globals) {
     uint64_t large = 0;
     uint64_t small = 0;
@@ -419,7 +419,7 @@ TEST_P(AccountsTest, EverythingAddsUpAfterEveryCall) {
     traffic.Check();
     ASSERT_FALSE(HasFailure()) << "after step " << step;
   }
-  // The device was full at times, or the hard cases were not met.
+  // The device was full at times; otherwise the difficult cases were not covered.
   EXPECT_GT(traffic.refused(), 0);
   traffic.FreeAll();
 }

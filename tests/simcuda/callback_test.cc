@@ -1,4 +1,4 @@
-// What a listener hears of driver calls and resources.
+// What a listener is told about driver calls and resources.
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 const Configure kConfigure("memory=1GiB,fail=cuMemAllocHost_v2:1:304");
 
-// The layout that generated_cuda_meta.h gives to the parameters of cuMemAlloc_v2.
+// The layout that generated_cuda_meta.h defines for the parameters of cuMemAlloc_v2.
 struct AllocParams {
   CUdeviceptr* dptr;
   size_t bytesize;
@@ -40,7 +40,7 @@ struct Heard {
   size_t bytes = 0;
   CUdeviceptr address = 0;
   bool data_kept = true;
-  CUresult context_known = CUDA_ERROR_UNKNOWN;  // at the last resource event
+  CUresult context_known = CUDA_ERROR_UNKNOWN;  // at the latest resource event
 
   static void Api(void* user, const simcuda_api_call* call) {
     auto& heard = *static_cast<Heard*>(user);
@@ -59,7 +59,7 @@ struct Heard {
     } else {
       heard.data_kept = heard.data_kept && *call->correlation_data == call->correlation_id + 7;
     }
-    // Calls made from here are not heard.
+    // Calls made from a callback are not reported.
     size_t free = 0;
     cuMemGetInfo(&free, nullptr);
   }
@@ -67,7 +67,7 @@ struct Heard {
     auto& heard = *static_cast<Heard*>(user);
     const std::lock_guard lock(heard.mutex);
     heard.resources.push_back(*event);
-    // The context of the event can be asked about, also when it is about to go.
+    // The context of the event can be queried, also when it is about to be destroyed.
     unsigned version = 0;
     heard.context_known = cuCtxGetApiVersion(static_cast<CUcontext>(event->context), &version);
   }
@@ -225,7 +225,7 @@ TEST_F(CallbackTest, LeavingWaitsForCallbacks) {
     ASSERT_EQ(0, simcuda_set_listener(&listener));
     while (counts.begun.load() < 3) std::this_thread::yield();
     ASSERT_EQ(0, simcuda_set_listener(nullptr));
-    // A callback that came later would find the counts gone.
+    // `counts` goes out of scope soon, so no callback may run after this point.
     ASSERT_EQ(counts.running, 0);
     const int begun = counts.begun;
     std::this_thread::yield();

@@ -1,4 +1,4 @@
-// Streams that are captured, and memory that they fill.
+// Streams for capture, and memory that captured work fills.
 #pragma once
 
 #include "driver_fixture.h"

@@ -64,11 +64,11 @@ TEST_F(CaptureTest, CallsThatACapturingStreamRefuses) {
   EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
             cuStreamAddCallback(
                 streams_[0], [](CUstream, CUresult, void*) {}, nullptr, 0));
-  // An event of the capture is no event of a stream.
+  // An event recorded in a capture cannot be queried or waited for by the host.
   CHECK_CU(cuEventRecord(event_, streams_[0]));
   EXPECT_EQ(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(event_));
   EXPECT_EQ(CUDA_ERROR_CAPTURED_EVENT, cuEventSynchronize(event_));
-  // Others go on as if nothing were.
+  // Other streams are not affected.
   CHECK_CU(Fill(streams_[1], 5));
   CHECK_CU(cuStreamSynchronize(streams_[1]));
   EXPECT_EQ(First(), 5u);
@@ -96,7 +96,7 @@ TEST_F(CaptureTest, CapturesDoNotMerge) {
   CHECK_CU(cuEventRecord(event_, streams_[0]));
   EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_MERGE, cuStreamWaitEvent(streams_[1], event_, 0));
   CHECK_CU(Fill(streams_[1]));
-  // One that captures nothing yet joins, and is not to be ended by itself.
+  // A stream that is not capturing joins the capture; its own capture cannot be begun or ended.
   CHECK_CU(cuStreamWaitEvent(streams_[2], event_, 0));
   EXPECT_TRUE(Capturing(streams_[2]));
   EXPECT_EQ(CUDA_ERROR_ILLEGAL_STATE, Begin(streams_[2]));
@@ -117,11 +117,11 @@ TEST_F(CaptureTest, TheEventsOfAnEndedCaptureDrawNobodyIn) {
   End(streams_[0], 0);
   EXPECT_EQ(CUDA_ERROR_CAPTURED_EVENT, cuStreamWaitEvent(streams_[1], event_, 0));
   EXPECT_FALSE(Capturing(streams_[1]));
-  // What is enqueued runs, as it must outside of a capture.
+  // Work enqueued now runs immediately, because the stream is not capturing.
   CHECK_CU(Fill(streams_[1], 9));
   CHECK_CU(cuStreamSynchronize(streams_[1]));
   EXPECT_EQ(First(), 9u);
-  // Recorded anew, it is an event like others.
+  // After a new recording outside of a capture, it is an ordinary event.
   CHECK_CU(cuEventRecord(event_, streams_[0]));
   CHECK_CU(cuStreamWaitEvent(streams_[1], event_, 0));
   CHECK_CU(cuEventSynchronize(event_));

@@ -1,4 +1,5 @@
-// Graphs and their nodes: kinds, dependencies, graphs inside others; what they refuse.
+// Graphs and their nodes: kinds, dependencies, graphs inside others, and the calls that they
+// refuse.
 #include <vector>
 
 #include "tests/simcuda/capture_fixture.h"
@@ -99,7 +100,7 @@ TEST_F(CaptureTest, NodesDependOnNodesOfTheirGraphAlone) {
   CUgraph graph = nullptr;
   CHECK_CU(cuGraphCreate(&graph, 0));
   std::vector<CUgraphNode> nodes(4);
-  // A diamond.
+  // A graph in the form of a diamond.
   CHECK_CU(cuGraphAddEmptyNode(&nodes[0], graph, nullptr, 0));
   CHECK_CU(cuGraphAddEmptyNode(&nodes[1], graph, &nodes[0], 1));
   CHECK_CU(cuGraphAddEmptyNode(&nodes[2], graph, &nodes[0], 1));
@@ -117,7 +118,7 @@ TEST_F(CaptureTest, NodesDependOnNodesOfTheirGraphAlone) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuGraphAddMemsetNode(&none, graph, nullptr, 0, nullptr, context_));
   EXPECT_EQ(none, nullptr);
-  // Room for fewer and for more than there are.
+  // Arrays that are smaller and larger than the number of nodes.
   CUgraphNode got[8] = {bogus, bogus, bogus, bogus, bogus, bogus, bogus, bogus};
   size_t count = 2;
   CHECK_CU(cuGraphGetNodes(graph, got, &count));

@@ -1,4 +1,5 @@
-// The process checkpoint: its states, what it holds up, and what it takes off the devices.
+// The process checkpoint: its states, the calls that it blocks, and the memory that it removes from
+// the devices.
 #include <unistd.h>
 
 #include <atomic>
@@ -72,7 +73,8 @@ TEST_F(CheckpointTest, CallsWaitUntilItIsUnlocked) {
     cuCtxSetCurrent(nullptr);
     returned = true;
   });
-  // What needs no state goes on, and so do the states.
+  // Calls that need no state of the driver are not blocked, nor are the calls for the process
+  // state.
   int version = 0;
   CHECK_CU(cuDriverGetVersion(&version));
   while (!begun) std::this_thread::yield();
@@ -99,7 +101,7 @@ TEST_F(CheckpointTest, LockWaitsForWorkUpToItsTimeout) {
   arguments.timeoutMs = 5;
   EXPECT_EQ(CUDA_ERROR_NOT_READY, cuCheckpointProcessLock(getpid(), &arguments));
   EXPECT_EQ(State(), CU_PROCESS_STATE_RUNNING);
-  EXPECT_EQ(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));  // calls go through again
+  EXPECT_EQ(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));  // calls are not blocked any more
   std::thread later([&] { go = true; });
   CHECK_CU(cuCheckpointProcessLock(getpid(), nullptr));
   later.join();
@@ -118,7 +120,7 @@ TEST_F(CheckpointTest, CheckpointedMemoryIsOthersToTake) {
   CHECK_CU(cuCheckpointProcessCheckpoint(getpid(), nullptr));
   EXPECT_EQ(peer.AskNumber("info"), (256 - 16) * kMiB);
   ASSERT_EQ(peer.Ask("alloc 209715200"), "0");
-  // Now there is no room to come back to, until the other one leaves.
+  // There is no memory for the restore until the other process frees its own.
   EXPECT_EQ(CUDA_ERROR_OUT_OF_MEMORY, cuCheckpointProcessRestore(getpid(), nullptr));
   EXPECT_EQ(State(), CU_PROCESS_STATE_CHECKPOINTED);
   EXPECT_EQ(peer.Ask("free"), "0");
@@ -149,7 +151,7 @@ TEST_F(CheckpointTest, DevicesStayThemselves) {
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuCheckpointProcessRestore(getpid(), &arguments));
   std::memset(&pairs[0].oldUuid, 1, sizeof(CUuuid));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuCheckpointProcessRestore(getpid(), &arguments));
-  // Each as itself.
+  // Each device is restored to itself.
   for (int device = 0; device < 2; ++device) pairs[device].oldUuid = pairs[device].newUuid;
   CHECK_CU(cuCheckpointProcessRestore(getpid(), &arguments));
   CHECK_CU(cuCheckpointProcessUnlock(getpid(), nullptr));

@@ -23,7 +23,7 @@ class ChildGraphTest : public DriverTest {
     EXPECT_EQ(CUDA_SUCCESS, cuGraphCreate(&graph, 0));
     return graph;
   }
-  // A node that notes its number.
+  // A node that appends its number to the order of execution.
   CUgraphNode Note(CUgraph graph, int number, std::vector<CUgraphNode> after = {}) {
     marks_.push_back({&order_, number});
     CUgraphNodeParams params = {};
@@ -56,7 +56,7 @@ TEST_F(ChildGraphTest, AChildRunsInItsPlaceAsItWas) {
   Note(child, 2);
   CUgraphNode first = Note(parent, 1), within = nullptr;
   CHECK_CU(cuGraphAddChildGraphNode(&within, parent, &first, 1, child));
-  Note(child, 99);  // the node has a copy
+  Note(child, 99);  // no effect on the parent: the child node has a copy of the graph
   Note(parent, 3, {within});
   EXPECT_EQ(Run(parent), (std::vector<int>{1, 2, 3}));
   EXPECT_EQ(Run(child), (std::vector<int>{2, 99}));

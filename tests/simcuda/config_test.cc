@@ -1,4 +1,4 @@
-// The parser of SIMCUDA, also with hostile input.
+// The parser of SIMCUDA, also with malformed input.
 #include "simcuda/common/config.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
   EXPECT_EQ(config.name, "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(config.memory_bytes, uint64_t{4} << 30);
   EXPECT_EQ(config.overhead_bytes, uint64_t{108} * 2048 * 2048);
-  // A later list changes all of it.
+  // A later setting of `gpu` replaces all values of the earlier one.
   ApplyConfig("gpu=RTX3060-12GB", &config, &complaints);
   EXPECT_EQ(config.gpu->capability, 86);
   EXPECT_EQ(config.memory_bytes, uint64_t{12011} << 20);
@@ -97,7 +97,7 @@ TEST(Config, EveryModelHasLimits) {
     EXPECT_THAT(keys, HasSubstr(key));
     EXPECT_EQ(LimitsOf(*model).capability, model->capability) << key;
     EXPECT_GT(model->memory_bytes(), uint64_t{8} << 30) << key;
-    // A context is neither nothing nor a large part of the memory.
+    // A context takes some memory, but not a large part of it.
     EXPECT_GT(model->context_bytes(), uint64_t{32} << 20) << key;
     EXPECT_LT(model->context_bytes(), uint64_t{1} << 30) << key;
   }
@@ -111,7 +111,7 @@ TEST(Config, GroupsHavePlainNames) {
     EXPECT_EQ(Parse("shared=" + good, &complaints).shared, good);
     EXPECT_THAT(complaints, IsEmpty()) << good;
   }
-  // What could leave the folder of shared memory, or hide in it.
+  // Names that would leave the folder of shared memory, or be hidden in it.
   for (const std::string& bad :
        {std::string(), longest + "x", std::string("../x"), std::string(".hidden"),
         std::string("a/b"), std::string("a b"), std::string("@other"), std::string("a\n")}) {

@@ -1,10 +1,11 @@
-// What the stand-in is like in the tests of a file.
+// The SIMCUDA setting for the tests of one file.
 #pragma once
 
 namespace memprof::simcuda {
 
-// As an object of a test's file: its tests run with SIMCUDA set to `text`, which must stay. The
-// driver reads it once in a process, so main() wants the tests of one such file at a time.
+// Defined as an object in a test file: the tests of that file run with SIMCUDA set to `text`, which
+// must outlive them. The driver reads SIMCUDA once per process, so main() accepts only the tests of
+// one such file in a run.
 struct Configure {
   explicit Configure(const char* text, const char* file = __builtin_FILE());
 };

@@ -1,5 +1,6 @@
-// Devices without contents (SIMCUDA=contents=none): reads give zeros, except for what small copies
-// wrote since the last kernel; host memory keeps everything; nothing touches the machine's memory.
+// Devices without contents (SIMCUDA=contents=none): reads return zeros, except for what small
+// copies wrote since the last kernel; host memory keeps everything; device memory takes no memory
+// of the machine.
 #include <sys/mman.h>
 #include <unistd.h>
 

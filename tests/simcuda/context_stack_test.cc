@@ -1,4 +1,4 @@
-// Stacks of contexts against a plain model, flags and ids of contexts, peers.
+// Stacks of contexts against a simple model; flags and ids of contexts; peers.
 
 #include <random>
 #include <set>
@@ -22,7 +22,7 @@ CUresult CreateContext(CUcontext* context, unsigned flags, int device) {
 
 class ContextStackTest : public DriverTest {};
 
-// Random pushes, pops and sets on one thread, with the stack that they make kept by hand.
+// Random pushes, pops and sets on one thread, compared with a model of the stack.
 void RunStack(const std::vector<CUcontext>& contexts, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<CUcontext> model;
@@ -44,7 +44,7 @@ void RunStack(const std::vector<CUcontext>& contexts, unsigned seed) {
         break;
       }
       case 2:
-        // Takes the place of the top.
+        // Replaces the top of the stack.
         ASSERT_EQ(CUDA_SUCCESS, cuCtxSetCurrent(any));
         if (!model.empty()) model.pop_back();
         model.push_back(any);
@@ -73,7 +73,7 @@ TEST_F(ContextStackTest, StacksAgreeWithAPlainModelOnEveryThread) {
     threads.emplace_back([&contexts, seed] { RunStack(contexts, seed); });
   }
   for (std::thread& thread : threads) thread.join();
-  // This thread's stack is as it was.
+  // The stack of this thread is unchanged.
   CUcontext current = nullptr;
   CHECK_CU(cuCtxGetCurrent(&current));
   EXPECT_EQ(current, context_);
@@ -93,7 +93,7 @@ TEST_F(ContextStackTest, ADestroyedContextLeavesTheTopAlone) {
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(made));
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(made));
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(context_)) << "a primary context";
-  // Destroyed from another thread it stays on the stack, dead.
+  // A context destroyed from another thread stays on the stack but cannot be used.
   CHECK_CU(CreateContext(&made, 0, 1));
   std::thread([made] { EXPECT_EQ(CUDA_SUCCESS, cuCtxDestroy(made)); }).join();
   CUdeviceptr address = 0;
@@ -146,7 +146,7 @@ TEST_F(ContextStackTest, ResetEndsThePrimaryContextForAllItsUsers) {
   EXPECT_EQ(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc(&address, 1));
   CHECK_CU(cuCtxPopCurrent(nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(2));
-  // And one may be had again.
+  // A new primary context can be created.
   CHECK_CU(cuDevicePrimaryCtxRetain(&second, 2));
   CHECK_CU(cuDevicePrimaryCtxRelease(2));
   EXPECT_EQ(Memory(2).free_bytes, kGiB);
@@ -194,7 +194,7 @@ TEST_F(ContextStackTest, PeersAreEnabledOnceAndOneWay) {
   EXPECT_EQ(CUDA_ERROR_INVALID_CONTEXT, cuCtxEnablePeerAccess(nullptr, 0));
   CHECK_CU(cuCtxEnablePeerAccess(other, 0));
   EXPECT_EQ(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(other, 0));
-  // The other way is another matter.
+  // Access in the other direction is separate.
   CHECK_CU(cuCtxPushCurrent(other));
   EXPECT_EQ(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(context_));
   CHECK_CU(cuCtxEnablePeerAccess(context_, 0));
@@ -221,7 +221,7 @@ TEST_F(ContextStackTest, PoolsTellWhoMayReachThem) {
   CUmemAccessDesc wanted[] = {
       {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
       {{CU_MEM_LOCATION_TYPE_DEVICE, {9}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
-  // All or nothing.
+  // The call sets all entries or none.
   EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, cuMemPoolSetAccess(pool, wanted, 2));
   EXPECT_EQ(access(0), CU_MEM_ACCESS_FLAGS_PROT_NONE);
   CHECK_CU(cuMemPoolSetAccess(pool, wanted, 1));

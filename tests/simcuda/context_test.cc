@@ -129,7 +129,7 @@ TEST_F(ContextTest, ForkedChildMustNotUseTheDriver) {
     CUdeviceptr other = 0;
     const bool refused = cuMemAlloc(&other, 4) == CUDA_ERROR_NOT_INITIALIZED &&
                          cuInit(0) == CUDA_ERROR_NOT_INITIALIZED;
-    // With exit handlers: they must not wait for workers that the child has not.
+    // exit() runs exit handlers: they must not wait for workers that do not exist in the child.
     exit(refused ? 55 : 1);
   }
   int status = 0;
@@ -144,7 +144,7 @@ TEST(ExitDeathTest, EndOfProcessWaitsForWorkInFlight) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        // Registered before the driver's handler, so run after it.
+        // Registered before the driver's handler, so it runs after it.
         std::atexit([] { _exit(g_ran_before_exit == 1000 ? 66 : 1); });
         CUcontext context = nullptr;
         CUstream stream = nullptr;
@@ -228,7 +228,7 @@ TEST_F(ContextTest, ProcAddressesSayWhatIsMissing) {
   CHECK_CU(cuGetProcAddress_v2("cuMemAllocAsync", &function, 11000, 0, &status));
   EXPECT_EQ(function, nullptr);
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-  // Only base names are asked for.
+  // Only base names are accepted.
   CHECK_CU(cuGetProcAddress_v2("cuMemAlloc_v2", &function, 12000, 0, &status));
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,

@@ -10,7 +10,7 @@ namespace {
 
 const Configure kConfigure("memory=1GiB,overhead=0");
 
-// A box-shaped place of some kind, and what every byte of it should be.
+// A three-dimensional box in one kind of memory, and the expected value of every byte.
 class Place {
  public:
   enum Kind { kHost, kPinned, kDevice, kManaged, kArray, kKinds };
@@ -91,7 +91,7 @@ class Place {
   unsigned char& Byte(size_t x, size_t y, size_t z) {
     return model_[(z * height_ + y) * width_ + x];
   }
-  // Whether every byte is what the model says.
+  // Checks every byte against the model.
   void Check() {
     const std::vector<unsigned char> expected = model_;
     ForEachRow([&](CUDA_MEMCPY3D* copy, unsigned char* row) {
@@ -107,7 +107,7 @@ class Place {
   const size_t depth_;
 
  private:
-  // One copy for each row of the model, its place given as srcY and srcZ.
+  // One copy for each row of the model. srcY and srcZ give the position of the row.
   template <class Fill>
   void ForEachRow(Fill fill) {
     for (size_t z = 0; z < depth_; ++z) {
@@ -157,7 +157,8 @@ TEST_F(CopyTest, BoxesOfAllKindsAgreeWithABytewiseModel) {
       fits = fits && inside;
       if ((i < 3 ? from : to).kind_ == Place::kArray) fits_arrays = fits_arrays && inside;
     }
-    // Outside of plain memory's rows there may be more memory; only arrays tell for sure.
+    // In plain memory, bytes outside of the rows may still belong to the block; only arrays refuse
+    // reliably.
     if (!fits && fits_arrays) continue;
     CUDA_MEMCPY3D copy = {};
     from.Side(&copy, false, start[0], start[1], start[2]);

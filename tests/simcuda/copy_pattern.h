@@ -1,4 +1,4 @@
-// Bytes that copies are told apart by.
+// Byte patterns that make copies distinguishable.
 #pragma once
 
 #include <random>

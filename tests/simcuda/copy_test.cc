@@ -45,7 +45,7 @@ TEST_F(CopyTest, LinearCopiesStayInsideAllocations) {
   std::vector<unsigned char> read(1024);
   CHECK_CU(cuMemcpyDtoH(read.data(), address, 1024));
   EXPECT_TRUE(std::equal(read.begin() + 100, read.begin() + 1000, pattern.begin()));
-  // Any pointer to any pointer.
+  // cuMemcpy takes host and device pointers in any combination.
   std::vector<unsigned char> other(1024);
   CHECK_CU(cuMemcpy(reinterpret_cast<CUdeviceptr>(other.data()), address, 1024));
   EXPECT_EQ(other, read);
@@ -53,7 +53,7 @@ TEST_F(CopyTest, LinearCopiesStayInsideAllocations) {
 }
 
 TEST_F(CopyTest, BoxesLandWhereTheyShould) {
-  // A box out of host memory into the middle of device memory, and back out.
+  // A box is copied from host memory into the middle of device memory, and back.
   constexpr size_t kWidth = 24;
   constexpr size_t kHeight = 5;
   constexpr size_t kDepth = 4;

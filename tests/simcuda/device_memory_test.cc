@@ -1,4 +1,4 @@
-// Capacity, granularity and addresses of one device, against a list of what is live.
+// Capacity, granularity and addresses of one device, against a list of live blocks.
 #include "simcuda/driver/device_memory.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ struct Block {
   uint64_t granted;
 };
 
-// What the model should say, from nothing but the list of live blocks.
+// The expected state of the model, computed only from the list of live blocks.
 class Reference {
  public:
   void Add(uint64_t address, Use use, uint64_t requested, uint64_t granted) {
@@ -80,7 +80,7 @@ TEST(DeviceMemory, RandomAllocationsAgreeWithTwin) {
       if (memory.Allocate(use, bytes, &address, &granted)) {
         reference.Add(address, use, bytes, granted);
       } else {
-        // No room: certainly not when whole pages for it are free.
+        // Refused: then there are not enough free pages for the whole request.
         EXPECT_LT(memory.free_bytes(), RoundUp(bytes, kPageBytes));
       }
     } else {
@@ -124,12 +124,12 @@ TEST(DeviceMemory, CapacityIsVirtual) {
   uint64_t address = 0;
   uint64_t granted = 0;
   ASSERT_TRUE(memory.Allocate(Use::kLinear, uint64_t{79} << 30, &address, &granted));
-  // Both ends are there without the machine having 79 GiB.
+  // Both ends can be written although the machine does not have 79 GiB.
   *reinterpret_cast<volatile char*>(address) = 1;
   *reinterpret_cast<volatile char*>(address + granted - 1) = 2;
   EXPECT_EQ(*reinterpret_cast<volatile char*>(address + granted - 1), 2);
   memory.Free(Use::kLinear, address, granted);
-  // Given back to the machine: the same addresses come back blank.
+  // The memory was returned to the machine: the same addresses contain zeros again.
   uint64_t again = 0;
   ASSERT_TRUE(memory.Allocate(Use::kLinear, uint64_t{79} << 30, &again, &granted));
   EXPECT_EQ(again, address);
@@ -175,7 +175,7 @@ TEST(DeviceMemoryDeathTest, FreedPagesFault) {
       testing::ExitedWithCode(77), "");
 }
 
-// Writes down what a device asks of the processes that share it.
+// Records the calls that a device makes to coordinate with other processes.
 struct RecordingShare : CapacityShare {
   RecordingShare(std::vector<std::string>* calls, const uint64_t* others)
       : calls_(calls), others_(others) {}
@@ -208,7 +208,7 @@ TEST(DeviceMemory, SharedCapacityIsTakenUnderTheLock) {
   calls.clear();
   EXPECT_EQ(memory.ChargeUpTo(Use::kManaged, 8 * kMiB), 2 * kMiB);
   EXPECT_EQ(calls, (Calls{"lock", "others", "publish 22", "unlock"}));
-  // Giving back needs no lock, and must be told.
+  // A refund needs no lock, but must be published.
   calls.clear();
   memory.Refund(Use::kVmm, 20 * kMiB);
   EXPECT_EQ(calls, (Calls{"publish 2"}));
@@ -218,7 +218,7 @@ TEST(DeviceMemory, SharedCapacityIsTakenUnderTheLock) {
   calls.clear();
   memory.Free(Use::kLinear, address, granted);
   EXPECT_EQ(calls, (Calls{"publish 2"}));
-  // The others may have more than there is, if they were told of a larger device.
+  // The other processes may report more than the capacity if they use a larger device.
   others = 100 * kMiB;
   EXPECT_EQ(memory.free_bytes(), 0u);
   EXPECT_FALSE(memory.Charge(Use::kVmm, 4 * kMiB));
@@ -267,13 +267,13 @@ TEST(DeviceMemory, SharedPagesKeepTheirContentsAndAddresses) {
   unsigned char byte = 0;
   ASSERT_EQ(pread(pages.descriptor, &byte, 1, 5), 1);
   EXPECT_EQ(byte, 201);
-  // A part of them is in the same file; what reaches beyond is in none.
+  // A part of the range is in the same file; a range that extends beyond it is not in one file.
   SharedPages again;
   ASSERT_TRUE(memory.SharePages(address + 2 * kMiB, 2 * kMiB, &again));
   EXPECT_EQ(again.descriptor, pages.descriptor);
   EXPECT_EQ(again.start, address);
   EXPECT_FALSE(memory.SharePages(address + 4 * kMiB, 4 * kMiB, &again));
-  // Freed, the pages are plain and blank again.
+  // After the free, the pages are ordinary and zeroed again.
   memory.Free(Use::kLinear, address, granted);
   EXPECT_EQ(fcntl(pages.descriptor, F_GETFD), -1);
   uint64_t next = 0;

@@ -14,8 +14,8 @@ namespace {
 
 const Configure kConfigure("memory=1GiB,overhead=16MiB,devices=3");
 
-// Every exported name that is a variant of a function is what cuGetProcAddress gives from some
-// version on, and no version gives anything that is not exported.
+// cuGetProcAddress returns every exported variant of a function from some version on, and never
+// returns anything that is not exported.
 TEST(ProcAddress, TheWholeTable) {
   CHECK_CU(cuInit(0));
   void* self = dlopen("libcuda.so.1", RTLD_NOW);
@@ -43,7 +43,7 @@ TEST(ProcAddress, TheWholeTable) {
         ASSERT_EQ(CUDA_SUCCESS,
                   cuGetProcAddress_v2(base.c_str(), &function, version, flags, &status));
         ASSERT_EQ(function != nullptr, status == CU_GET_PROC_ADDRESS_SUCCESS) << base;
-        // Once there, always there.
+        // A function that one version has is available in all later versions.
         EXPECT_TRUE(function != nullptr || !had) << base << " lost at " << version;
         had = had || function != nullptr;
         void* old = nullptr;
@@ -65,7 +65,7 @@ TEST(ProcAddress, TheWholeTable) {
     found += had ? 1 : 0;
   }
   EXPECT_GT(found, 400);
-  // From the very version on that brought it.
+  // The first version that has the function is enough.
   void* first = nullptr;
   CHECK_CU(cuGetProcAddress_v2("cuInit", &first, 2000, 0, nullptr));
   EXPECT_EQ(first, dlsym(self, "cuInit"));
@@ -81,7 +81,7 @@ TEST(DeviceTable, AttributesAreThereForEveryDevice) {
     CHECK_CU(cuDeviceGetAttribute(&values[0], attribute, 0));
     CHECK_CU(cuDeviceGetAttribute(&values[1], attribute, 2));
     EXPECT_GE(values[0], 0) << number;
-    // Devices are alike but for their place.
+    // All attributes of the devices are equal except the PCI bus id.
     EXPECT_EQ(values[0] == values[1], attribute != CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) << number;
   }
   int value = 0;

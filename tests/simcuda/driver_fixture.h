@@ -1,4 +1,5 @@
-// A driver test: device 0's primary context is current, and everything is given back at the end.
+// Fixture for tests of the driver: device 0's primary context is current, and all memory must be
+// freed at the end.
 #ifndef TESTS_SIMCUDA_DRIVER_FIXTURE_H
 #define TESTS_SIMCUDA_DRIVER_FIXTURE_H
 
@@ -22,7 +23,7 @@ inline simcuda_memory Memory(int device = 0) {
   simcuda_memory memory = {};
   memory.size = sizeof(memory);
   EXPECT_EQ(0, simcuda_get_memory(device, &memory));
-  // The ledger closes.
+  // The categories add up to the capacity.
   EXPECT_EQ(memory.capacity_bytes, memory.free_bytes + memory.context_bytes + memory.linear_bytes +
                                        memory.array_bytes + memory.managed_bytes +
                                        memory.pool_reserved_bytes + memory.vmm_bytes +

@@ -1,4 +1,4 @@
-// Two streams, events, and a gate that holds a stream up.
+// Two streams, events, and a gate that blocks a stream.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace memprof::simcuda {
 
-// Holds a stream up until it is opened, or goes away.
+// Blocks a stream until it is opened or destroyed.
 class Gate {
  public:
   explicit Gate(CUstream stream) : stream_(stream) {

@@ -1,4 +1,4 @@
-// The order that events and streams give, across streams and threads.
+// The order that events and streams guarantee, across streams and threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,8 +13,8 @@ namespace {
 
 const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 
-// Random work, recordings and waits over several streams: each piece of work starts only after
-// everything that a plain model says is before it.
+// Random work, recordings and waits on several streams. Each piece of work starts only after
+// everything that must come before it according to a simple model.
 TEST_F(EventTest, RandomDependenciesAreKept) {
   constexpr size_t kStreams = 4;
   constexpr size_t kEvents = 6;
@@ -31,7 +31,7 @@ TEST_F(EventTest, RandomDependenciesAreKept) {
   for (CUstream& stream : streams) CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   std::vector<CUevent> events(kEvents);
   for (CUevent& event : events) event = Make(random() % 2 == 0 ? 0 : CU_EVENT_DISABLE_TIMING);
-  // For each stream and each event, the pieces that are before it.
+  // For each stream and each event, the pieces of work that come before it.
   std::vector<std::vector<bool>> stream_knows(kStreams, std::vector<bool>(kPieces));
   std::vector<std::vector<bool>> event_knows(kEvents, std::vector<bool>(kPieces));
   std::vector<std::vector<bool>> before(kPieces);
@@ -75,7 +75,7 @@ TEST_F(EventTest, RandomDependenciesAreKept) {
   }
 }
 
-// The one piece of work that is under way counts, not only what is behind it.
+// The running piece of work counts too, not only queued work.
 TEST_F(EventTest, TheLegacyStreamWaitsForASinglePiece) {
   CUstream blocking = nullptr;
   CHECK_CU(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
@@ -155,7 +155,7 @@ TEST_F(EventTest, QueriesOfStreamsCheckTheirArguments) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuStreamGetPriority(stream_, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuStreamGetFlags(stream_, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuStreamGetId(stream_, nullptr));
-  // Ids tell all streams apart, those of other contexts and the default ones too.
+  // Ids of all streams are distinct, including streams of other contexts and the default streams.
   CUcontext second = nullptr;
   CHECK_CU(cuDevicePrimaryCtxRetain(&second, 1));
   std::vector<unsigned long long> ids;

@@ -22,7 +22,7 @@ TEST_F(EventTest, FlagsThatGoTogether) {
               {kBlock | kUntimed, CUDA_SUCCESS},
               {kShared | kUntimed, CUDA_SUCCESS},
               {kShared | kUntimed | kBlock, CUDA_SUCCESS},
-              // Times are not kept across processes.
+              // Events shared between processes cannot have timing.
               {kShared, CUDA_ERROR_INVALID_VALUE},
               {kShared | kBlock, CUDA_ERROR_INVALID_VALUE},
               {8, CUDA_ERROR_INVALID_VALUE},
@@ -65,7 +65,7 @@ TEST_F(EventTest, AnEventKeepsToItsContext) {
   CHECK_CU(cuCtxPushCurrent(second));
   CUstream there = nullptr;
   CHECK_CU(cuStreamCreate(&there, 0));
-  // Recorded in its own context only, waited for in any.
+  // An event is recorded only in its own context, but can be waited for in any.
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, there));
   Gate gate(stream_);
   CHECK_CU(cuEventRecord(event, stream_));
@@ -76,7 +76,7 @@ TEST_F(EventTest, AnEventKeepsToItsContext) {
   EXPECT_EQ(CUDA_SUCCESS, cuEventQuery(event));
   CHECK_CU(cuCtxPopCurrent(nullptr));
   CHECK_CU(cuDevicePrimaryCtxRelease(1));
-  // The context's end is the event's end.
+  // Resetting the context destroys the event.
   CHECK_CU(cuDevicePrimaryCtxReset(0));
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventQuery(event));
 }
@@ -86,7 +86,7 @@ TEST_F(EventTest, TimesNeedTwoReachedAndTimedEvents) {
   const CUevent end = Make();
   const CUevent untimed = Make(CU_EVENT_DISABLE_TIMING);
   float time = -1;
-  // Never recorded.
+  // An event that was never recorded.
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&time, start, end));
   CHECK_CU(cuEventRecord(start, stream_));
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&time, start, end));
@@ -141,7 +141,7 @@ TEST_F(EventTest, TheLatestRecordingCounts) {
   Gate gate(stream_);
   CHECK_CU(cuEventRecord(event, stream_));
   EXPECT_EQ(CUDA_ERROR_NOT_READY, cuEventQuery(event));
-  // What waited for the earlier recording is not held by the later one, and the other way round.
+  // A wait for the earlier recording does not wait for the later one, and vice versa.
   CHECK_CU(cuStreamWaitEvent(other_, event, 0));
   EXPECT_EQ(CUDA_ERROR_NOT_READY, cuStreamQuery(other_));
   CUstream third = nullptr;

@@ -67,7 +67,7 @@ void CheckRuntime(const std::string& library) {
   for (const char* name : {"simcuda_register_host_kernel", "simcuda_parallel_for"}) {
     EXPECT_NE(dlsym(handle, name), nullptr) << name;
   }
-  // Unknown parameters do no harm: what is not built says so before it looks at them.
+  // The call passes no parameters: unsupported functions return before they read any.
   const auto unsupported =
       reinterpret_cast<int (*)()>(dlsym(handle, "cudaGraphConditionalHandleCreate"));
   EXPECT_EQ(unsupported(), 801);

@@ -55,12 +55,12 @@ TEST_F(ExternalTest, BuffersAreViewsOfTheObject) {
   unsigned type = 0;
   CHECK_CU(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, buffer));
   EXPECT_EQ(type, unsigned{CU_MEMORYTYPE_DEVICE});
-  // It takes nothing of the capacity, and outlives the object until it is freed.
+  // The buffer takes no device memory, and outlives the object until it is freed.
   EXPECT_EQ(Memory().free_bytes, kGiB);
   EXPECT_EQ(Memory().live_allocations, 1u);
   CHECK_CU(cuDestroyExternalMemory(memory));
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuDestroyExternalMemory(memory));
-  EXPECT_EQ(fcntl(file, F_GETFD), -1);  // the descriptor was the driver's, and is closed
+  EXPECT_EQ(fcntl(file, F_GETFD), -1);  // the driver owned the descriptor and has closed it
   CHECK_CU(cuMemcpyDtoH(&bytes[0], buffer + 1000, 1));
   EXPECT_EQ(bytes[0], 6);
   CHECK_CU(cuMemFree(buffer));
@@ -90,7 +90,7 @@ TEST_F(ExternalTest, BuffersMayBeFreedInStreamOrder) {
 }
 
 TEST_F(ExternalTest, TheObjectEndsWhereItWasSaidTo) {
-  // The file goes on; the object does not.
+  // The file is larger than the object.
   const auto description = Describe(File(8192), 4096);
   CUexternalMemory memory = nullptr;
   CHECK_CU(cuImportExternalMemory(&memory, &description));
@@ -125,7 +125,7 @@ TEST_F(ExternalTest, BadDescriptionsAreRefused) {
     EXPECT_EQ(one.expected, cuImportExternalMemory(&memory, &one.description)) << one.what;
   }
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuImportExternalMemory(&memory, nullptr));
-  // The descriptor stayed the caller's, all along.
+  // After failed imports the descriptor still belongs to the caller.
   EXPECT_GE(fcntl(file, F_GETFD), 0);
   const auto description = Describe(file, 4096);
   CHECK_CU(cuImportExternalMemory(&memory, &description));

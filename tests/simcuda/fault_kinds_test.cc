@@ -1,5 +1,5 @@
-// Faults on demand for functions of every kind: the call fails with the result asked for, takes
-// nothing, and the next one goes through.
+// Injected faults for functions of every kind: the call fails with the requested result, takes no
+// memory, and the next call succeeds.
 #include <functional>
 #include <string>
 #include <vector>
@@ -106,7 +106,7 @@ TEST_F(FaultKindsTest, SeveralCallsOfOneFunctionEachItsOwnWay) {
   for (const CUresult result : expected) {
     size_t free = 77;
     EXPECT_EQ(cuMemGetInfo(&free, nullptr), result);
-    // What fails does not run.
+    // A call that fails has no effect.
     EXPECT_EQ(free == 77, result != CUDA_SUCCESS);
   }
 }

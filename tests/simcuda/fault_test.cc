@@ -1,4 +1,4 @@
-// Faults on demand.
+// Injected faults.
 #include "driver_fixture.h"
 
 namespace memprof::simcuda {
@@ -17,7 +17,7 @@ TEST_F(FaultTest, TheNthCallFails) {
   EXPECT_EQ(CUDA_ERROR_UNKNOWN, cuMemAlloc(&address[2], 100));
   CHECK_CU(cuMemAlloc(&address[2], 100));
   EXPECT_EQ(Memory().live_allocations, 3u);
-  // Other functions count for themselves.
+  // Each function has its own count.
   CUstream stream = nullptr;
   EXPECT_EQ(CUDA_ERROR_OPERATING_SYSTEM, cuStreamCreate(&stream, 0));
   CHECK_CU(cuStreamCreate(&stream, 0));

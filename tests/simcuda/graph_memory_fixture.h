@@ -1,4 +1,4 @@
-// A graph whose nodes allocate, fill and free memory, one after the other.
+// A graph whose nodes allocate, fill and free memory, one after another.
 #pragma once
 
 #include "driver_fixture.h"

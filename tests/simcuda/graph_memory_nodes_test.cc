@@ -1,4 +1,5 @@
-// Parameters of memory nodes, captured ones, attributes; random graphs against a count by hand.
+// Parameters of memory nodes, captured memory nodes, attributes; random graphs against a simple
+// model.
 #include <random>
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST_F(GraphMemoryTest, ParametersAreCheckedAndGivenBack) {
   EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
   CHECK_CU(cuGraphNodeGetType(release, &type));
   EXPECT_EQ(type, CU_GRAPH_NODE_TYPE_MEM_FREE);
-  // Such a graph keeps its nodes, and has one executable.
+  // A graph with memory nodes cannot lose a node, and has only one executable.
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuGraphDestroyNode(release));
   CHECK_CU(Launch());
   CUgraphExec second = nullptr;
@@ -62,7 +63,7 @@ TEST_F(GraphMemoryTest, ParametersAreCheckedAndGivenBack) {
   CHECK_CU(cuStreamSynchronize(stream_));
   CHECK_CU(cuGraphExecDestroy(exec_));
   CHECK_CU(cuGraphInstantiate(&exec_, graph_, 0));
-  // It took memory of the second device.
+  // The launch took memory of the second device.
   EXPECT_EQ(Memory(1).graph_bytes, 2 * kMiB);
   EXPECT_EQ(Memory(0).graph_bytes, 0u);
   CHECK_CU(cuDeviceGraphMemTrim(1));
@@ -82,7 +83,7 @@ TEST_F(GraphMemoryTest, StreamOrderedCallsAreCaptured) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(&inside, 0, stream_));
   CUgraph captured = nullptr;
   CHECK_CU(cuStreamEndCapture(stream_, &captured));
-  // Nothing has been allocated by all that.
+  // The captured calls have not allocated anything.
   EXPECT_EQ(Memory().free_bytes, 256 * kMiB);
   size_t count = 8;
   CUgraphNode nodes[8] = {};
@@ -105,7 +106,7 @@ TEST_F(GraphMemoryTest, StreamOrderedCallsAreCaptured) {
   EXPECT_EQ(Reserved(), 6 * kMiB);
   CHECK_CU(cuMemFreeAsync(left, stream_));
   CHECK_CU(cuStreamSynchronize(stream_));
-  // A graph with memory is no child of another.
+  // A graph with memory nodes cannot be a child graph.
   CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuGraphLaunch(exec, stream_));
   CUgraph empty = nullptr;
@@ -126,7 +127,7 @@ TEST_F(GraphMemoryTest, AttributesOfNothing) {
             cuDeviceGetGraphMemAttribute(0, static_cast<CUgraphMem_attribute>(17), &value));
   EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE,
             cuDeviceSetGraphMemAttribute(2, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
-  // Marks are only set back to zero, and what is current is no mark.
+  // High-water marks can only be reset to zero, and current values cannot be set.
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &value));
   value = 0;
@@ -134,7 +135,7 @@ TEST_F(GraphMemoryTest, AttributesOfNothing) {
             cuDeviceSetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &value));
 }
 
-// A graph of one allocation, which it may free itself.
+// A graph with one allocation, which the graph itself may free.
 struct Piece {
   CUgraph graph;
   CUgraphExec exec;
@@ -144,7 +145,7 @@ struct Piece {
   bool live;
 };
 
-// Random graphs over a few allocations against a count by hand.
+// Random graphs over a few allocations against a simple model.
 TEST_F(GraphMemoryTest, RandomLaunchesAgreeWithTwin) {
   std::mt19937 random(5);
   std::vector<Piece> pieces;

@@ -11,7 +11,7 @@ TEST_F(GraphMemoryTest, MemoryComesWithTheLaunch) {
   const CUdeviceptr block = AddAlloc(graph_, 3 * kMiB);
   ASSERT_NE(block, 0u);
   AddFill(block, 7, 3 * kMiB);
-  // The address is known, the memory is not there yet.
+  // The address is known, but there is no memory yet.
   EXPECT_EQ(Memory().free_bytes, 256 * kMiB);
   EXPECT_EQ(Memory().live_allocations, 0u);
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFree(block));
@@ -24,13 +24,13 @@ TEST_F(GraphMemoryTest, MemoryComesWithTheLaunch) {
   int ordinal = -1;
   CHECK_CU(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, block));
   EXPECT_EQ(ordinal, 0);
-  // Launched again while allocated: no.
+  // A launch is refused while the memory is allocated.
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, Launch());
   EXPECT_EQ(Used(), 4 * kMiB);
   CHECK_CU(cuMemFree(block));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFree(block));
   EXPECT_EQ(Used(), 0u);
-  // Kept for the next launch until it is trimmed.
+  // The memory is kept for the next launch until it is trimmed.
   EXPECT_EQ(Reserved(), 4 * kMiB);
   CHECK_CU(Launch());
   EXPECT_EQ(Reserved(), 4 * kMiB);
@@ -42,7 +42,8 @@ TEST_F(GraphMemoryTest, MemoryComesWithTheLaunch) {
 }
 
 TEST_F(GraphMemoryTest, FreedInTheGraphItNeedsItsPeak) {
-  // 10 MiB, then 6 MiB while the first is there, then the first goes, then 2 MiB come and all go.
+  // 10 MiB, then 6 MiB while the first is allocated, then the first is freed, then 2 MiB; at the
+  // end all are freed.
   const CUdeviceptr first = AddAlloc(graph_, 10 * kMiB);
   const CUdeviceptr second = AddAlloc(graph_, 6 * kMiB);
   CHECK_CU(AddFree(graph_, first));
@@ -57,7 +58,7 @@ TEST_F(GraphMemoryTest, FreedInTheGraphItNeedsItsPeak) {
   EXPECT_EQ(Get(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), 16 * kMiB);
   EXPECT_EQ(Get(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), 16 * kMiB);
   EXPECT_EQ(Memory().live_allocations, 0u);
-  // Nothing outside can free it.
+  // It cannot be freed outside of the graph.
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFree(first));
   CHECK_CU(cuDeviceGraphMemTrim(0));
   EXPECT_EQ(Get(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), 16 * kMiB);
@@ -74,11 +75,11 @@ TEST_F(GraphMemoryTest, FreesMayComeFromAnotherGraph) {
   CHECK_CU(cuGraphCreate(&other, 0));
   last_ = nullptr;
   CHECK_CU(AddFree(other, block));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, AddFree(other, block));   // twice
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, AddFree(graph_, block));  // both here and there
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, AddFree(other, block));   // freed twice in one graph
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, AddFree(graph_, block));  // freed in both graphs
   CUgraphExec freeing = nullptr;
   CHECK_CU(cuGraphInstantiate(&freeing, other, 0));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(freeing, stream_));  // nothing allocated
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(freeing, stream_));  // not allocated yet
   CHECK_CU(Launch());
   EXPECT_EQ(Used(), 2 * kMiB);
   CHECK_CU(cuGraphLaunch(freeing, stream_));
@@ -129,7 +130,7 @@ TEST_F(GraphMemoryTest, OutOfMemoryIsToldByTheLaunch) {
   EXPECT_EQ(Memory().graph_bytes, 0u);
   CHECK_CU(cuMemFree(taken));
   CHECK_CU(Launch());
-  // The primary context's end takes it away.
+  // The end of the primary context frees it.
   CHECK_CU(cuDevicePrimaryCtxReset(0));
   EXPECT_EQ(Used(), 0u);
   EXPECT_EQ(Memory().free_bytes, 256 * kMiB);

@@ -1,4 +1,4 @@
-// Graphs from captures and by hand.
+// Graphs from captures and graphs built node by node.
 #include <vector>
 
 #include "tests/simcuda/graph_fixture.h"
@@ -35,7 +35,7 @@ TEST_F(GraphTest, CapturedWorkRunsAtEveryLaunchOnly) {
 
   CUgraphExec exec = nullptr;
   CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
-  // The executable graph stands on its own.
+  // The executable graph does not depend on its graph.
   CHECK_CU(cuGraphDestroyNode(nodes[2]));
   CHECK_CU(cuGraphDestroy(graph));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphDestroy(graph));
@@ -87,7 +87,7 @@ TEST_F(GraphTest, WhatCannotBeCaptured) {
   CHECK_CU(cuEventRecord(outside, other_));
   CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_EQ(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, cuStreamWaitEvent(stream_, outside, 0));
-  // What lives outside of graphs is not freed in one.
+  // A graph cannot free memory that was allocated outside of graphs.
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(values_, stream_));
   CUgraph graph = nullptr;
   CHECK_CU(cuStreamEndCapture(stream_, &graph));
@@ -136,7 +136,7 @@ TEST_F(GraphTest, NodesAddedByHand) {
   EXPECT_EQ(roots[1], nullptr);
   CUgraphExec exec = nullptr;
   CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
-  // A node that goes takes the dependencies on it away.
+  // Destroying a node removes the dependencies on it.
   CHECK_CU(cuGraphDestroyNode(first));
   count = 4;
   CHECK_CU(cuGraphGetRootNodes(graph, roots, &count));

@@ -1,4 +1,4 @@
-// Nodes of graphs and executables that change: parameters, switches, updates, edges, clones.
+// Changes of nodes in graphs and executables: parameters, enabled state, updates, edges, clones.
 #include <vector>
 
 #include "tests/simcuda/graph_fixture.h"
@@ -25,7 +25,8 @@ class GraphUpdateTest : public GraphTest {
     const auto fill = Fill(value);
     EXPECT_EQ(CUDA_SUCCESS,
               cuGraphAddMemsetNode(&made.fill, made.graph, nullptr, 0, &fill, context));
-    CUdeviceptr argument = values_;  // gone when the graph runs
+    // out of scope when the graph runs: the node must have copied it
+    CUdeviceptr argument = values_;
     void* arguments[] = {&argument};
     const auto kernel = Kernel(arguments);
     EXPECT_EQ(CUDA_SUCCESS, cuGraphAddKernelNode(&made.kernel, made.graph, &made.fill, 1, &kernel));
@@ -56,7 +57,7 @@ TEST_F(GraphUpdateTest, ParametersAreThoseThatWereGiven) {
   CUDA_HOST_NODE_PARAMS host = {};
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuGraphHostNodeGetParams(made.fill, &host));
 
-  // What was captured has parameters too.
+  // Captured nodes have parameters too.
   CHECK_CU(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CHECK_CU(LaunchTwice(stream_));
   CUgraph captured = nullptr;
@@ -84,7 +85,7 @@ TEST_F(GraphUpdateTest, NodesChangeInTheGraphOrInTheExecutableAlone) {
   CHECK_CU(cuGraphExecMemsetNodeSetParams(first, made.fill, &fill, context));
   EXPECT_EQ(RunOnce(first), 14u);
   EXPECT_EQ(RunOnce(second), 10u);
-  // To another address.
+  // The kernel now uses another address.
   CUdeviceptr other = 0;
   CHECK_CU(cuMemAlloc(&other, 32));
   void* arguments[] = {&other};
@@ -124,7 +125,7 @@ TEST_F(GraphUpdateTest, ExecutablesTakeOnAnotherGraphOfTheSameShape) {
   CHECK_CU(cuGraphExecUpdate(exec, same.graph, &info));
   EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
   EXPECT_EQ(RunOnce(exec), 22u);
-  // The nodes are still known by their first handles.
+  // After the update, nodes are still identified by the original handles.
   CHECK_CU(cuGraphNodeSetEnabled(exec, made.kernel, 0));
   EXPECT_EQ(RunOnce(exec), 11u);
 
@@ -207,7 +208,7 @@ TEST_F(GraphUpdateTest, ClonesAndEventsAndKindsThatOneFunctionAdds) {
   CHECK_CU(cuEventSynchronize(event));
   EXPECT_EQ(CUDA_SUCCESS, cuEventQuery(event));
   EXPECT_EQ(First(), 18u);
-  CHECK_CU(cuGraphLaunch(exec, stream_));  // it waits for the first launch's record
+  CHECK_CU(cuGraphLaunch(exec, stream_));  // waits for the event record of the first launch
   CHECK_CU(cuStreamSynchronize(stream_));
   CUgraphNodeParams unknown = {};
   unknown.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;

@@ -1,4 +1,4 @@
-// Resources of an OpenGL that is not there.
+// Graphics resources, without a real OpenGL.
 #include <cstring>
 
 #include "driver_fixture.h"
@@ -35,16 +35,16 @@ TEST_F(GraphicsTest, ABufferIsThereWhileItIsMapped) {
   EXPECT_EQ(again, address);
   EXPECT_EQ(bytes, 3 * 64 * kKiB);
   CHECK_CU(cuMemsetD8(address, 7, bytes));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFree(address));  // it is not the program's
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemFree(address));  // the program does not own the address
   CHECK_CU(cuGraphicsUnmapResources(1, &buffer, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(address, 7, bytes));
-  // Its contents are the other interface's, and last.
+  // The contents belong to the graphics interface and are kept between mappings.
   CHECK_CU(cuGraphicsMapResources(1, &buffer, nullptr));
   CHECK_CU(cuGraphicsResourceGetMappedPointer(&address, &bytes, buffer));
   unsigned char last = 0;
   CHECK_CU(cuMemcpyDtoH(&last, address + bytes - 1, 1));
   EXPECT_EQ(last, 7);
-  EXPECT_EQ(Memory().free_bytes, Memory().capacity_bytes);  // on no device's account
+  EXPECT_EQ(Memory().free_bytes, Memory().capacity_bytes);  // not counted on any device
   CHECK_CU(cuGraphicsUnregisterResource(buffer));           // unmaps as well
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuGraphicsUnregisterResource(buffer));
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuGraphicsMapResources(1, &buffer, nullptr));

@@ -1,4 +1,4 @@
-// Green contexts: parts of the multiprocessors, and memory that ends with the primary context.
+// Green contexts: subsets of the multiprocessors, and memory that ends with the primary context.
 #include "driver_fixture.h"
 
 namespace memprof::simcuda {

@@ -1,4 +1,4 @@
-// A second process to hand things to.
+// A second process for tests of IPC.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What processes hand to each other beside linear memory: events, pools and their pointers,
-// physical memory.
+// What processes share besides linear memory: events, pools and their pointers, physical memory.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -18,7 +17,7 @@ TEST_F(IpcTest, EventsWorkInBothDirections) {
   CUipcEventHandle handle = {};
   CHECK_CU(cuIpcGetEventHandle(&handle, event));
   ASSERT_EQ(peer_.Ask("event-open " + Hex(&handle, sizeof(handle))), "0");
-  // Never recorded: done.
+  // An event that was never recorded counts as complete.
   EXPECT_EQ(peer_.Ask("event-query"), "0");
   CUstream stream = nullptr;
   CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -32,12 +31,12 @@ TEST_F(IpcTest, EventsWorkInBothDirections) {
   CHECK_CU(cuEventRecord(event, stream));
   EXPECT_EQ(CUDA_ERROR_NOT_READY, cuEventQuery(event));
   EXPECT_EQ(peer_.Ask("event-query"), std::to_string(CUDA_ERROR_NOT_READY));
-  peer_.Tell("event-wait");  // answers once the stream here gets there
+  peer_.Tell("event-wait");  // answers when the stream of this process reaches the event
   go = true;
   EXPECT_EQ(peer_.Hear(), "0");
   EXPECT_EQ(peer_.Ask("event-query"), "0");
   CHECK_CU(cuEventSynchronize(event));
-  // The other way round.
+  // Now the other process records and this one waits.
   EXPECT_EQ(peer_.Ask("event-record"), "0");
   CHECK_CU(cuStreamWaitEvent(stream, event, 0));
   CHECK_CU(cuStreamSynchronize(stream));
@@ -67,7 +66,7 @@ TEST_F(IpcTest, WaitsEndWithTheRecordingProcess) {
   CHECK_CU(cuEventDestroy(event));
 }
 
-// An imported pool, here in the same process, allocates nothing itself.
+// A pool that is imported, here in the same process, cannot allocate.
 void CheckImportedPool(int file) {
   CUmemoryPool imported = nullptr;
   CHECK_CU(cuMemPoolImportFromShareableHandle(&imported,
@@ -107,7 +106,7 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
   CHECK_CU(cuMemPoolExportPointer(&data[1], second));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolExportPointer(&data[1], second + 512));
 
-  const int passed = dup(file);  // without close-on-exec
+  const int passed = dup(file);  // without close-on-exec: the peer inherits it
   Peer heir(kPeerSpec);
   ASSERT_EQ(heir.Ask("pool-import " + std::to_string(passed)), "0");
   close(passed);
@@ -125,7 +124,8 @@ TEST_F(IpcTest, PoolsAndTheirPointersTravel) {
 
   ASSERT_NO_FATAL_FAILURE(CheckImportedPool(file));
   close(file);
-  // A pool that was not made for it is not exported, and other files are no pools.
+  // A pool created without a handle type cannot be exported, and other files cannot be imported as
+  // pools.
   properties.handleTypes = CU_MEM_HANDLE_TYPE_NONE;
   CUmemoryPool plain = nullptr;
   CHECK_CU(cuMemPoolCreate(&plain, &properties));
@@ -162,10 +162,10 @@ TEST_F(IpcTest, PhysicalMemoryTravelsByDescriptor) {
   CHECK_CU(cuMemSetAccess(address, 4 * kMiB, &access, 1));
   CHECK_CU(cuMemsetD8(address + 4 * kMiB - 1, 77, 1));
   EXPECT_EQ(heir.Ask("read 4194303"), "77");
-  // One process paid.
+  // The memory is counted in one process only.
   EXPECT_EQ(Memory().vmm_bytes, 4 * kMiB);
   EXPECT_EQ(heir.AskNumber("info"), kGiB);
-  // And the memory outlives it here, for the one who mapped it.
+  // The memory lives as long as it is mapped here.
   CHECK_CU(cuMemUnmap(address, 4 * kMiB));
   CHECK_CU(cuMemRelease(handle));
   CHECK_CU(cuMemAddressFree(address, 4 * kMiB));

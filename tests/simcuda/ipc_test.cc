@@ -1,4 +1,4 @@
-// What processes hand to each other: memory by IPC handles.
+// Sharing memory between processes by IPC handles.
 #include <cstring>
 #include <vector>
 
@@ -12,7 +12,7 @@ const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
 TEST_F(IpcTest, BothProcessesSeeTheSameBytes) {
   const CUdeviceptr big = Filled(5 * kMiB, 17);
   const std::string handle = HandleOf(big);
-  EXPECT_EQ(HandleOf(big), handle);  // as often as one likes
+  EXPECT_EQ(HandleOf(big), handle);  // the same handle every time
   ASSERT_EQ(peer_.Ask("ipc-open " + handle), "0");
   EXPECT_EQ(peer_.Ask("read 0"), "17");
   EXPECT_EQ(peer_.Ask("read 5242879"), "17");
@@ -22,7 +22,7 @@ TEST_F(IpcTest, BothProcessesSeeTheSameBytes) {
   EXPECT_EQ(ByteAt(big + 4096), 17);
   CHECK_CU(cuMemsetD8(big + 5 * kMiB - 1, 3, 1));
   EXPECT_EQ(peer_.Ask("read 5242879"), "3");
-  // The importer pays nothing; it must close, not free.
+  // The memory is not counted in the importer, which must close the handle and cannot free it.
   EXPECT_EQ(peer_.AskNumber("info"), kGiB);
   EXPECT_EQ(peer_.Ask("free"), std::to_string(CUDA_ERROR_INVALID_VALUE));
   EXPECT_EQ(peer_.Ask("ipc-close"), "0");
@@ -43,7 +43,7 @@ TEST_F(IpcTest, SmallBlocksOfOnePageKeepTheirOffsets) {
   EXPECT_EQ(peer_.Ask("read 1000"), "-1");
   ASSERT_EQ(peer_.Ask("ipc-open " + HandleOf(blocks[2])), "0");
   EXPECT_EQ(peer_.Ask("read 500"), "42");
-  // The neighbour that was not exported kept its contents through the move.
+  // Exporting moves pages; the neighbouring block that was not exported kept its contents.
   EXPECT_EQ(ByteAt(blocks[0] + 999), 40);
   EXPECT_EQ(peer_.Ask("fill 7 1000"), "0");
   EXPECT_EQ(ByteAt(blocks[1] + 999), 41);
@@ -83,7 +83,7 @@ TEST_F(IpcTest, HandlesOfFreedMemoryAndOfTheOwnProcess) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(nullptr, second));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&own, 0x1000));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuIpcCloseMemHandle(second));
-  // Only plain memory can be exported this way.
+  // Only memory of cuMemAlloc can be exported this way.
   CUdeviceptr managed = 0;
   CHECK_CU(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&own, managed));
@@ -108,7 +108,7 @@ TEST_F(IpcTest, MemoryOfAnotherProcessEndsWithTheContext) {
   size_t bytes = 0;
   CHECK_CU(cuMemGetAddressRange(nullptr, &bytes, there));
   EXPECT_EQ(bytes, 3000000u);
-  // The exporter may die: who has the memory mapped keeps it.
+  // The mapped memory stays after the exporter's death.
   peer_.Kill();
   EXPECT_EQ(ByteAt(there), 66);
   CHECK_CU(cuDevicePrimaryCtxReset(0));
@@ -123,7 +123,7 @@ TEST_F(IpcTest, ExportWaitsForRunningWork) {
   const CUdeviceptr block = Filled(4 * kMiB, 0);
   CUstream stream = nullptr;
   CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  // Fills are under way when the pages move; none may get lost.
+  // Fills are running when the pages are moved; none may be lost.
   for (int round = 1; round <= 40; ++round) {
     CHECK_CU(cuMemsetD8Async(block, static_cast<unsigned char>(round), 4 * kMiB, stream));
   }

@@ -1,4 +1,4 @@
-// What is known of memory without contents, against a plain array.
+// The known bytes of memory without contents, against a plain array.
 #include <gtest/gtest.h>
 
 #include <random>

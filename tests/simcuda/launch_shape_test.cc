@@ -1,4 +1,5 @@
-// Shapes of launches at their edges, attributes of functions, and what a host version is told.
+// Limits of launch dimensions, attributes of functions, and what the host version of a kernel
+// receives.
 #include <algorithm>
 
 #include "tests/simcuda/occupancy_fixture.h"
@@ -33,7 +34,7 @@ TEST_F(OccupancyTest, AttributesThatMayBeSet) {
       EXPECT_EQ(Attribute(row.attribute), row.value);
     }
   }
-  // Of this function alone.
+  // The attribute was set for this function only.
   int value = -99;
   CHECK_CU(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, count_));
   EXPECT_EQ(value, -1);
@@ -76,7 +77,7 @@ TEST_F(OccupancyTest, LaunchShapesAtTheirEdges) {
     EXPECT_EQ(expected, cuLaunchKernel(idle_, grid[0], grid[1], grid[2], block[0], block[1],
                                        block[2], 0, nullptr, nullptr, nullptr))
         << &row - rows;
-    // No more blocks can cooperate than the device holds at once.
+    // A cooperative launch cannot have more blocks than the device can run at once.
     const bool small = grid[0] <= 132 && grid[1] == 1 && grid[2] == 1;
     EXPECT_EQ(good && !small ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : expected,
               cuLaunchCooperativeKernel(idle_, grid[0], grid[1], grid[2], block[0], block[1],
@@ -125,7 +126,7 @@ TEST_F(OccupancyTest, LaunchesTellTheHostVersionEverything) {
   EXPECT_TRUE(std::equal(std::begin(numbers), std::end(numbers), expected));
   EXPECT_EQ(seen.shared_bytes, 89u);
   EXPECT_EQ(seen.device, 0);
-  // One way to pass arguments at a time, with known marks alone.
+  // Only one way to pass arguments at a time, and only known markers.
   size_t bytes = 8;
   void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &argument, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                     CU_LAUNCH_PARAM_END};

@@ -76,7 +76,7 @@ TEST_F(LibraryTest, EveryContextHasItsOwnModule) {
   CHECK_CU(cuLibraryGetGlobal(&other, nullptr, library_, "total"));
   EXPECT_NE(total, other);
   EXPECT_EQ(Memory(1).linear_bytes, 2 * kMiB);
-  // A kernel can be launched as it is, in whatever context is current.
+  // A kernel handle can be launched directly, in the current context.
   unsigned a = 0;
   void* b = nullptr;
   void* params[] = {&a, &b};

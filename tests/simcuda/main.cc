@@ -1,4 +1,4 @@
-// Runs tests of one file, with the stand-in as that file wants it.
+// Runs the tests of one file, with the SIMCUDA setting of that file.
 #include <gtest/gtest.h>
 
 #include <cstdio>

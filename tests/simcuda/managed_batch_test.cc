@@ -1,4 +1,4 @@
-// Managed memory: batches, discards, and random calls against a twin.
+// Managed memory: batches, discards, and random calls against a model.
 #include <cstring>
 #include <random>
 #include <vector>
@@ -55,7 +55,7 @@ TEST_F(ManagedTest, DiscardDropsWholePagesOfTheRange) {
   CHECK_CU(cuMemDiscardBatchAsync(addresses, sizes, 2, 0, stream_));
   CHECK_CU(cuStreamSynchronize(stream_));
   const auto* bytes = reinterpret_cast<const unsigned char*>(block_);
-  // Around the range, and in the pages that are only in part of it, everything stayed.
+  // Bytes around the range, and in pages that it covers only partly, are unchanged.
   EXPECT_EQ(bytes[4095], 0x5a);
   EXPECT_EQ(bytes[4096], 0);
   EXPECT_EQ(bytes[3 * 4096 - 1], 0);
@@ -63,7 +63,7 @@ TEST_F(ManagedTest, DiscardDropsWholePagesOfTheRange) {
   EXPECT_EQ(bytes[4 * kPage - 1], 0x5a);
   EXPECT_EQ(bytes[4 * kPage], 0);
   EXPECT_EQ(bytes[5 * kPage], 0x5a);
-  // The memory is still the allocation's.
+  // The discarded memory still belongs to the allocation.
   EXPECT_EQ(Memory(0).managed_bytes, 8 * kPage);
   CUmemLocation place = On(1);
   size_t start = 0;
@@ -78,7 +78,7 @@ TEST_F(ManagedTest, DiscardDropsWholePagesOfTheRange) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemDiscardBatchAsync(nullptr, sizes, 2, 0, stream_));
 }
 
-// Random prefetches and advice against pages kept by hand.
+// Random prefetches and advice against a model of the pages.
 TEST_F(ManagedTest, RandomCallsAgreeWithTwin) {
   struct Page {
     int location = 0;
@@ -92,7 +92,7 @@ TEST_F(ManagedTest, RandomCallsAgreeWithTwin) {
     const size_t last = first + 1 + random() % (8 - first);
     const int device = static_cast<int>(random() % 3) - 1;
     const CUmemLocation place = device < 0 ? OnHost() : On(device);
-    // Some bytes of the first and the last page are enough.
+    // The range need not cover the first and the last page completely.
     const CUdeviceptr from = block_ + first * kPage + random() % kPage;
     const size_t bytes = block_ + last * kPage - random() % kPage - from;
     if (from + bytes <= block_ + (last - 1) * kPage || bytes > 8 * kPage || bytes == 0) continue;

@@ -1,4 +1,4 @@
-// Managed memory, and where its pages are.
+// Managed memory, and the locations of its pages.
 #pragma once
 
 #include "driver_fixture.h"

@@ -1,4 +1,4 @@
-// Managed memory: prefetch, advice and what is asked about a range.
+// Managed memory: prefetch, advice and attributes of a range.
 #include <vector>
 
 #include "tests/simcuda/managed_fixture.h"
@@ -103,7 +103,7 @@ TEST_F(ManagedTest, BadRangesPlacesAndSizes) {
             cuMemAdvise(block_, kPage, CU_MEM_ADVISE_SET_ACCESSED_BY, On(7)));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAdvise(block_, kPage, CU_MEM_ADVISE_SET_ACCESSED_BY,
                                                   {CU_MEM_LOCATION_TYPE_INVALID, {0}}));
-  // Advice without a place needs none.
+  // Advice that does not depend on a location accepts an invalid one.
   CHECK_CU(cuMemAdvise(block_, kPage, CU_MEM_ADVISE_UNSET_READ_MOSTLY,
                        {CU_MEM_LOCATION_TYPE_INVALID, {0}}));
   long long wide = 0;

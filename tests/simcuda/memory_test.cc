@@ -43,7 +43,7 @@ TEST_F(MemoryTest, SmallAllocationsShareAPage) {
   EXPECT_EQ(blocks[1] - blocks[0], 1024u);
   EXPECT_EQ(Memory().linear_bytes, 2 * kMiB);
   EXPECT_EQ(Memory().live_allocations, 3u);
-  // They are neighbours, and yet no operation runs from one into the next.
+  // The blocks are adjacent, but no operation may extend from one into the next.
   CHECK_CU(cuMemsetD8(blocks[0], 1, 1024));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(blocks[0], 1, 1025));
   for (const CUdeviceptr block : blocks) CHECK_CU(cuMemFree(block));

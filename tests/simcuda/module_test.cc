@@ -7,7 +7,7 @@
 
 #include "driver_fixture.h"
 
-// What the stand-in cudart uses to give a kernel its host version.
+// The function by which the stand-in cudart attaches a host version to a kernel.
 extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel host, int args,
                                        const size_t* sizes);
 
@@ -113,9 +113,9 @@ TEST_F(ModuleTest, LaunchRunsTheHostVersion) {
   unsigned n = 100;
   void* params[] = {&out, &in, &a, &n};
   CHECK_CU(cuLaunchKernel(axpy_, 1, 1, 1, 128, 1, 1, 0, nullptr, params, nullptr));
-  // The arguments were copied: what the caller does with his afterwards is of no matter.
+  // The arguments were copied: later changes by the caller have no effect.
   a = 100;
-  // Once more with one packed buffer.
+  // The same launch with one packed buffer.
   struct {
     CUdeviceptr out, in;
     float a;

@@ -1,4 +1,4 @@
-// Multicast objects: the team of devices, bindings and their bounds, mappings.
+// Multicast objects: their devices, bindings and their bounds, mappings.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -95,7 +95,7 @@ TEST_F(MulticastTest, TheTeamIsCompleteBeforeAnythingElse) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object_, 2));
   EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, Bind(2, 0, 0, kPage));
   CHECK_CU(Bind(0, 0, 0, kPage));
-  // Mapped, it is memory that can be written to; nothing more is charged.
+  // The mapped object can be written to; the mapping takes no more memory.
   CHECK_CU(cuMemMap(address, 8 * kPage, 0, object_, 0));
   const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}},
                                   CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -118,7 +118,7 @@ TEST_F(MulticastTest, BoundMemoryLivesUntilItIsUnbound) {
   EXPECT_EQ(CUDA_ERROR_INVALID_DEVICE, cuMulticastUnbind(object_, 2, 2 * kPage, 3 * kPage));
   CHECK_CU(cuMulticastUnbind(object_, 0, 2 * kPage, 3 * kPage));
   EXPECT_EQ(Memory(0).vmm_bytes, 0u);
-  // Or until the object goes.
+  // A binding also ends with the object.
   CHECK_CU(Bind(1, 0, 0, kPage));
   CHECK_CU(cuMemRelease(memory_[1]));
   memory_[1] = 0;
@@ -157,7 +157,7 @@ TEST_F(MulticastTest, ObjectsTravelAsDescriptors) {
   CHECK_CU(cuMemRelease(shared));
 }
 
-// Random bindings against pages marked by hand.
+// Random bindings against a model of the pages.
 TEST_F(MulticastTest, RandomBindingsAgreeWithTwin) {
   AddBoth();
   bool taken[2][8] = {};

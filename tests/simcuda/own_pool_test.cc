@@ -1,4 +1,4 @@
-// Pools of the program: properties, attributes, policies, largest sizes.
+// Pools created by the program: properties, attributes, policies, maximum sizes.
 
 #include "tests/simcuda/pool_fixture.h"
 
@@ -20,7 +20,7 @@ TEST_F(PoolTest, OwnPools) {
   CHECK_CU(cuPointerGetAttribute(&of_block, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, block));
   EXPECT_EQ(of_block, own);
   EXPECT_EQ(Used(), 0u);
-  // Destroyed with a block in use: the memory goes back with the block.
+  // The pool is destroyed while a block is in use: the memory is freed together with the block.
   CHECK_CU(cuMemPoolDestroy(own));
   CUmemoryPool current = nullptr;
   CHECK_CU(cuDeviceGetMemPool(&current, 0));
@@ -56,7 +56,7 @@ TEST_F(PoolTest, AttributesByValue) {
   value = 0;
   CHECK_CU(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &value));
   EXPECT_EQ(value, 12345u);
-  // High-water marks go back to what is current, and to nothing else; the current values are facts.
+  // High-water marks can only be reset to the current value; current values cannot be set.
   for (const auto mark : {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, CU_MEMPOOL_ATTR_USED_MEM_HIGH,
                           CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, CU_MEMPOOL_ATTR_USED_MEM_CURRENT}) {
     value = 1;
@@ -103,12 +103,13 @@ TEST_F(PoolTest, ReusePoliciesSayWhatAnotherStreamMayTake) {
     CUdeviceptr second = 0;
     CHECK_CU(cuMemAllocAsync(&first, 32 * kMiB, stream_));
     CHECK_CU(cuMemFreeAsync(first, stream_));
-    // The free has happened; whether that may be noticed without a synchronisation is the policy.
+    // The free has completed. The policy decides whether the pool may use this without a
+    // synchronisation.
     CHECK_CU(cuMemAllocAsync(&second, 32 * kMiB, other));
     EXPECT_EQ(first == second, opportunistic == 1);
     CHECK_CU(cuMemFreeAsync(second, other));
     CHECK_CU(cuCtxSynchronize());
-    // After one, everybody may have it.
+    // After a synchronisation any stream may reuse the block.
     CUdeviceptr third = 0;
     CHECK_CU(cuMemAllocAsync(&third, 32 * kMiB, other));
     EXPECT_TRUE(third == first || third == second);

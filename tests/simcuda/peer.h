@@ -1,4 +1,4 @@
-// Another process on the stand-in, which does what a test tells it line by line (see peer_main.cc).
+// Another process on the stand-in, which runs commands of a test line by line (see peer_main.cc).
 #ifndef TESTS_SIMCUDA_PEER_H
 #define TESTS_SIMCUDA_PEER_H
 
@@ -28,7 +28,7 @@ inline std::string Hex(const void* data, size_t bytes) {
 
 class Peer {
  public:
-  // Starts the process with this SIMCUDA. Descriptors without close-on-exec are there too.
+  // Starts the process with this SIMCUDA. It inherits descriptors without close-on-exec.
   explicit Peer(const std::string& simcuda) {
     int to[2];
     int from[2];
@@ -80,7 +80,7 @@ class Peer {
   unsigned long long AskNumber(const std::string& command) {
     return std::strtoull(Ask(command).c_str(), nullptr, 0);
   }
-  // Ends it as its input ends; the exit status, or -1 when a signal ended it.
+  // Closes the input, which ends the process. Returns the exit status, or -1 after a signal.
   int End() {
     if (pid_ <= 0) return -1;
     std::fclose(to_);

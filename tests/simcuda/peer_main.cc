@@ -1,5 +1,5 @@
-// The other process of tests that need two: reads commands, answers each with one line, a CUresult
-// where nothing else is said.
+// The other process of tests that need two. Reads commands and answers each with one line, which is
+// a CUresult unless noted otherwise.
 #include <cuda.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-CUdeviceptr g_last = 0;  // the address that the latest command gave
+CUdeviceptr g_last = 0;  // the address of the latest allocation
 CUstream g_stream = nullptr;
 CUevent g_event = nullptr;
 CUmemoryPool g_pool = nullptr;
@@ -85,7 +85,7 @@ void Ipc(Input& in, const std::string& verb) {
     Print(cuEventQuery(g_event));
   } else if (verb == "event-record") {
     Print(cuEventRecord(g_event, nullptr));
-  } else if (verb == "event-stick") {  // records behind work that never ends
+  } else if (verb == "event-stick") {  // records an event behind work that never ends
     CUresult result = cuLaunchHostFunc(
         g_stream,
         [](void*) {
@@ -94,7 +94,7 @@ void Ipc(Input& in, const std::string& verb) {
         nullptr);
     if (result == CUDA_SUCCESS) result = cuEventRecord(g_event, g_stream);
     Print(result);
-  } else {  // event-wait: enqueues a wait, and answers when it is over
+  } else {  // event-wait: enqueues a wait, and answers when it has ended
     CUresult result = cuStreamWaitEvent(g_stream, g_event, 0);
     if (result == CUDA_SUCCESS) result = cuStreamSynchronize(g_stream);
     Print(result);

@@ -1,5 +1,5 @@
-// What every kind of pointer is, as a table; flags of pinned and registered memory; copies in every
-// direction against a bytewise model; pitched fills against the same.
+// Attributes of every kind of pointer, as a table; flags of pinned and registered memory; copies in
+// every direction and pitched fills against a bytewise model.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -178,7 +178,7 @@ TEST_F(PointerTest, FlagsOfHostMemory) {
     if (result != CUDA_SUCCESS) continue;
     unsigned got = 99;
     CHECK_CU(cuMemHostGetFlags(&got, made));
-    // With unified addresses all of it is mapped.
+    // With unified addresses all pinned memory is mapped.
     EXPECT_EQ(got, flags | CU_MEMHOSTALLOC_DEVICEMAP);
     CUdeviceptr device = 0;
     CHECK_CU(cuMemHostGetDevicePointer(&device, made, 0));
@@ -221,7 +221,7 @@ TEST_F(PointerTest, CopiesInEveryDirectionAgreeWithABytewiseModel) {
     const size_t from_at = random() % (kBytes - bytes);
     const size_t to_at = random() % (kBytes - bytes);
     if (round % 3 == 0) {
-      // A fill of rows instead: as many bytes in two rows, one pitch apart.
+      // A fill of two rows with a pitch instead of a copy.
       const size_t width = 1 + bytes / 4;
       const size_t pitch = width + random() % 100;
       const size_t start = random() % (kBytes - pitch - width);
@@ -236,7 +236,7 @@ TEST_F(PointerTest, CopiesInEveryDirectionAgreeWithABytewiseModel) {
     }
     const CUdeviceptr source = places[from] + from_at;
     const CUdeviceptr target = places[to] + to_at;
-    // Peers copy what CUDA knows alone.
+    // Peer copies accept only memory that CUDA allocated.
     const bool known = from + 1 < places.size() && to + 1 < places.size();
     switch (random() % (known ? 3 : 2)) {
       case 0:

@@ -1,4 +1,4 @@
-// The default pool of device 0, which keeps nothing, and a stream.
+// The default pool of device 0 with release threshold 0, and a stream.
 #pragma once
 
 #include "driver_fixture.h"

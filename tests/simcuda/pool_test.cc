@@ -53,7 +53,7 @@ TEST_F(PoolTest, UsedChunksStay) {
   CHECK_CU(cuMemFreeAsync(first, stream_));
   CHECK_CU(cuStreamSynchronize(stream_));
   EXPECT_EQ(Reserved(), 32 * kMiB);
-  // A stream-ordered block may be freed the plain way too.
+  // cuMemFree also frees a stream-ordered block.
   CHECK_CU(cuMemFree(second));
   EXPECT_EQ(Used(), 0u);
   CHECK_CU(cuMemPoolTrimTo(pool_, 0));
@@ -74,7 +74,7 @@ TEST_F(PoolTest, SameStreamReusesAtOnce) {
   CHECK_CU(cuMemFreeAsync(first, stream_));
   CHECK_CU(cuMemAllocAsync(&second, 10 * kMiB, stream_));
   EXPECT_EQ(first, second);
-  // Another stream must not have it: the free has not happened there.
+  // Another stream must not get the block: the free is not complete for that stream.
   CUstream other = nullptr;
   CHECK_CU(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
   CHECK_CU(cuMemFreeAsync(second, stream_));
@@ -95,7 +95,7 @@ TEST_F(PoolTest, PoolAndLinearShareTheCapacity) {
   CUdeviceptr linear = 0;
   CHECK_CU(cuMemAlloc(&linear, 990 * kMiB));
   CUdeviceptr block = 0;
-  // 34 MiB are left: a small request takes its 32 MiB chunk, the next what it needs.
+  // 34 MiB are free: a small request reserves a 32 MiB chunk, the next one only what it needs.
   CHECK_CU(cuMemAllocAsync(&block, 512, stream_));
   EXPECT_EQ(Reserved(), 32 * kMiB);
   CUdeviceptr big = 0;
@@ -105,7 +105,7 @@ TEST_F(PoolTest, PoolAndLinearShareTheCapacity) {
   CHECK_CU(cuMemAllocAsync(&big, 33 * kMiB, stream_));
   EXPECT_EQ(Reserved(), 34 * kMiB);
   CHECK_CU(cuMemFreeAsync(big, stream_));
-  // What the pool does not use goes to who needs it.
+  // Unused memory of the pool is released when another allocation needs it.
   CUdeviceptr more = 0;
   CHECK_CU(cuStreamQuery(stream_));
   CHECK_CU(cuMemAlloc(&more, 34 * kMiB));
@@ -113,8 +113,8 @@ TEST_F(PoolTest, PoolAndLinearShareTheCapacity) {
   CHECK_CU(cuMemFree(linear));
 }
 
-// Random allocations and frees on two streams: what is used is the sum of what is live, nothing
-// overlaps, and everything comes back.
+// Random allocations and frees on two streams: used memory is the sum of live blocks, no blocks
+// overlap, and at the end all memory is free.
 TEST_F(PoolTest, RandomTrafficKeepsTheAccounts) {
   CUstream streams[2] = {stream_, nullptr};
   CHECK_CU(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));

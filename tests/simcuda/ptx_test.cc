@@ -1,4 +1,4 @@
-// What the stand-in reads of PTX, and of fat binaries and cubins.
+// How the stand-in reads PTX, fat binaries and cubins.
 #include "simcuda/driver/ptx.h"
 
 #include <elf.h>
@@ -86,7 +86,7 @@ void Append(std::string* to, Value value) {
   to->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// A cubin as far as it is read: a header, and one note with the virtual architecture.
+// The parts of a cubin that are read: a header, and one note with the virtual architecture.
 std::string Cubin(int binary, int compiled_for, bool new_abi = true) {
   Elf64_Ehdr header = {};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -179,10 +179,10 @@ TEST(Versions, OfWhatCannotBeReadAreTheGpus) {
         FatBinary({}), std::string(".target sm_"), FatBinary({{7, 80, "x"}}),
         FatBinary({{2, 80, Cubin(80, 80)}}).substr(0, 16) + "short"}) {
     const bool fat = image.size() >= 16 && static_cast<unsigned char>(image[0]) == 0x50;
-    if (fat && image.size() < 30) continue;  // a fat binary tells its size, which must be so
+    if (fat && image.size() < 30) continue;  // a fat binary states its size, which must be true
     EXPECT_TRUE(Runs(image, image.size(), 86, 86, 86));
   }
-  // Whatever stands in the entries, nothing beyond the size is read.
+  // Whatever the entries contain, nothing beyond the size is read.
   std::mt19937 random(1);
   const std::string good = FatBinary({{2, 80, Cubin(80, 80)}, {1, 80, "ptx"}});
   for (int round = 0; round < 2000; ++round) {

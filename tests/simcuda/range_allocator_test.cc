@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kUnits = 512;
 
-// Free units as flags; best fit by looking at everything.
+// Free units as flags; best fit by a search over all units.
 class Reference {
  public:
   explicit Reference(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
@@ -93,7 +93,7 @@ TEST(RangeAllocator, AgreesWithReferenceAcrossBarriers) {
   for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(64, 64, seed);
 }
 
-// Exact places, as reservations at a wanted address take them.
+// Allocations at exact addresses, as reservations at a wanted address make them.
 TEST(RangeAllocator, TakesExactlyWhatIsFree) {
   RangeAllocator allocator;
   allocator.Add(0, kUnits);
@@ -125,7 +125,7 @@ TEST(RangeAllocator, TakesExactlyWhatIsFree) {
     }
     ASSERT_EQ(allocator.largest(), largest);
   }
-  // Sizes that run over the end of all numbers.
+  // Sizes whose end overflows 64 bits.
   EXPECT_FALSE(allocator.TakeAt(5, UINT64_MAX));
   EXPECT_FALSE(allocator.TakeAt(UINT64_MAX, 2));
 }

@@ -175,7 +175,7 @@ TEST(RuntimeFeatures, MipmapsHalveTheirLevels) {
     CHECK_RT(cudaArrayGetInfo(nullptr, &extent, nullptr, array));
     EXPECT_EQ(extent.width, 1024u >> level);
     EXPECT_EQ(extent.height, 512u >> level);
-    EXPECT_NE(cudaFreeArray(array), cudaSuccess);  // it goes with the whole
+    EXPECT_NE(cudaFreeArray(array), cudaSuccess);  // a level is freed only with the mipmap
   }
   CHECK_RT(cudaFreeMipmappedArray(mipmap));
   EXPECT_EQ(Free(), before);

@@ -1,5 +1,5 @@
-// Graph memory, external memory, IPC and streams of threads through the stand-in cudart. What both
-// runtimes share with the driver is tested there.
+// Graph memory, external memory, IPC and per-thread streams through the stand-in cudart. Behaviour
+// that both runtimes take from the driver is tested with the driver.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -140,7 +140,7 @@ TEST(RuntimeFeatures, HandlesForOtherProcesses) {
   cudaIpcMemHandle_t handle = {};
   CHECK_RT(cudaIpcGetMemHandle(&handle, block));
   void* again = nullptr;
-  // Not for the process that made it.
+  // The exporting process itself cannot open the handle.
   EXPECT_EQ(cudaErrorDeviceUninitialized,
             cudaIpcOpenMemHandle(&again, handle, cudaIpcMemLazyEnablePeerAccess));
   cudaEvent_t event = nullptr;
@@ -184,8 +184,8 @@ TEST(RuntimeFeatures, PerThreadVariantsUseTheThreadsStream) {
   CHECK_RT(cudaMalloc(&block, 64));
   cudaStream_t busy = nullptr;
   CHECK_RT(cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking));
-  // Work captured from the per-thread stream is not work of the legacy one, which cannot be
-  // captured at all.
+  // Capture of the per-thread stream does not capture the legacy stream, which cannot be captured
+  // at all.
   EXPECT_EQ(cudaErrorStreamCaptureUnsupported,
             cudaStreamBeginCapture(cudaStreamLegacy, cudaStreamCaptureModeRelaxed));
   CHECK_RT(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeRelaxed));

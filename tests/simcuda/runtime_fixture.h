@@ -1,4 +1,4 @@
-// What tests of the stand-in cudart share; linked against the 12 and the 13 one.
+// Shared parts of tests of the stand-in cudart; linked against versions 12 and 13.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// Graphs' nodes, copies by rows of arrays and what else the stand-in cudart hands on; linked
-// against the 12 and the 13 one.
+// Graph nodes, row copies of arrays and other forwarded calls of the stand-in cudart; linked
+// against versions 12 and 13.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -22,13 +22,13 @@ int RuntimeVersion() {
 
 cudaError_t AddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                     size_t count, cudaGraphNodeParams* parameters) {
-  // With data of edges, it is the plain name in 13 and the second version in 12.
+  // The variant with edge data: the plain name in version 13, `_v2` in version 12.
   const auto add = reinterpret_cast<decltype(&cudaGraphAddNode)>(
       dlsym(RTLD_DEFAULT, RuntimeVersion() == 12 ? "cudaGraphAddNode_v2" : "cudaGraphAddNode"));
   return add(node, graph, dependencies, nullptr, count, parameters);
 }
 
-// The graph as a node of another one, and the node in there.
+// Adds the graph as a child node of another graph, and finds the node in the child graph.
 void CheckInsideAnother(cudaGraph_t graph, cudaGraphNode_t node) {
   cudaGraph_t outer = nullptr;
   CHECK_RT(cudaGraphCreate(&outer, 0));
@@ -126,7 +126,7 @@ TEST(RuntimeGraph, CaptureGoesOnInAGraph) {
   CHECK_RT(cudaStreamDestroy(stream));
 }
 
-// Deprecated long ago, and still what older programs use; 13's headers leave them out.
+// Deprecated, but still used by older programs; the headers of version 13 do not declare them.
 using ToArray = cudaError_t (*)(cudaArray_t, size_t, size_t, const void*, size_t, cudaMemcpyKind);
 using FromArray = cudaError_t (*)(void*, cudaArray_const_t, size_t, size_t, size_t, cudaMemcpyKind);
 
@@ -142,7 +142,7 @@ TEST(RuntimeGraph, CopiesTakeTheRowsOfAnArrayAsOneLine) {
   std::vector<unsigned> values(60);
   std::iota(values.begin(), values.end(), 100);
   CHECK_RT(to_array(array, 0, 0, values.data(), 240, cudaMemcpyHostToDevice));
-  std::vector<unsigned> part(25, 0);  // from the fourth element of the second row on
+  std::vector<unsigned> part(25, 0);  // from the fourth element of the second row
   CHECK_RT(from_array(part.data(), array, 12, 1, 100, cudaMemcpyDeviceToHost));
   for (unsigned i = 0; i < 25; ++i) EXPECT_EQ(part[i], 113 + i);
   EXPECT_EQ(cudaErrorInvalidValue,

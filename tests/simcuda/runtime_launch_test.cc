@@ -1,4 +1,4 @@
-// The stand-in cudart from outside: graphs, registered kernels, entry points, forks.
+// The stand-in cudart through its exports: graphs, registered kernels, entry points, forks.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=64MiB,devices=2,threads=6");
 
-// What code compiled by nvcc calls at its start.
+// Functions that code compiled by nvcc calls at startup.
 extern "C" void** __cudaRegisterFatBinary(void* fat_binary);
 extern "C" void __cudaRegisterFatBinaryEnd(void** handle);
 extern "C" void __cudaUnregisterFatBinary(void** handle);
@@ -34,7 +34,7 @@ TEST(Runtime, EntryPointsAreTheDrivers) {
 }
 
 TEST(Runtime, LookingUpAnEntryPointMakesNoContext) {
-  // On a thread that has chosen no device, after all that other tests have made is gone.
+  // Runs on a thread that has chosen no device, after the objects of all other tests are destroyed.
   CHECK_RT(cudaDeviceReset());
   std::thread([] {
     void* function = nullptr;

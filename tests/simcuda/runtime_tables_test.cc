@@ -1,5 +1,5 @@
-// The stand-in cudart in tables: pitches, flags of host memory and of streams and events, devices'
-// attributes against the driver's, and names of errors; linked against the 12 and the 13 one.
+// Tables of values of the stand-in cudart: pitches; flags of host memory, streams and events;
+// attributes of devices against the driver's; names of errors. Linked against versions 12 and 13.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

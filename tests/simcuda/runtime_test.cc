@@ -1,4 +1,4 @@
-// The stand-in cudart from outside: memory, streams, devices, errors, copies.
+// The stand-in cudart through its exports: memory, streams, devices, errors, copies.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(Runtime, ResetStartsAfresh) {
     EXPECT_EQ(cudaSuccess, cudaMalloc(&mine, 10));
     stage = 1;
     while (stage != 2) std::this_thread::yield();
-    // Its context is gone; the next call makes a new one.
+    // The context was destroyed; the next call creates a new one.
     EXPECT_EQ(cudaSuccess, cudaMalloc(&mine, 10));
     EXPECT_EQ(cudaSuccess, cudaFree(mine));
   });
@@ -137,7 +137,7 @@ TEST(Runtime, ResetStartsAfresh) {
 }
 
 TEST(Runtime, PropertiesMatchAttributes) {
-  // Of the struct, only what comes before the first difference between 12 and 13.
+  // Only the fields before the first difference between the structs of versions 12 and 13.
   alignas(16) char storage[4096] = {};
   auto* properties = reinterpret_cast<cudaDeviceProp*>(storage);
   CHECK_RT(cudaGetDeviceProperties(properties, 1));

@@ -1,5 +1,5 @@
-// The stand-in cudart by value: properties against attributes, names of errors, the last error;
-// linked against the 12 and the 13 one.
+// Values of the stand-in cudart: properties against attributes, names of errors, the last error;
+// linked against versions 12 and 13.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ TEST(RuntimeValues, TheOldStructHasTheSizeThatProgramsOfTwelvePass) {
   EXPECT_EQ(offsetof(DeviceProp12, clockRate), offsetof(DeviceProp13, totalConstMem) - 4);
 }
 
-// Fields that are an attribute of the device, as the documentation of both has it.
+// Properties that equal a device attribute, according to the documentation of both.
 template <class Properties>
 void CheckProperties(const Properties& p, int device) {
   const struct {
@@ -119,7 +119,7 @@ template <class Properties>
 void CheckAllDevices(const char* function) {
   const auto get = reinterpret_cast<cudaError_t (*)(void*, int)>(dlsym(RTLD_DEFAULT, function));
   ASSERT_NE(get, nullptr);
-  // A struct, and behind it something that must stay.
+  // A struct, and bytes after it that must not be written.
   struct {
     Properties properties;
     unsigned char behind[64];
@@ -142,7 +142,7 @@ TEST(RuntimeValues, PropertiesAreTheAttributes) {
     return;
   }
   CheckAllDevices<DeviceProp12>("cudaGetDeviceProperties_v2");
-  // The struct of 11 ends earlier.
+  // The struct of version 11 is shorter.
   const auto get =
       reinterpret_cast<cudaError_t (*)(void*, int)>(dlsym(RTLD_DEFAULT, "cudaGetDeviceProperties"));
   DeviceProp12 properties;
@@ -181,7 +181,7 @@ TEST(RuntimeValues, ErrorsHaveTheirNames) {
     EXPECT_STREQ(cudaGetErrorName(row.error), row.name);
     EXPECT_STREQ(cudaGetErrorString(row.error), row.text);
   }
-  // Every number has some text, and those that are no error say so.
+  // Every number has a text; numbers that are not an error have a text that says so.
   int named = 0;
   for (int number = 0; number <= 1000; ++number) {
     const char* name = cudaGetErrorName(static_cast<cudaError_t>(number));
@@ -201,7 +201,7 @@ TEST(RuntimeValues, TheLastErrorIsTheThreadsOwnAndTakenOnce) {
   void* pointer = nullptr;
   EXPECT_EQ(cudaErrorInvalidValue, cudaMalloc(nullptr, 1));
   EXPECT_EQ(cudaErrorMemoryAllocation, cudaMalloc(&pointer, size_t{2} << 30));
-  // The later one counts; success changes nothing; looking takes nothing.
+  // The latest error counts; a success does not change it; cudaPeekAtLastError does not reset it.
   CHECK_RT(cudaMalloc(&pointer, 1));
   EXPECT_EQ(cudaErrorMemoryAllocation, cudaPeekAtLastError());
   EXPECT_EQ(cudaErrorMemoryAllocation, cudaPeekAtLastError());
@@ -212,7 +212,7 @@ TEST(RuntimeValues, TheLastErrorIsTheThreadsOwnAndTakenOnce) {
   }).join();
   EXPECT_EQ(cudaErrorMemoryAllocation, cudaGetLastError());
   EXPECT_EQ(cudaSuccess, cudaPeekAtLastError());
-  // These errors do not stick to the context: everything works on.
+  // These errors do not affect the context: later calls succeed.
   CHECK_RT(cudaFree(pointer));
   CHECK_RT(cudaDeviceSynchronize());
 }

@@ -1,5 +1,5 @@
-// Devices that processes share: the accounting by itself, then through the driver with other
-// processes, also killed ones.
+// Devices shared by processes: the accounting alone, then through the driver with other processes,
+// some of which are killed.
 #include "simcuda/driver/shared_devices.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ const Configure kConfigure(kSpec.c_str());
 
 bool Exists(const std::string& object) { return access(("/dev/shm" + object).c_str(), F_OK) == 0; }
 
-// Runs in a child process, since record locks tell processes apart; the exit status.
+// Runs in a child process, because record locks belong to a process. Returns the exit status.
 template <class Body>
 int InChild(Body body) {
   const pid_t child = fork();
@@ -43,7 +43,7 @@ TEST(SharedDevices, ObjectIsPrivateAndGoesWithTheLast) {
     EXPECT_EQ(status.st_mode & 0777u, 0600u);
     EXPECT_LT(status.st_size, 1 << 20);
     EXPECT_EQ(joined->Others(0), 0u);
-    // Another process that comes and goes leaves the object to those who stay.
+    // When another process joins and leaves, the object stays for the remaining processes.
     EXPECT_EQ(0, InChild([&] {
                 std::string reason;
                 auto other = SharedDevices::Join(name, &reason);
@@ -85,14 +85,14 @@ TEST(SharedDevices, FiguresEndWithTheirProcess) {
   EXPECT_EQ(joined->Others(0), 300u);
   EXPECT_EQ(joined->Others(1), 70u);
   EXPECT_EQ(joined->Others(2), 0u);
-  // Killed, it cannot clean up; and already its corpse does not count.
+  // A killed process cannot clean up. It does not count any more, even before it is reaped.
   kill(child, SIGKILL);
   siginfo_t info;
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_EQ(joined->Others(0), 0u);
   EXPECT_EQ(joined->Others(1), 0u);
   waitpid(child, nullptr, 0);
-  // Its place is free again, and blank.
+  // Its slot is free and zeroed.
   EXPECT_EQ(0, InChild([&] {
               std::string reason;
               const auto next = SharedDevices::Join(name, &reason);
@@ -107,7 +107,7 @@ TEST(SharedDevices, LocksExcludeOtherProcessesPerDevice) {
   std::string why;
   const auto joined = SharedDevices::Join(name, &why);
   ASSERT_NE(joined, nullptr) << why;
-  // Four processes add to one figure, a read and a write apart.
+  // Four processes increment one number with a separate read and write.
   auto* shared = static_cast<volatile int*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   std::vector<pid_t> children;
@@ -142,20 +142,20 @@ TEST(SharedDevices, ForeignObjectsAreRefused) {
   const std::string name = kGroup + ".foreign";
   const std::string object = GroupObject(name);
   std::string why;
-  // Open to others.
+  // Writable by other users.
   int file = shm_open(object.c_str(), O_RDWR | O_CREAT, 0600);
   ASSERT_GE(file, 0);
   ASSERT_EQ(fchmod(file, 0666), 0);
   EXPECT_EQ(SharedDevices::Join(name, &why), nullptr);
   EXPECT_NE(why.find("somebody else"), std::string::npos) << why;
-  // Of another size.
+  // The size is wrong.
   ASSERT_EQ(fchmod(file, 0600), 0);
   ASSERT_EQ(ftruncate(file, 100), 0);
   EXPECT_EQ(SharedDevices::Join(name, &why), nullptr);
   EXPECT_NE(why.find("another kind"), std::string::npos) << why;
   close(file);
   shm_unlink(object.c_str());
-  // Of the right size, with something else in it.
+  // The size is right, but the contents are wrong.
   struct stat status;
   {
     const auto joined = SharedDevices::Join(name, &why);
@@ -188,7 +188,7 @@ class SharedDriverTest : public DriverTest {
 TEST_F(SharedDriverTest, OtherProcessesUseShowsAndLimits) {
   EXPECT_EQ(Free(), kGiB - 64 * kMiB);
   Peer peer(kSpec);
-  // Its context takes its part, too.
+  // The context of the other process takes memory too.
   EXPECT_EQ(peer.Ask("alloc 104857600"), "0");
   EXPECT_EQ(Free(), kGiB - 2 * 64 * kMiB - 100 * kMiB);
   EXPECT_EQ(Memory().other_bytes, 164 * kMiB);
@@ -219,7 +219,7 @@ TEST_F(SharedDriverTest, KilledProcessesGiveTheirMemoryBack) {
 }
 
 TEST_F(SharedDriverTest, TogetherTheyNeverExceedTheCapacity) {
-  // Both allocate until nothing is left; the sum is the capacity, to the page.
+  // Both processes allocate until nothing is left; the sum equals the capacity exactly.
   Peer peer(kSpec);
   ASSERT_NE(peer.AskNumber("info"), 0u);
   size_t mine = 0;

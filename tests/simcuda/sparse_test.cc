@@ -15,7 +15,7 @@ class SparseTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
-    // Three by two tiles of 128 x 128 floats, the last ones cut.
+    // Three by two tiles of 128 x 128 floats; the last ones are partial.
     const CUDA_ARRAY3D_DESCRIPTOR plane = {300, 200, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE};
     CHECK_CU(cuArray3DCreate(&array_, &plane));
     info_.resourceType = CU_RESOURCE_TYPE_ARRAY;
@@ -33,7 +33,7 @@ class SparseTest : public DriverTest {
     EXPECT_EQ(CUDA_SUCCESS, cuMemCreate(&handle, kPage, &properties, 0));
     return handle;
   }
-  // One tile, or what is left of it at the edge.
+  // One tile, or the part of it that is inside the array.
   CUresult Set(unsigned x, unsigned y, CUmemGenericAllocationHandle handle, size_t offset = 0) {
     CUarrayMapInfo info = info_;
     info.subresource.sparseLevel.offsetX = x * 128;
@@ -83,7 +83,7 @@ TEST_F(SparseTest, PlacesAndHandlesAreChecked) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, Set(0, 0, handle + 1));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemMapArrayAsync(nullptr, 1, nullptr));
   CUarrayMapInfo wrong = info_;
-  wrong.subresource.sparseLevel.extentWidth = 100;  // neither a tile nor to the edge
+  wrong.subresource.sparseLevel.extentWidth = 100;  // not a whole tile, and not up to the edge
   wrong.subresource.sparseLevel.extentHeight = 128;
   wrong.memOperationType = CU_MEM_OPERATION_TYPE_MAP;
   wrong.memHandle.memHandle = handle;

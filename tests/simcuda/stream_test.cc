@@ -1,4 +1,4 @@
-// Order within and among streams, events, host functions.
+// Order within and between streams, events, host functions.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@ namespace {
 
 const Configure kConfigure("memory=1GiB,overhead=0");
 
-// Notes in the order in which host functions ran.
+// Records the order in which host functions ran.
 class Journal {
  public:
   struct Note {
@@ -43,7 +43,7 @@ class Journal {
   std::vector<int> written_;
 };
 
-// Holds a stream up until it is opened.
+// Blocks a stream until it is opened.
 class Gate {
  public:
   explicit Gate(CUstream stream) {
@@ -88,7 +88,7 @@ TEST_F(StreamTest, AsynchronousMeansNotYet) {
   CHECK_CU(cuMemsetD32(address, 1, 4));
   CHECK_CU(cuMemsetD32Async(address, 2, 4, free_));
   int values[4] = {};
-  // The default stream does not wait for a stream that does not block.
+  // The default stream does not wait for a non-blocking stream.
   CHECK_CU(cuMemcpyDtoH(values, address, 16));
   EXPECT_EQ(values[3], 1);
   gate.Open();
@@ -107,7 +107,7 @@ TEST_F(StreamTest, LegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   journal.Enqueue(streams_[1], 3);
   EXPECT_EQ(CUDA_ERROR_NOT_READY, cuStreamQuery(nullptr));
   EXPECT_EQ(journal.written(), std::vector<int>());
-  // One that does not block goes its own way.
+  // A non-blocking stream is not delayed.
   journal.Enqueue(free_, 0);
   CHECK_CU(cuStreamSynchronize(free_));
   EXPECT_EQ(journal.written(), std::vector<int>({0}));
@@ -199,7 +199,7 @@ TEST_F(StreamTest, FreeWaitsForWork) {
   Gate gate(free_);
   CHECK_CU(cuMemsetD8Async(address, 1, 4 * kMiB, free_));
   std::thread opener([&] { gate.Open(); });
-  // Were the memory gone before the fill, the worker would fault.
+  // If the memory were freed before the fill, the worker would fault.
   CHECK_CU(cuMemFree(address));
   opener.join();
 }
@@ -210,7 +210,7 @@ TEST_F(StreamTest, HostFunctionsMustNotWait) {
       free_, [](void* data) { *static_cast<CUresult*>(data) = cuStreamSynchronize(nullptr); },
       &result));
   CHECK_CU(cuStreamSynchronize(free_));
-  // Without a context on the worker, or with one: refused either way.
+  // The call is refused, whether or not the worker has a context.
   EXPECT_NE(result, CUDA_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ constexpr int kRounds = 150;
 constexpr int kRounds = 600;
 #endif
 
-// One thread's work; what it writes must still be there when it frees.
+// The work of one thread. Bytes that it writes must be unchanged when it frees the memory.
 class Worker {
  public:
   Worker(CUcontext context, unsigned seed) : random_(seed) {

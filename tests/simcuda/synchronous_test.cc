@@ -1,4 +1,4 @@
-// async=0, an old driver version, and no devices: configurations that change how things go.
+// async=0, an old driver version, and no devices.
 #include <pthread.h>
 
 #include "driver_fixture.h"
@@ -16,7 +16,7 @@ TEST_F(SynchronousTest, EverythingRunsOnTheCallingThread) {
   pthread_t ran_on = 0;
   CHECK_CU(cuLaunchHostFunc(
       stream, [](void* data) { *static_cast<pthread_t*>(data) = pthread_self(); }, &ran_on));
-  // Already done.
+  // The function has already run.
   EXPECT_EQ(ran_on, pthread_self());
   EXPECT_EQ(CUDA_SUCCESS, cuStreamQuery(stream));
   CUdeviceptr block = 0;
@@ -46,7 +46,7 @@ TEST_F(SynchronousTest, HostFunctionsThatCallAgainDoNotHang) {
   EXPECT_EQ(data.ran, 2);
 }
 
-// Whatever a call enqueues is done when it returns, on every stream.
+// Work on any stream is complete when the call that enqueues it returns.
 TEST_F(SynchronousTest, NothingIsEverPending) {
   CUstream streams[3] = {};
   CHECK_CU(cuStreamCreate(&streams[1], CU_STREAM_DEFAULT));

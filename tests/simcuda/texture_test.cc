@@ -1,4 +1,5 @@
-// Texture and surface objects: what they accept, and that they give back what they were made from.
+// Texture and surface objects: which descriptions they accept, and that queries return the same
+// descriptions.
 #include <cstring>
 
 #include "driver_fixture.h"
@@ -89,7 +90,7 @@ TEST_F(TextureTest, ObjectsRememberTheirDescriptions) {
   CHECK_CU(cuTexObjectDestroy(object));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuTexObjectDestroy(object));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuTexObjectGetResourceDesc(&resource_back, object));
-  // Without a view there is none to ask for.
+  // An object without a view has no view description.
   resource = OfArray(plain_);
   CHECK_CU(cuTexObjectCreate(&object, &resource, &texture_, nullptr));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuTexObjectGetResourceViewDesc(&view_back, object));

@@ -1,4 +1,4 @@
-// User objects live as long as somebody holds a reference: the program, a graph, an executable.
+// User objects live as long as a reference exists: in the program, a graph or an executable.
 #include <vector>
 
 #include "driver_fixture.h"
@@ -30,7 +30,8 @@ TEST_F(UserObjectTest, EndsWithItsLastReference) {
   CHECK_CU(cuUserObjectRetain(object, 3));
   CHECK_CU(cuUserObjectRelease(object, 4));
   EXPECT_EQ(ended_, 0);
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease(object, 2));  // more than there are
+  // more references than exist
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease(object, 2));
   CHECK_CU(cuUserObjectRelease(object, 1));
   EXPECT_EQ(ended_, 1);
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease(object, 1));
@@ -113,7 +114,7 @@ TEST_F(UserObjectTest, CapturesIntoAGraphThatIsThere) {
 }
 #endif
 
-// While it is captured, a graph can be given what it shall own.
+// A graph can retain user objects while it is being captured.
 TEST_F(UserObjectTest, CapturedGraphOwns) {
   CUstream stream = nullptr;
   CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -44,7 +44,7 @@ TEST_F(VmmTest, MemoryLivesWhileHandleOrMappingDoes) {
   CHECK_CU(cuMemRelease(handle));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemRelease(handle));
   EXPECT_EQ(Memory().vmm_bytes, 8 * kMiB);
-  // The handle comes back from the mapping.
+  // The mapping still identifies the handle.
   CUmemGenericAllocationHandle again = 0;
   CHECK_CU(cuMemRetainAllocationHandle(&again, reinterpret_cast<void*>(address + 5)));
   EXPECT_EQ(again, handle);
@@ -63,14 +63,14 @@ TEST_F(VmmTest, MappingsShareMemory) {
   CHECK_CU(cuMemMap(address, 4 * kMiB, 0, handle, 0));
   CHECK_CU(cuMemMap(address + 4 * kMiB, 4 * kMiB, 0, handle, 0));
   EXPECT_EQ(Memory().vmm_bytes, 4 * kMiB);
-  // Without access, nothing may be copied there.
+  // Without access, the memory cannot be written.
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(address, 1, 100));
   CHECK_CU(cuMemSetAccess(address, 8 * kMiB, &access_, 1));
   CHECK_CU(cuMemsetD8(address, 9, 4 * kMiB));
   unsigned char value = 0;
   CHECK_CU(cuMemcpyDtoH(&value, address + 8 * kMiB - 1, 1));
   EXPECT_EQ(value, 9);
-  // A fill may run over the border between two mappings.
+  // A fill may cross the border between two mappings.
   CHECK_CU(cuMemsetD8(address + kMiB, 7, 6 * kMiB));
   unsigned long long flags = 0;
   CUmemLocation location = properties_.location;

@@ -1,4 +1,4 @@
-// Loads what a LogBuilder says, for tests.
+// Loads the log of a LogBuilder, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

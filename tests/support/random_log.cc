@@ -1,4 +1,4 @@
-// The toy allocator behind random logs.
+// The simple allocator behind random logs.
 #include "tests/support/random_log.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ void RandomLog::Operate(int device) {
 void RandomLog::NewBlock(int device) {
   const std::uint64_t bytes = (1 + Random(24)) * options_.grain;
   EventFields fields = Fields(device);
-  fields.aux0 = bytes - Random(options_.grain);  // asked for
+  fields.aux0 = bytes - Random(options_.grain);  // the requested size
   for (Segment& segment : devices_[device].segments) {
     std::uint64_t cursor = segment.address + Random(2) * options_.grain;
     for (const auto& [address, size] : segment.blocks) {

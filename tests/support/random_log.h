@@ -1,6 +1,6 @@
-// Random but sound logs: a toy allocator suballocates segments into blocks and tensors beside raw
-// driver allocations, a pool and pinned memory, on several devices, over steps. Same seed, same
-// log.
+// Random but valid logs: a simple allocator divides segments into blocks and tensors, beside raw
+// driver allocations, a pool and pinned memory, on several devices, over steps. The same seed gives
+// the same log.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct RandomLogOptions {
   std::uint64_t segment_bytes = 64 << 10;
   std::uint64_t grain = 512;
   std::uint64_t first_address = 0x700000000000;
-  int line_shift = 0;  // added to every line of the program, as an edit above it does
+  // added to every line of the program, as if the source had been edited above it
+  int line_shift = 0;
 };
 
 class RandomLog {
@@ -33,7 +34,7 @@ class RandomLog {
   explicit RandomLog(const RandomLogOptions& options);
 
   LogBuilder& builder() { return log_; }
-  // A block that is alive now, to be freed by a test; 0 if there is none.
+  // Blocks that are live now, for a test to free.
   std::vector<std::pair<int, std::uint64_t>> live_blocks() const;
 
  private:

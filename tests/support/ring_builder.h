@@ -1,5 +1,5 @@
-// Builds the shared memory of a dead process by hand, as proto/ring.h says, also in states that a
-// recorder passes through for an instant only, and in such as it never reaches.
+// Builds the shared memory of a dead process by hand, as proto/ring.h defines it, also in states
+// that a recorder has only for an instant or never reaches.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ class RingBuilder {
   }
   std::string& bytes() { return bytes_; }
 
-  // A new slab, owned by `thread`; its index.
+  // Adds a slab owned by `thread`; returns its index.
   std::uint32_t AddSlab(ring::SlabKind kind, std::uint32_t thread, std::uint64_t sequence) {
     const std::uint32_t index = header()->slab_count;
     bytes_.resize(SlabAt(index + 1));
@@ -48,7 +48,7 @@ class RingBuilder {
     slab(index)->published = at + 1;
   }
 
-  // Returns where in the payload the record begins.
+  // Adds a record; returns its offset in the payload.
   std::uint32_t AddDefinition(std::uint32_t index, ring::DefinitionKind kind,
                               std::string_view body) {
     const std::uint32_t at = slab(index)->published;

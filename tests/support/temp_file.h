@@ -1,4 +1,4 @@
-// A file with given content that goes away with its test.
+// A file with given content, deleted at the end of its test.
 #pragma once
 
 #include <stdlib.h>

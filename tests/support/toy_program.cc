@@ -1,4 +1,4 @@
-// Runs the toy on simulated memory, and writes its log.
+// Runs the toy program on simulated memory, and writes its log.
 #include "tests/support/toy_program.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 namespace sim = allocators;
 
-// One run.
+// One run of the program.
 class Toy {
  public:
   Toy(const ToyProgram& program, std::uint64_t batch, LogBuilder* log, std::uint64_t capacity)
@@ -35,7 +35,7 @@ class Toy {
   struct Live {
     sim::Handle handle = sim::kNoHandle;
     std::uint64_t address = 0, bytes = 0;
-    std::size_t dies_at = 0;  // number of requests
+    std::size_t dies_at = 0;  // freed when this number of requests have been made
   };
 
   void Step() {
@@ -45,7 +45,7 @@ class Toy {
       Request(request);
       if (peaks_.failed) return;
     }
-    now_ += 1'000'000;  // what is due at all is due at the end of a step
+    now_ += 1'000'000;  // requests that live until the end of the step are freed here
     FreeDue();
     if (program_.empties) Empty();
   }
@@ -93,7 +93,7 @@ class Toy {
     const sim::Place place = allocator_.PlaceOf(live->handle);
     live->address = place.address;
     if (log_ == nullptr) return;
-    if (allocator_.figures().segments > segments) {  // the block is its first
+    if (allocator_.figures().segments > segments) {  // the block is the first of a new segment
       const std::uint64_t size =
           sim::CachingSegmentBytes(place.bytes <= (1 << 20) ? 1 : live->bytes);
       log_->Alloc(Layer::kLinear, place.address, size, {.stack = site});
@@ -117,7 +117,7 @@ class Toy {
     if (program_.caching) allocator_.Free(live.handle);
   }
 
-  // Gives back the segments in which nothing lives.
+  // Frees segments without live blocks.
   void Empty() {
     allocator_.EmptyCache();
     std::erase_if(segments_, [this](const std::pair<std::uint64_t, std::uint64_t>& segment) {

@@ -1,4 +1,4 @@
-// A training, told allocation by allocation.
+// A training program, described allocation by allocation.
 #include "tests/support/training_log.h"
 
 #include <map>
@@ -28,7 +28,7 @@ class Training {
     return 4096u * (static_cast<unsigned>(layer) % 3 + 2);
   }
 
-  // Rows of the batch: sizes of activations are a multiple.
+  // Rows of the batch; sizes of activations are multiples of this.
   std::uint64_t Rows() const { return rows_; }
 
   Block New(const std::string& phase, const std::string& function, std::uint64_t bytes) {

@@ -1,5 +1,5 @@
-// Logs of trainings as they happen: layers, micro-batches, evaluations, an optimizer; with marks
-// and ranges or without. Every step begins with the upload of a batch.
+// Realistic logs of training: layers, micro-batches, evaluations, an optimizer; with or without
+// marks and ranges. Every step begins with the upload of a batch.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ struct TrainingOptions {
   int tensors_per_layer = 4;
   int micro_batches = 1;
   int evaluate_every = 0;       // 0 = never
-  bool leak = false;            // a little in every step
+  bool leak = false;            // some memory in every step
   bool keep_gradients = false;  // from one step to the next
-  bool vary_batch = false;      // in each step another number of rows
+  bool vary_batch = false;      // a different number of rows in each step
   bool stacks = true;
   bool marks = false;
-  std::string range;  // around each step, with its number behind; "" = none
+  std::string range;  // around each step, followed by the step's number; "" = none
   bool optimizer_range = false;
 };
 
-// What the log should be found to hold: blocks born before each step, from the first on.
+// The expected contents of the log: blocks allocated before each step, from the first step on.
 struct TrainingTruth {
   std::vector<std::uint32_t> births_before_step;
 };
 
-// Writes blocks (and no tensors) on device 0.
+// Writes blocks (no tensors) on device 0.
 TrainingTruth WriteTrainingRun(const TrainingOptions& options, LogBuilder* log);
 
 }  // namespace memprof::analysis::testing
