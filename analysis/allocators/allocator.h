@@ -1,8 +1,8 @@
 // The interface of all simulated allocators: requests go in, figures come out.
 //
 // A simulated allocator makes the decisions of the real one, but owns no memory. Its Device counts
-// what it takes and gives back. Not thread-safe; simulations of one trace run in parallel, each
-// with its own allocator and device.
+// what it takes and releases. Not thread-safe; simulations of one trace run in parallel, each with
+// its own allocator and device.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ using StreamNumber = std::uint32_t;
 // Figures so far, in bytes unless stated otherwise.
 struct Figures {
   std::uint64_t reserved = 0;   // taken from the device
-  std::uint64_t allocated = 0;  // allocated, as rounded
-  std::uint64_t requested = 0;  // the same, before rounding
+  std::uint64_t allocated = 0;  // of live allocations, as rounded
+  std::uint64_t requested = 0;  // of live allocations, before rounding
   std::uint64_t segments = 0;   // pieces in which it was taken (number)
 
   std::uint64_t peak_reserved = 0, peak_allocated = 0, peak_requested = 0, peak_segments = 0;

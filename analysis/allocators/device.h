@@ -54,7 +54,8 @@ class Device {
     next_ += RoundUp(bytes, kPage);
     return address;
   }
-  // Sets the program's other memory on this device. It exists whatever the capacity.
+  // Sets the bytes of the program's other memory on this device. They count even if they exceed the
+  // capacity.
   void SetOutside(std::uint64_t bytes) {
     used_ += bytes - outside_;
     outside_ = bytes;

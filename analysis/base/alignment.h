@@ -13,9 +13,9 @@ using ColumnSet = std::vector<std::uint64_t>;
 
 inline constexpr std::uint32_t kUnaligned = 0xffffffff;
 
-// The column of each row, or kUnaligned. The columns are ascending, each is in the set of its row,
-// and no other choice pairs more rows; among equal choices, earlier rows get higher columns. `rows`
-// are indices of `fits`, whose sets have `columns` bits.
+// The column of each row, or kUnaligned. The columns descend as the rows ascend, each is in the set
+// of its row, and no other choice pairs more rows; among equal choices, earlier rows get higher
+// columns. `rows` are indices of `fits`, whose sets have `columns` bits.
 //
 // The longest common subsequence, for any relation instead of equality, by the bit-parallel method
 // of H. Hyyrö, "Bit-parallel LCS-length computation revisited" (AWOCA 2004): rows * columns / 64

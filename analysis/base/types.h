@@ -112,8 +112,8 @@ enum class ImportKind : std::uint8_t {
 
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
-// Events about memory that stays alive: a prefetch, an advice, a discard, the look-up of a global,
-// the result that no pointer to it is left.
+// Whether the event concerns memory that stays alive: a prefetch, an advice, a discard, the look-up
+// of a global, the result of a scan that no pointer to it is left.
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);

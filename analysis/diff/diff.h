@@ -82,8 +82,9 @@ enum class DiffMoment { kPeak, kEnd };
 
 // Which allocations the sites include, and how to report progress.
 struct DiffOptions {
-  const AllocationSet* before = nullptr;  // of each run; null = all. Sites of which nothing passes
-  // are left out; totals, steps and growth include everything
+  // The passing allocations of each run; null = all. Sites of which nothing passes are left out;
+  // totals, steps and growth include everything.
+  const AllocationSet* before = nullptr;
   const AllocationSet* after = nullptr;
   // Checked between the parts of the work; the result is incomplete after a stop.
   std::stop_token stop;

@@ -13,14 +13,12 @@ namespace memprof::analysis {
 struct DiffShare {
   std::uint64_t before = 0, after = 0;  // bytes, of all devices
 
-  std::int64_t change() const {
-    return static_cast<std::int64_t>(after - before);
-  }
+  std::int64_t change() const { return static_cast<std::int64_t>(after - before); }
 };
 
 struct DiffGroups {
-  std::array<DiffShare, kCategoryCount> categories{};  // sums to the driver's bytes
-  std::array<DiffShare, kLayerCount> layers{};         // layers contain each other
+  std::array<DiffShare, kCategoryCount> categories{};  // by Category; sum to the driver's bytes
+  std::array<DiffShare, kLayerCount> layers{};         // by Layer; layers contain each other
 };
 
 // What was live at each device's peak, or at the end.

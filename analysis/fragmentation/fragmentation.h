@@ -50,8 +50,8 @@ struct PoolFragmentation {
   std::uint64_t rounding_bytes = 0;    // block sizes minus requested
   std::uint64_t releasable_bytes = 0;  // whole empty segments: could go back to the driver
   std::uint64_t unusable_bytes = 0;  // in holes smaller than the largest request seen in this pool
-  // The share of free bytes that requests of the largest size seen could not use: 1 - sum(floor(f_i
-  // / r) * r) / sum f_i.
+  // The share of free bytes that requests of the largest size seen, r, could not use:
+  // 1 - sum(floor(f_i / r) * r) / sum f_i, over the holes f_i.
   double request_relative = 0;
   double external = 0;        // 1 - largest_hole / free
   double sum_of_squares = 0;  // 1 - sum(f_i^2) / (sum f_i)^2

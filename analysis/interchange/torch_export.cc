@@ -202,8 +202,7 @@ void Exporter::WriteTrace(int device) {
   out_.EndList();
 }
 
-// The state at the end; adjoining pages of expandable segments are joined. Steps named as in
-// PyTorch's profiler, and ranges.
+// Writes the begins and ends of steps, which are named as in PyTorch's profiler, and of ranges.
 void Exporter::WriteAnnotations() {
   struct Mark {
     TimeNs time;

@@ -37,7 +37,8 @@ struct WithoutRow {
 
 struct WithoutOptions {
   int device = 0;
-  PeakLayer of = PeakLayer::kBlocks;  // ignored for kLayer, which always uses kDriver
+  // ignored for kLayer, which always uses kDriver, and for kTensor, which uses TensorPeakLayer
+  PeakLayer of = PeakLayer::kBlocks;
   WithoutBy by = WithoutBy::kSite;
   const AllocationSet* passing = nullptr;  // the others are not removed; null = all may be
   std::stop_token stop;                    // the result is incomplete after a stop

@@ -23,7 +23,7 @@ struct PlacementBuffer {
 };
 
 struct PlacementOptions {
-  double seconds = 2;  // time limit; at least one order is always tried
+  double seconds = 2;  // limit of wall-clock time; at least one order is always tried
   int threads = 1;
   std::uint64_t seed = 1;  // of the local search
 };

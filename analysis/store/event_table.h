@@ -83,6 +83,7 @@ struct AllocationRecord {
   }
   // Whether the log has the size that was requested of a block, before the allocator rounded it.
   bool has_requested() const { return layer == Layer::kBlock && extra != 0; }
+  // The requested bytes; `bytes` if they are not known, or of another layer.
   std::uint64_t requested() const { return has_requested() ? extra : bytes; }
   // The size of a module's file image; `bytes` is what the module takes on the device.
   std::uint64_t image_bytes() const { return layer == Layer::kModule ? extra : 0; }

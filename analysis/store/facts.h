@@ -22,7 +22,8 @@ class FactCache {
     return std::static_pointer_cast<const Fact>(slot->fact);
   }
 
-  // For facts that are large and rarely needed again: shared while someone holds them.
+  // Removes a fact from the cache, for large ones that are rarely needed again. It is freed when
+  // the last pointer to it is gone; a later Get computes it again.
   template <typename Fact>
   void Drop() {
     const std::scoped_lock lock(mutex_);

@@ -25,9 +25,9 @@ struct MemorySample {
 };
 
 // A sample, and the known memory at that time. In a session of several logs, the known memory of
-// other processes is in the layers, and others_bytes is the rest. The sum: used + elsewhere =
-// layers + pools + others + untracked, where at most one of `untracked_bytes` and `elsewhere_bytes`
-// is not zero.
+// other processes is in the layers, and others_bytes is the rest. The sum is always
+//   used + elsewhere = layers + pools + others + untracked
+// where at most one of `untracked_bytes` and `elsewhere_bytes` is not zero.
 struct LedgerEntry {
   MemorySample sample;
   std::int64_t step = -1;

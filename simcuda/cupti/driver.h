@@ -23,7 +23,7 @@ struct Driver {
   CUresult (*pop_context)(CUcontext* context);
 };
 
-// Null if libcuda.so.1 is not loaded or not the stand-in. Looked up once.
+// Null if libcuda.so.1 cannot be loaded or is not the stand-in; the next call then tries again.
 const Driver* FindDriver();
 
 }  // namespace memprof::simcuda_cupti

@@ -61,7 +61,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // Whether the legacy default stream has nothing to wait for.
   bool BlockingIdle();
 
-  // Enables access to memory of another context; false if it was already in that state.
+  // Enables or disables access to memory of another context; false if it was so already.
   bool EnablePeer(uint32_t uid);
   bool DisablePeer(uint32_t uid);
 

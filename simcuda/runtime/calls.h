@@ -260,7 +260,7 @@ inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdevi
   X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060)               \
   X(cuArrayGetSparseProperties, cuArrayGetSparseProperties, 11010)
 
-// The same for functions that older drivers lack.
+// The same for functions that older drivers lack: null then.
 #if CUDA_VERSION >= 13000
 #define SIMCUDA_RUNTIME_OPTIONAL_CALLS(X)                                        \
   SIMCUDA_RUNTIME_NEWER_CALLS(X)                                                 \

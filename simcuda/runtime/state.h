@@ -47,10 +47,11 @@ cudaError_t Enter(bool per_thread, Body body) {
 
 }  // namespace memprof::simcuda::runtime
 
-// SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) { return ...; } defines
-// an exported function. In its body, `cu` has the driver's functions, a context is current, and the
-// returned value (a CUresult or a cudaError, whose numbers agree) becomes the thread's last error.
-// SIMCUDA_RT_STREAM also defines the variant for per-thread default streams.
+// Defines an exported function:
+//   SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) { return ...; }
+// In its body, `cu` has the driver's functions, a context is current, and the returned value (a
+// CUresult or a cudaError, whose numbers agree) becomes the thread's last error. SIMCUDA_RT_STREAM
+// also defines the variant for per-thread default streams.
 #define SIMCUDA_UNPACK(...) __VA_ARGS__
 #define SIMCUDA_RT(name, parameters, arguments)                                                    \
   static int name##_body(const ::memprof::simcuda::runtime::Calls& cu, SIMCUDA_UNPACK parameters); \

@@ -24,7 +24,7 @@ bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row);
 // The hidden leaks, with undo.
 class LeakSuppressions {
  public:
-  // Hides one leak, also in a new report of its site.
+  // Hides one leak. Later reports of a log that grows hide the leak of the same site too.
   void Hide(const LeakRow& row);
   // Hides the leaks that a file matches. `name` is for display.
   void Apply(std::shared_ptr<const analysis::Suppressions> file, const QString& name);

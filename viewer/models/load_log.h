@@ -13,9 +13,10 @@
 namespace memprof::viewer {
 
 // Loads the logs of these paths as one session, with found steps if none are marked. A path may be
-// a folder. Calls `report` at most once for each percent (0 … 1). After a request to stop, returns
-// early with any result. Of several logs, those that cannot be read are left out, and `skipped`
-// gets a line on each. Thread-safe; takes seconds for large logs.
+// a folder. Calls `report` with the share read (0 … 1), at most once for each percent. After a
+// request to stop, returns early, and the result must not be used. Of several logs, those that
+// cannot be read are left out, and `skipped` gets a line on each. Thread-safe; takes seconds for
+// large logs.
 absl::StatusOr<std::shared_ptr<const analysis::Session>> LoadLogs(
     const std::vector<std::string>& paths, const std::function<void(double)>& report,
     const std::stop_token& stop, std::vector<std::string>* skipped = nullptr);

@@ -19,7 +19,8 @@ class Selection : public QObject {
  public:
   explicit Selection(QObject* parent = nullptr) : QObject(parent) {}
 
-  // Resets for a new log: the window is the whole log.
+  // Resets for a new log: the window is the whole log, and nothing is selected but the given
+  // instant and device.
   void Reset(analysis::TimeWindow bounds, analysis::TimeNs instant, int device);
 
   // The log has grown to `bounds`: a window at its end follows, everything else stays.

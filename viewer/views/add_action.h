@@ -1,4 +1,4 @@
-// What QWidget::addAction does with a text, which Qt 6.2 does not have yet.
+// QWidget::addAction with a text, which Qt has only from 6.3 on: the widget owns the action.
 #pragma once
 
 #include <QAction>

@@ -38,8 +38,9 @@ class CategoryKinds {
   bool Crosses(const CategoryUnit& unit) const;
   // Whether it is made anew in some steps, not in most, and replaces its predecessor.
   bool IsReplacedNowAndThen(const CategoryUnit& unit) const;
-  // Whether it has the sizes of several parameters, or there is only one unit: a single match may
-  // be chance.
+  // Whether its kind has the sizes of several parameters, because one match may be chance. Also
+  // true where this cannot be checked: if the process has fewer than two sizes of parameters, or if
+  // kinds are by size.
   bool HasSizesOfParameters(const CategoryUnit& unit) const;
   // Whether stacks place it outside of passes and the optimizer, right where a forward pass begins.
   bool IsForPasses(const CategoryUnit& unit) const { return Of(unit).for_passes > 0; }

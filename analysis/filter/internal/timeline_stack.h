@@ -109,8 +109,8 @@ class TimelineStack {
   // Bytes of each band at a time, bottom first. Their sum is Line::kTop.
   std::vector<std::uint64_t> BytesAt(TimeNs time) const;
 
-  // Minimum and maximum of each band between ascending times: [band][i] is over [times[i], times[i
-  // + 1]), as Series::Between.
+  // Minimum and maximum of each band between ascending times: [band][i] is over
+  // [times[i], times[i + 1]), as Series::Between.
   struct Columns {
     std::vector<std::vector<std::uint64_t>> low, high;
   };

@@ -14,7 +14,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Abseil has it from 20211102 on.
+// The same as absl::HashOf, which Abseil lacks before 20211102.
 template <typename... Values>
 std::uint64_t HashOf(const Values&... values) {
   return absl::Hash<std::tuple<Values...>>{}(std::tuple<Values...>(values...));

@@ -43,7 +43,7 @@ void ReturnMemory(std::uint64_t bytes, Need need, InChild in_child = InChild::kU
 
 // Without the ring.
 std::uint64_t ChargedMemory();
-// Refused requests, but those for memos.
+// Refused requests, except those for memos.
 std::uint64_t RefusedRequests();
 
 // In a forked child; the kernel has cleared the account already, where it can.

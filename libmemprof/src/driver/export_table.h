@@ -1,7 +1,7 @@
 // What this process has exported, so that it is recognised when it is imported again: VMM handles
 // by file descriptor or fabric handle, and addresses by IPC or pool.
 //
-// Fabric, IPC and pool exports are 64 bytes that identify one memory everywhere: they are compared.
+// Fabric, IPC and pool exports are 64 bytes that identify one memory globally: they are compared.
 // File descriptors are numbers that are soon reused, and all of the real driver's may have the same
 // inode. But all descriptors of one export share an open file description, also when they were
 // duplicated or sent through a socket. So the description is marked: this process becomes its owner
@@ -25,8 +25,8 @@ class ExportTable {
   static constexpr std::size_t kDescriptors = 64;   // as many as there are signals
   static constexpr std::size_t kContents = 512;     // beyond that the oldest are dropped
 
-  // What was exported. A VMM handle of 0: the memory has lost its handles and mappings; a process
-  // that imports it gets it anew.
+  // What was exported. A VMM handle of 0: the memory has lost all handles and mappings of this
+  // process; an import makes a new handle.
   struct Memory {
     std::uint64_t handle = 0;  // or address
     std::uint64_t bytes = 0;

@@ -87,8 +87,8 @@ class HandleTable {
   static_assert(sizeof(Entry) == 48);
   enum class Dropped { kUnknown, kReferenced, kRemoved };
 
-  // Inserts the entry with one reference, and returns true; if its handle and kind are in the
-  // table, adds one reference and returns false.
+  // Inserts the entry with one reference and returns true, also if there is no memory for it. If
+  // its handle and kind are in the table, adds one reference and returns false.
   bool Add(const Entry& entry);
   // Drops one reference; the last one removes the entry. Copies the entry to `entry`, if given.
   Dropped Drop(std::uint64_t handle, HandleKind kind, Entry* entry = nullptr);

@@ -79,8 +79,8 @@ bool Open(bool may_load) {
   return ready;
 }
 
-// Adds the bytes of other processes; sets `own` when this process is in the list. False when a
-// figure is missing.
+// Adds the bytes of other processes; sets `own` when this process is in the list. False when the
+// list, or a figure in it, is not available.
 bool AddUp(int (*list)(void*, unsigned*, ProcessInfo*), void* device, std::uint64_t* others,
            bool* own) {
   if (list == nullptr) return true;

@@ -1,5 +1,5 @@
-// How much of a device other processes use, so that readers can subtract it from memory without an
-// explanation. From NVML with NVIDIA's driver, from an extension with the stand-in.
+// How much of a device other processes use, so that readers do not report it as unexplained memory.
+// From NVML with NVIDIA's driver, from an extension with the stand-in.
 #pragma once
 
 #include <cstdint>

@@ -93,7 +93,8 @@ class DriverState {
   std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
   // Removes a pool. False when it is unknown; else `device` gets its device, as from PoolDevice.
   bool RemovePool(std::uint64_t pool, std::int32_t* device);
-  // Undoes RemovePool. False when the pool was added again meanwhile.
+  // Adds a pool without a definition in the log, as after RemovePool. False when it is in the
+  // table.
   bool RestorePool(std::uint64_t pool, std::int32_t device);
   // True at most once a millisecond: sample the pools now.
   bool TimeForPoolSample(std::uint64_t now_ns);

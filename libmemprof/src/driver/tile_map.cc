@@ -18,7 +18,8 @@ void TileMap::Drop(const Tile& tile, VmmLedger* memory, Freed* freed) {
   if (physical.last) freed->Append(physical);
 }
 
-// Cuts the region out of a tile; up to two boxes on each axis remain.
+// Cuts the region out of the array's tiles. Of each tile up to two boxes on each axis remain,
+// within the cuts of the axes before.
 void TileMap::Cut(std::uint64_t array, const Region& region, VmmLedger* memory, Freed* freed) {
   for (std::size_t i = tiles_.size(); i-- > 0;) {
     if (tiles_[i].array != array || !Overlap(tiles_[i].region, region)) continue;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kMaxStartNs = 200'000'000;
 
-// the process that called cuInit; survives a fork, unlike the driver
+// The process that called cuInit. Survives a fork, unlike the driver.
 std::atomic<pid_t> g_driver_up_in{0};
 std::atomic<std::uint32_t> g_mode_changes{0};
 // One more than the number of changes when a wait for a start timed out.
@@ -65,7 +65,7 @@ int GiveUp(const char* path, int error, int result) {
 
 // Ends recording for good.
 void SwitchOff(void*) {
-  // first: a transition that runs at this moment then sees it and undoes itself
+  // First, so that a transition that runs at this moment sees it and undoes itself.
   SetMode(Mode::kOff);
   g_control.epoch.store(0, std::memory_order_release);
 }

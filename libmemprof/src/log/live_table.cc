@@ -21,7 +21,7 @@ bool OccupiesDevice(std::uint8_t layer) {
   }
 }
 
-// Kinds that share a function of freeing: cuMemFreeAsync also frees what a pool in host memory has
+// Kinds that one function can free: cuMemFreeAsync also frees what a pool in host memory has
 // allocated.
 bool IsTracked(std::uint8_t layer) {
   return OccupiesDevice(layer) || layer == kLayerImported || layer == kLayerPinned;

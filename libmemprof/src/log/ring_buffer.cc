@@ -27,8 +27,9 @@ constexpr std::uint32_t kFirstSlabs = 4;
 constexpr std::uint32_t kGrowSlabs = 8;
 // Wakes the writer early once so many slabs are complete: enough events for a full chunk.
 constexpr std::uint32_t kWakeAfterSealed = 4;
-// How long a thread without a slab waits: for a writer that shows no progress at most and at least
-// (WaitForRelease chooses between), and for one that does.
+// Limits of the wait of a thread without a slab: the largest and the smallest patience with a
+// writer that shows no progress (WaitForRelease moves it between them), and the wait for one that
+// does.
 constexpr std::uint64_t kMaxPatienceNs = 200'000'000;
 constexpr std::uint64_t kMinPatienceNs = 1'000'000;
 constexpr std::uint64_t kMaxWaitNs = 1'000'000'000;

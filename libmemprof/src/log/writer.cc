@@ -20,7 +20,7 @@ constexpr std::uint64_t kTickNs = 50'000'000;
 constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
 // How often the writer checks for the end of the last thread, after the main thread has called
-// pthread_exit: the process ends so much later.
+// pthread_exit: it delays the end of the process by up to this time.
 constexpr std::uint64_t kEndPollNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 

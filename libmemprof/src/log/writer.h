@@ -73,7 +73,7 @@ class Writer {
   // Of all kinds, as of the last drain.
   std::size_t live_blocks() const { return drain_.live().blocks(); }
 
-  // Copies the live blocks of cuMemAlloc and cuMemAllocPitch as of the last drain, in no order.
+  // A copy of the live blocks of cuMemAlloc and cuMemAllocPitch as of the last drain, in no order.
   struct LiveCopy {
     void (*add)(void* to, const LiveBlock& block);
     void* to;

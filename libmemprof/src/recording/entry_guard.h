@@ -43,7 +43,8 @@ class EntryGuard {
   ThreadSlot* slot() { return slot_; }
 
  private:
-  // The end of the caller's stack frame, also when functions were inlined there.
+  // The end of the stack frame in which the guard lies, also if the function that holds the guard
+  // was inlined into another one.
   __attribute__((always_inline)) static const void* FrameHere() {
 #if defined(__clang__)
     return __builtin_frame_address(0);

@@ -65,8 +65,8 @@ struct RecorderApi {
   void* (*real_driver_function)(const char* name);
 };
 
-// Functions of a source, returned by its only exported function, extern "C" const
-// memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
+// Functions of a source, returned by its only exported function:
+//   extern "C" const memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
 struct SourceApi {
   std::uint32_t version;
   // Begins to listen. `allocations` = 1: this source is the only one for allocations

@@ -18,8 +18,9 @@ namespace {
 using nvtx::MemoryHeader;
 using nvtx::VirtualRange;
 
-// Regions that are stored at once. Later ones are blocks without a name, which end with their own
-// event or with the memory of their heap. The table is searched linearly.
+// No region is added to the table of handles once it has this many entries, because it is searched
+// linearly. A region without an entry is a block without a name, which ends with its own event or
+// with the memory of its heap.
 constexpr std::uint32_t kMaxRegions = 4096;
 
 HandleTable* Handles() { return TheRecorder()->driver()->handles(); }

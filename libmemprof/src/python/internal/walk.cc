@@ -43,8 +43,8 @@ class Walker {
   Value Load(std::uint64_t address) {
     return Memory::template Load<Value>(address, &sound_);
   }
-  // The pointer at `address`. If it is no valid pointer, returns 0 and marks the stack as not
-  // sound.
+  // The pointer at `address`. If its value cannot be the address of an object, returns 0 and marks
+  // the stack as not sound.
   std::uint64_t Pointer(std::uint64_t address) {
     const auto pointer = Load<std::uint64_t>(address);
     if (pointer == 0 || MayBeObject(pointer)) return pointer;

@@ -3,8 +3,8 @@
 //
 // Only the thread itself pushes and pops its frames, and it is inside a hook: so they do not
 // change, and they keep their code objects alive. All reads are from plain memory, with a layout
-// that was checked (python/stacks.h). In addition, no invalid pointer is followed, and the number
-// of frames is bounded.
+// that was checked (python/stacks.h). In addition, no value is followed that cannot be the address
+// of an object, and the number of frames is bounded.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PythonStack {
   };
   int count = 0;
   bool cut = false;          // there were more
-  bool sound = true;         // false: an invalid pointer was found
+  bool sound = true;         // false: a pointer had a value that cannot be an address
   std::uint64_t hash = 0;    // of everything that the frames depend on
   Frame frames[kMaxFrames];  // innermost first
 };

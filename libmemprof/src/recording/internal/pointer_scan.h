@@ -16,7 +16,7 @@ struct ScanTarget {
 };
 
 struct ScanResult {
-  std::uint64_t bytes;  // of host memory looked at
+  std::uint64_t bytes;  // of host memory read
   bool complete;        // whether all memory was read; else no conclusion is possible
 };
 
