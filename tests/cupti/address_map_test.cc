@@ -61,7 +61,8 @@ TEST(AddressMap, IgnoresWhatLiesOutsideTheAddressSpace) {
   EXPECT_FALSE(IsMarked(~std::uint64_t{0}));
   EXPECT_FALSE(IsMarked(std::uint64_t{1} << 50));
   EXPECT_FALSE(IsMarked(0x300000000000));
-  MarkAddresses(MemorySide::kDevice, 0x7fffffe00000, ~std::uint64_t{0});  // longer than the space
+  // longer than the address space
+  MarkAddresses(MemorySide::kDevice, 0x7fffffe00000, ~std::uint64_t{0});
   EXPECT_TRUE(IsMarked(0x7fffffffffff));
   EXPECT_FALSE(IsMarked(0));
 }

@@ -1,4 +1,4 @@
-// Plays CUPTI for the handlers: delivers the entry and the return of a driver call to OnCallback.
+// Acts as CUPTI for the handlers: delivers the entry and the return of a driver call to OnCallback.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,11 +56,11 @@ class DriverCall {
 
   std::string name_;
   std::uint32_t cbid_;
-  std::uint64_t correlation_ = 0xdddddddddddddddd;  // CUPTI promises nothing about it
+  std::uint64_t correlation_ = 0xdddddddddddddddd;  // CUPTI does not define the initial value
   CUpti_CallbackData data_{};
 };
 
-// A successful call, entry and return.
+// The entry and the return of a successful call.
 inline void Succeed(const std::string& name, const void* params) {
   DriverCall(name, params).Enter().Exit();
 }

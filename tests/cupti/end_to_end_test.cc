@@ -1,4 +1,4 @@
-// What the source tells of a program, against a list of what it did.
+// What the source reports of a program, against a list of what the program did.
 #include <cupti_callbacks.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,8 @@ std::vector<std::string> DescribeAll() {
   return all;
 }
 
-// A little of every family; returns what must be in the log. With `allocations` also memory.
+// Calls some functions of every family, and returns the expected events. Calls that allocate are
+// among them only with `allocations`.
 std::vector<std::string> RunProgram(bool allocations) {
   std::vector<std::string> expected;
   const auto told = [&](const std::string& function, int result = 0) {
@@ -105,7 +106,7 @@ std::vector<std::string> RunProgram(bool allocations) {
   return expected;
 }
 
-// As described, but for the size of the module's image, which is the driver's business.
+// The events without the size of the module's image, which depends on the driver.
 std::vector<std::string> Comparable(std::vector<std::string> events) {
   for (std::string& text : events) {
     if (text.starts_with(" op=")) text = "<none>" + text;

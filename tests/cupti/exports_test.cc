@@ -1,5 +1,5 @@
-// What the libraries export: the source one name, the stand-in every name of the real libcupti, at
-// its symbol version.
+// What the libraries export: the source exports one name, the stand-in every name of the real
+// libcupti with its symbol version.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -36,11 +36,12 @@ TEST(Exports, TheSourceHasOneName) {
   EXPECT_EQ(Exports(SOURCE_LIBRARY), std::set<std::string>{"memprof_source_open@@MEMPROF_CUPTI"});
 }
 
-// Neither CUDA nor a C++ library may come along into the program's process.
+// The source must not load CUDA or a C++ library into the program's process.
 TEST(Exports, TheSourceNeedsOnlyTheCLibrary) {
   const std::string dynamic = Output(std::string("readelf -d '") + SOURCE_LIBRARY + "'");
   EXPECT_NE(dynamic.find("NODELETE"), std::string::npos) << dynamic;
-  if (dynamic.find("san.so") != std::string::npos || dynamic.find("libclang_rt.") != std::string::npos)
+  if (dynamic.find("san.so") != std::string::npos ||
+      dynamic.find("libclang_rt.") != std::string::npos)
     GTEST_SKIP() << "built with sanitizers";
   std::istringstream lines(dynamic);
   for (std::string line; std::getline(lines, line);) {
@@ -61,7 +62,7 @@ TEST(Exports, TheStandInHasEveryNameOfTheRealLibrary) {
   for (const std::string& name : found) EXPECT_TRUE(expected.contains(name)) << name;
 }
 
-// A newer toolkit may export more, never less.
+// A newer toolkit may export more names, but never fewer.
 TEST(Exports, TheListIsOfNamesThatTheToolkitsLibraryExports) {
   const std::string library = CUPTI_LIBRARY;
   if (library.find(".so.13") == std::string::npos) GTEST_SKIP() << "no libcupti.so.13: " << library;

@@ -1,4 +1,4 @@
-// A libcupti that does as the test says.
+// A libcupti that tests control.
 #include "tests/cupti/fake_cupti.h"
 
 #include <cstdio>

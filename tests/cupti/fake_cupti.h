@@ -1,5 +1,5 @@
-// A libcupti for tests whose version, answers and callbacks the test decides. Built as a library
-// of its own and found by MEMPROF_CUPTI_LIBRARY; the test reaches its controls by dlsym.
+// A libcupti whose version, answers and callbacks the test sets. It is a separate library, found by
+// MEMPROF_CUPTI_LIBRARY; the test finds its controls by dlsym.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -10,18 +10,18 @@ namespace memprof::cupti_test {
 
 struct FakeCuptiControls {
   std::uint32_t version = 130001;
-  // Result of cuptiSubscribe_v2 when asked for a second subscriber's rights, of cuptiSubscribe_v2
-  // otherwise, and of cuptiSubscribe.
+  // Results: of cuptiSubscribe_v2 with a request for a second subscriber's rights, of
+  // cuptiSubscribe_v2 otherwise, and of cuptiSubscribe.
   int multiple_result = 0;
   int subscribe_v2_result = 0;
   int subscribe_result = 0;
   const char* other_subscriber = "";
-  std::uint32_t known_cbids = 100000;  // cuptiGetCallbackName fails from here on
-  std::uint32_t renamed_cbid = 0;      // has another name than in any CUPTI
+  std::uint32_t known_cbids = 100000;  // cuptiGetCallbackName fails from this id on
+  std::uint32_t renamed_cbid = 0;      // this id has a different name than in any CUPTI
   int enable_result = 0;
   void (*in_subscribe)() = nullptr;  // called by whichever subscribe function
 
-  // What was done.
+  // Calls that were made.
   int multiple_calls = 0;
   int subscribe_v2_calls = 0;
   int subscribe_calls = 0;

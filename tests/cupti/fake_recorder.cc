@@ -1,4 +1,4 @@
-// A recorder that keeps what it is told.
+// A recorder that stores everything that it is told.
 #include "tests/cupti/fake_recorder.h"
 
 #include <dlfcn.h>
@@ -103,7 +103,7 @@ void FakeRecorder::DriverCall(const SourceCall* call) {
   event.op = call->is_exit != 0 ? kToldExit : kToldEntry;
   event.api = static_cast<std::uint32_t>(call->function);
   event.result = call->result;
-  // Of the plainest of them also what they take and hand out.
+  // For the simplest functions also the arguments and the results.
   const std::string name = Get().Text(event.api);
   const auto* words = static_cast<const std::uint64_t*>(call->parameters);
   if (name == "cuMemFree_v2") event.address = words[0];
@@ -116,7 +116,7 @@ void FakeRecorder::DriverCall(const SourceCall* call) {
   Record(&event);
 }
 
-// Of memory and contexts; as in the recorder, uses of memory are not among them.
+// Only functions of memory and contexts; as in the recorder, uses of memory have no id.
 std::int32_t FakeRecorder::FunctionId(const char* name) {
   const std::string text = name;
   for (const char* use : {"cuMemcpy", "cuMemset", "cuLaunch", "cuStream", "cuCtxSync", "cuDriver",

@@ -1,4 +1,4 @@
-// A recorder for tests of the CUPTI source: keeps what it is told.
+// A recorder for tests of the CUPTI source: stores everything that it is told.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace memprof::cupti_test {
 
-// What the recorder was told of a call of the driver, among the events in order: api = the
-// function, at the exit result = what it answered.
+// Ops of reported driver calls, stored in order among the events: api is the function, and at the
+// exit result is its result.
 inline constexpr std::uint32_t kToldEntry = 200, kToldExit = 201;
 
 struct StateChange {
@@ -23,20 +23,21 @@ struct StateChange {
 
 class FakeRecorder {
  public:
-  // There is one, as there is one recorder in a process.
+  // The only instance, as a process has only one recorder.
   static FakeRecorder& Get();
   const RecorderApi* api() const;
 
   void Reset();
   std::vector<SourceEvent> Events() const;
-  // Only those of one op.
+  // Only the events with this op.
   std::vector<SourceEvent> Events(std::uint32_t op) const;
   std::vector<StateChange> States() const;
   std::uint64_t Anomalies(int anomaly) const;
   std::string Text(std::uint32_t id) const;
   std::uint32_t TextId(const std::string& text);
 
-  // What real_driver_function answers; by default what libcuda.so.1 exports if it is loaded.
+  // The result of real_driver_function; by default the function that libcuda.so.1 exports, if it is
+  // loaded.
   void SetDriverFunction(const std::string& name, void* function);
   void SetInsideHook(bool inside) { inside_hook_ = inside; }
   void SetPoolOnHost(std::uint64_t pool) { pool_on_host_ = pool; }

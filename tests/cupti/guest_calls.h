@@ -1,4 +1,4 @@
-// Calls of the stand-in driver that tests make as a program would, checked.
+// Calls of the stand-in driver as a program makes them, with checked results.
 #pragma once
 
 #include <cuda.h>
@@ -11,7 +11,7 @@ namespace memprof::cupti_test {
 #define ASSERT_CUDA(call) ASSERT_EQ(call, CUDA_SUCCESS)
 #define EXPECT_CUDA(call) EXPECT_EQ(call, CUDA_SUCCESS)
 
-// A kernel with a pointer, a count and another pointer, and one without anything.
+// Two kernels: one with a pointer, a count and another pointer, and one without parameters.
 inline constexpr char kPtx[] = R"(
 .version 8.0
 .target sm_90
@@ -21,7 +21,7 @@ inline constexpr char kPtx[] = R"(
 .visible .entry idle() { ret; }
 )";
 
-// Before anything of CUDA is used in a process.
+// Must be called before the process uses CUDA.
 inline void ConfigureStandIn() {
   setenv("SIMCUDA", "devices=2,memory=4GiB,async=0,overhead=16MiB", 1);
 }

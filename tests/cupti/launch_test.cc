@@ -22,8 +22,9 @@ constexpr std::uint64_t kOutput = 0x7f2040001000;
 void* const kFunction = reinterpret_cast<void*>(0xf001);
 void* const kKernel = reinterpret_cast<void*>(0xf002);
 
-// The driver's view of the two kernels: a function of (pointer, int, struct of 24 bytes) and a
-// kernel of (pointer). Each only answers to its own kind of handle.
+// The driver's layouts of the two kernels: a function with parameters (pointer, int, struct of 24
+// bytes) and a kernel with parameter (pointer). Each function answers only for its own kind of
+// handle.
 int g_layout_queries = 0;
 
 int FunctionParameter(void* function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
@@ -112,7 +113,7 @@ TEST_F(Launches, ALayoutIsAskedForOnce) {
   for (int i = 0; i < 10; ++i) Launch(kFunction, arguments_);
   EXPECT_EQ(g_layout_queries, queries);
   EXPECT_EQ(Touches().size(), 22u);
-  HandOutFunction();  // perhaps another kernel at the same address
+  HandOutFunction();  // the address may belong to another kernel now
   Launch(kFunction, arguments_);
   EXPECT_EQ(g_layout_queries, 2 * queries);
 }
@@ -139,7 +140,7 @@ TEST_F(Launches, AnOlderDriverKnowsNoLayouts) {
   EXPECT_TRUE(Touches().empty());
 }
 
-// A driver that does not know the layout yet is asked again.
+// An unknown layout is not cached: the driver is asked again.
 TEST_F(Launches, AnUnknownLayoutIsNotKept) {
   recorder_.SetDriverFunction(
       "cuFuncGetParamInfo",
@@ -164,11 +165,11 @@ TEST_F(Launches, PackedArgumentsNeedNoLayout) {
   params.extra = extra;
   Succeed("cuLaunchKernel_ptsz", &params);
   EXPECT_EQ(Touches(), (std::vector<std::uint64_t>{kOutput, kInput}));
-  size = 12;  // the third word is not part of it any more
+  size = 12;  // without the third word
   recorder_.Reset();
   Succeed("cuLaunchKernel", &params);
   EXPECT_EQ(Touches(), std::vector<std::uint64_t>{kOutput});
-  size = ~std::size_t{0};  // nonsense: nothing is read
+  size = ~std::size_t{0};  // not a valid size: nothing is read
   recorder_.Reset();
   Succeed("cuLaunchKernel", &params);
   EXPECT_TRUE(Touches().empty());
@@ -242,8 +243,8 @@ TEST_F(Launches, OtherWaysToLaunch) {
   EXPECT_EQ(recorder_.Events(kOpLaunch).back().stream, 0u);
 }
 
-// Handles come and go on some threads while others launch with them: a layout that is used is
-// always the one of the handle's kind.
+// Some threads create and destroy handles while others launch with them. The layout used is always
+// that of the handle's kind.
 TEST_F(Launches, HandlesMayChangeUnderLaunches) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {

@@ -1,5 +1,6 @@
-// Calls of memory and contexts: the recorder is told of them where it is this source's task, and
-// the address map of what they hand out in any case. What they mean is tested with the recorder.
+// Calls of memory and contexts. The recorder is told about them only if this source reports
+// allocations; the address map is always updated with their results. The recorder's tests check the
+// meaning of the calls.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -19,7 +20,7 @@ using cupti_test::Succeed;
 
 class MemoryCalls : public cupti_test::HandlerTest {
  protected:
-  // "cuMemFree_v2", "cuMemFree_v2 answers 1" for entry and exit.
+  // Returns "cuMemFree_v2" for an entry and "cuMemFree_v2 answers 1" for an exit.
   std::vector<std::string> Told() {
     std::vector<std::string> told;
     for (const SourceEvent& event : recorder_.Events())
@@ -166,7 +167,7 @@ TEST_F(MemoryCalls, TheProgramsErrnoStaysAsItWas) {
   EXPECT_EQ(errno, ENOENT);
 }
 
-// What the recorder asks the driver for comes back as a callback.
+// Driver calls made by the recorder also cause callbacks.
 TEST_F(MemoryCalls, WhatTheRecorderItselfCallsIsNotTold) {
   static bool asked;
   asked = false;

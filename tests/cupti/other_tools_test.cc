@@ -1,4 +1,4 @@
-// The source beside other users of CUPTI and many threads.
+// The source together with other users of CUPTI, and with many threads.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(EndToEnd, ComesBackAfterAnotherFinalisedCupti) {
     EXPECT_EQ(states[2].state, kSourceOn);
     ASSERT_CUDA(cuMemFree_v2(address));
     EXPECT_EQ(Recorder().Events(kToldEntry).size(), 1u);
-    // Somebody else may have subscribed since: a stop must not take that away.
+    // Another tool may have subscribed since: a stop must not end its subscription.
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUpti_SubscriberHandle other = nullptr;
     const auto callback = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
@@ -109,7 +109,8 @@ TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
     EXPECT_TRUE(Recorder().Events().empty());
     ASSERT_CUDA(cuMemFree_v2(address));
     EXPECT_EQ(Recorder().Events(kToldEntry).size(), 1u);
-    // Somebody else has it in the meantime: he keeps it, and it is taken up when he is done.
+    // Another tool subscribes in the meantime: it keeps its subscription, and the source subscribes
+    // again when that tool has ended it.
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUpti_SubscriberHandle other = nullptr;
     const auto callback = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};

@@ -1,4 +1,4 @@
-// A test that needs a process of its own: what it loads or sets stays there.
+// For tests that need a separate process because of what they load or set.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 
 namespace memprof::cupti_test {
 
-// Runs the body in a child process, exit handlers included, and passes its failures on.
+// Runs the body in a child process, including exit handlers, and reports failures of the child as
+// failures of the test.
 template <typename Body>
 void InProcess(const Body& body) {
   fflush(nullptr);

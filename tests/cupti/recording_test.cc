@@ -53,8 +53,8 @@ void ExpectState(const Log& log, const std::string& name, log::SourceState state
       << name << ": " << source->detail();
 }
 
-// Everything of an event that must not depend on where it came from. Addresses and handles differ
-// from run to run.
+// The parts of an event that must not depend on its source. Addresses and handles differ from run
+// to run.
 std::string Kind(const Log& log, const Event& event) {
   return log::Op_Name(event.op) + " " + LayerName(event.layer) + " device " +
          std::to_string(event.device) + " bytes " + std::to_string(event.bytes) + " result " +
@@ -126,7 +126,7 @@ TEST(CuptiRecording, RandomWalksThroughAllFamiliesAreRecordedToTheLastCall) {
     EXPECT_EQ(DifferenceOf(RecordedCalls(recording.log.events), PrintedCalls(recording.guest)), "");
     EXPECT_EQ(recording.log.WithOp(log::OP_FREE_FAILED).size(),
               Replay(recording.log.ByTime()).unmatched);
-    // Pool memory was freed by cuMemFree, which is legal and worth a note.
+    // Pool memory was freed by cuMemFree, which is legal but counted.
     EXPECT_GT(recording.log.counters.at("frees_of_other_family"), 0u);
   }
 }
@@ -137,7 +137,7 @@ TEST(CuptiRecording, IsGivenBackWhilePausedAndTakenAgain) {
   for (const log::Source& source : recording.log.sources)
     if (source.name() == "cupti") states.push_back(log::SourceState_Name(source.state()));
   EXPECT_THAT(states, ::testing::ElementsAre("SOURCE_ON", "SOURCE_OFF", "SOURCE_ON"));
-  // The allocation in between is unseen, and the free after it is not.
+  // The allocation while the source was off is not recorded, but the free after it is.
   EXPECT_THAT(RecordedCalls(recording.log.events), ::testing::SizeIs(2));
   EXPECT_EQ(recording.log.WithOp(log::OP_FREE).back().layer, log::LAYER_LINEAR);
 }
@@ -164,7 +164,7 @@ TEST(CuptiRecording, StacksNameTheCallersFunction) {
   }
 }
 
-// A program holds CUPTI, as one under another profiler does: the log says so, and the hooks go on.
+// Another user in the program holds CUPTI: the log says so, and recording continues with the hooks.
 TEST(CuptiRecording, GoesOnWithoutCuptiWhereAnotherHoldsIt) {
   const TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
@@ -183,8 +183,8 @@ TEST(CuptiRecording, GoesOnWithoutCuptiWhereAnotherHoldsIt) {
   EXPECT_EQ(guest.out, "4 callbacks\n") << "the holder still gets its own";
 }
 
-// A profiler in the program finalises CUPTI, and with it the source that reports the allocations:
-// the log says from when to when it was gone, and the source comes back by itself.
+// A profiler in the program finalises CUPTI, and with it the source that reports the allocations.
+// The log states the time span of the loss, and the source subscribes again by itself.
 TEST(CuptiRecording, TakesCuptiUpAgainAfterAnotherFinalisedIt) {
   const TempDirectory directory;
   GuestOptions options{.directory = directory.path()};

@@ -1,4 +1,5 @@
-// When the source listens: started, stopped and started again, in children and at the end.
+// When the source listens: after start, stop and restart, in child processes and at the end of the
+// process.
 #include <thread>
 #include <vector>
 
@@ -19,7 +20,7 @@ TEST(Source, StopsAndStartsAgain) {
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1);
     EXPECT_EQ(LastState().state, kSourceOff);
-    CopySomething();  // a callback that was under way
+    CopySomething();  // a callback that was already running at the stop
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
     ASSERT_EQ(g_source->start(0), 0);
     CopySomething();
@@ -48,7 +49,7 @@ TEST(Source, ChangesItsTaskWithoutANewSubscription) {
   });
 }
 
-// A recorder that runs into trouble stops its sources from inside record().
+// After an error the recorder stops its sources from inside record().
 TEST(Source, MayBeStoppedFromInsideACallback) {
   WithSource([] {
     ASSERT_EQ(g_source->start(0), 0);
@@ -90,7 +91,7 @@ TEST(Source, ThreadsMayStartAndStopAtOnce) {
     }
     for (std::thread& thread : threads) thread.join();
     g_source->stop();
-    // Whatever the order was: as many subscriptions given back as taken.
+    // In any order of the calls, every subscription was ended.
     EXPECT_EQ(g_cupti->subscribe_v2_calls, g_cupti->unsubscribe_calls);
     EXPECT_EQ(g_source->start(0), 0);
     CopySomething();
@@ -162,14 +163,14 @@ TEST(Source, AChildOfForkMayStartIfTheParentHadNot) {
   });
 }
 
-// Exit handlers run in the reverse order of registration: one from before the source sees it after
-// its own.
+// Exit handlers run in the reverse order of registration. A handler registered before the source's
+// runs after it.
 TEST(Source, TouchesNothingOfCuptiAtTheEndOfTheProcess) {
   fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     std::atexit([] {
-      CopySomething();  // a destructor of the program frees what it has
+      CopySomething();  // as a destructor of the program may call CUDA
       const bool recorded = Recorder().Events(kOpMemcpy).size() == 1;
       g_deliver_heartbeats = false;
       g_source->stop();
@@ -179,7 +180,7 @@ TEST(Source, TouchesNothingOfCuptiAtTheEndOfTheProcess) {
     });
     Open();
     if (testing::Test::HasFailure() || g_source->start(0) != 0) _exit(2);
-    std::exit(3);  // the handler decides
+    std::exit(3);  // the handler sets the exit status
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

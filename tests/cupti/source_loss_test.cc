@@ -1,4 +1,4 @@
-// A source that loses CUPTI to others, and takes it up again.
+// A source that loses CUPTI to other tools, and subscribes again.
 #include <string>
 
 #include "cupti_hooks/src/cupti_state.h"
@@ -12,7 +12,7 @@ TEST(Source, NoticesThatCuptiWasFinalisedByAnother) {
   WithSource([] {
     ASSERT_EQ(g_source->start(0), 0);
     g_deliver_heartbeats = false;
-    // Its handle is stale now and must not be used; a start subscribes anew.
+    // The old handle is invalid and must not be used; a start subscribes again.
     g_cupti->in_subscribe = [] { g_deliver_heartbeats = true; };
     ASSERT_EQ(g_source->start(0), 0);
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
@@ -41,7 +41,7 @@ TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
     EXPECT_EQ(Recorder().States().size(), 1u);
     g_deliver_heartbeats = false;
     g_cupti->in_subscribe = [] { g_deliver_heartbeats = true; };
-    // One silent look may be a cuptiFinalize that is under way.
+    // After one check without a heartbeat, a cuptiFinalize may still be running.
     g_source->check();
     EXPECT_EQ(Recorder().States().size(), 1u);
     g_source->check();
@@ -108,10 +108,10 @@ TEST(Source, StoppedItTakesNothingUpAgain) {
     g_deliver_heartbeats = true;
     CheckSeveralTimes(3);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
-    // A new start does, as if nothing had been.
+    // A new start subscribes again.
     ASSERT_EQ(g_source->start(0), 0);
     EXPECT_EQ(LastState().state, kSourceOn);
-    // A loss that the stop notices is counted too.
+    // A loss that is detected at the stop is counted too.
     g_deliver_heartbeats = false;
     g_source->stop();
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 2u);

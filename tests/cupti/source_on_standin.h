@@ -1,5 +1,5 @@
-// The source on the stand-in driver and libcupti, as a program would use them. The recorder is a
-// fake.
+// The source with the stand-in driver and libcupti, used as a program would use them. The recorder
+// is a fake.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -24,7 +24,7 @@ inline const SourceApi* Open() {
   return reinterpret_cast<SourceOpenFunction>(dlsym(library, kSourceOpenSymbol))(Recorder().api());
 }
 
-// Runs the body in its own process with the source opened.
+// Runs the body in a separate process with the source opened.
 template <typename Body>
 void WithSource(const Body& body) {
   InProcess([&body] { body(Open()); });

@@ -1,5 +1,5 @@
-// The source as a library on the fake libcupti, in a process of the test's own: a source stays in
-// its process.
+// The source as a library, with the fake libcupti, in a separate process for each test because a
+// source cannot be unloaded.
 #pragma once
 
 #include <dlfcn.h>
@@ -38,7 +38,7 @@ inline void Deliver(CUpti_CallbackDomain domain, std::uint32_t cbid, const void*
   g_cupti->callback(nullptr, domain, cbid, data);
 }
 
-// A call of the program, if its callback is enabled.
+// A call of the program, delivered if its callback is enabled.
 inline void Call(std::uint32_t cbid, const void* params) {
   if (g_cupti->driver_on[cbid] == 0) return;
   CUresult result = CUDA_SUCCESS;
@@ -57,7 +57,7 @@ inline void CopySomething() {
   Call(kMemcpyHtoDV2, &params);
 }
 
-// The driver's cuDriverGetVersion: tells CUPTI, as the real one does.
+// The driver's cuDriverGetVersion; it causes a callback, as the real function does.
 inline int DriverGetVersion(int* version) {
   *version = 13000;
   if (g_cupti->callback != nullptr && g_deliver_heartbeats) Call(kDriverGetVersion, &version);
@@ -78,7 +78,7 @@ inline void Open() {
   ASSERT_EQ(g_source->version, kSourceApiVersion);
 }
 
-// In a process of its own, with the source opened.
+// Runs the body in a separate process, with the source opened.
 inline void WithSource(const std::function<void()>& body) {
   InProcess([&body] {
     Open();

@@ -1,4 +1,4 @@
-// Finding a libcupti and subscribing: every kind of CUPTI, and being refused.
+// Finding a libcupti and subscribing: all kinds of CUPTI, and refused subscriptions.
 #include <string>
 
 #include "cupti_hooks/src/call.h"
@@ -13,7 +13,7 @@ using cupti::Group;
 #define COUNT_ROW(name, cbid, group, ...) +1
 constexpr unsigned kRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
 #undef COUNT_ROW
-// Of which only the source of memory needs to know.
+// The rows that only a source of memory events needs.
 #define COUNT_ROW(name, cbid, group, ...) \
   +(Group::group == Group::kMemory || Group::group == Group::kContext)
 constexpr unsigned kMemoryRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
@@ -69,7 +69,7 @@ TEST(Source, SkipsWhatAnOlderCuptiDoesNotKnow) {
   });
 }
 
-// Should an id ever mean another function, its parameters would be misread.
+// If an id ever means another function, its parameters would be misread.
 TEST(Source, SkipsAnIdThatMeansAnotherFunction) {
   WithSource([] {
     g_cupti->renamed_cbid = kMemAllocV2;
@@ -121,7 +121,7 @@ TEST(Source, NamesTheSubscriberThatIsInItsWay) {
     EXPECT_EQ(EnabledCallbacks(), 0u);
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
-    g_cupti->subscribe_v2_result = 0;  // the other one went away
+    g_cupti->subscribe_v2_result = 0;  // the other subscriber has ended
     EXPECT_EQ(g_source->start(0), 0);
     EXPECT_EQ(LastState().state, kSourceOn);
   });
@@ -187,7 +187,7 @@ TEST(Source, UsesTheLibcuptiThatIsMapped) {
 
 int OldDriverGetVersion(int* version) { return *version = 11060, 0; }
 
-// The loader's path may hold a newer libcupti, which an old driver does not serve.
+// A libcupti on the loader's path may be newer than the driver supports.
 TEST(Source, FindsTheLibcuptiOfTheDriversVersionInCudaHome) {
   WithSource([] {
     const CopiedCupti copy("extras/CUPTI/lib64", "libcupti.so.11.6");
@@ -200,7 +200,7 @@ TEST(Source, FindsTheLibcuptiOfTheDriversVersionInCudaHome) {
   });
 }
 
-// As pip installs them: nvidia/cuda_runtime/lib beside nvidia/cuda_cupti/lib.
+// The directories of pip packages: nvidia/cuda_runtime/lib beside nvidia/cuda_cupti/lib.
 TEST(Source, FindsTheLibcuptiBesideTheRuntime) {
   WithSource([] {
     const CopiedCupti copy("cuda_cupti/lib", "libcupti.so.12");

@@ -1,4 +1,4 @@
-// A subscriber of the stand-in libcupti, and what it was told.
+// A subscriber of the stand-in libcupti, and the callbacks that it received.
 #pragma once
 
 #include <cupti_callbacks.h>

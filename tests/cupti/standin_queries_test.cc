@@ -1,4 +1,4 @@
-// What the stand-in libcupti answers and refuses.
+// Queries that the stand-in libcupti answers or refuses.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_version.h>
@@ -118,7 +118,7 @@ TEST(StandInCupti, AnswersQueries) {
   });
 }
 
-// All that is not the callback API is there, and says that it is not served.
+// All functions outside of the callback API exist, and return that they are not supported.
 TEST(StandInCupti, SaysWhatItDoesNotSupport) {
   InProcess([] {
     ConfigureStandIn();

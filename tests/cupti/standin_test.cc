@@ -82,7 +82,7 @@ TEST(StandInCupti, DeliversResourceEventsOneById) {
     CUmodule module = nullptr;
     ASSERT_CUDA(cuModuleLoadData(&module, kPtx));
     ASSERT_CUDA(cuModuleUnload(module));
-    ASSERT_CUDA(cuCtxDestroy_v2(context));  // its end was not asked for
+    ASSERT_CUDA(cuCtxDestroy_v2(context));  // the callback for its end was not enabled
     ASSERT_EQ(g_seen.size(), 3u);
     EXPECT_EQ(g_seen[0].cbid, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
     EXPECT_EQ(g_seen[1].cbid, CUPTI_CBID_RESOURCE_MODULE_LOADED);

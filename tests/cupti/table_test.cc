@@ -85,8 +85,8 @@ TEST(CallbackTable, AgreesWithTheToolkitsLibrary) {
   EXPECT_GT(known, 130u);
 }
 
-// A function's parameters, in order, are the members of the toolkit's structure: the recorder reads
-// them by the table of functions alone.
+// The parameters of a function, in order, are the members of the toolkit's structure. The recorder
+// reads the structure by the table of functions alone.
 template <typename... Arguments>
 constexpr std::size_t PackedSize(CUresult (*)(Arguments...)) {
   std::size_t end = 0, most = 1;

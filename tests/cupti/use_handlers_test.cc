@@ -26,7 +26,7 @@ class UseHandlers : public cupti_test::HandlerTest {
  protected:
   void SetUp() override {
     HandlerTest::SetUp();
-    SetListening(Listening::kUses);  // all of this is reported in either mode
+    SetListening(Listening::kUses);  // everything in this file is reported in either mode
     MarkAddresses(MemorySide::kDevice, kDevice, 4096);
     MarkAddresses(MemorySide::kDevice, kOther, 4096);
     MarkAddresses(MemorySide::kHost, kHost, 4096);
@@ -229,7 +229,7 @@ TEST_F(UseHandlers, WhatAProgramCallsWithNullIsSafe) {
   Succeed("cuMemcpy2D_v2", &rows);
   const MemcpyBatchParams batch{};
   Succeed("cuMemcpyBatchAsync", &batch);
-  Succeed("cuMemcpyHtoD_v2", nullptr);  // a CUPTI that hands out no parameters
+  Succeed("cuMemcpyHtoD_v2", nullptr);  // a CUPTI that passes no parameters
   EXPECT_TRUE(recorder_.Events().empty());
 }
 

@@ -1,5 +1,6 @@
-// A guest that allocates, calls cuptiFinalize as a profiler does that goes away, and then allocates
-// and frees until memprof, whose CUPTI that was, has recorded it, or ten seconds long.
+// A guest that allocates, calls cuptiFinalize as a profiler does at its end, and then allocates and
+// frees until memprof, which lost its CUPTI by that call, has recorded an allocation, or for ten
+// seconds.
 #include <cuda.h>
 #include <cupti.h>
 #include <memprof/memprof.h>

@@ -1,5 +1,5 @@
-// A guest that subscribes to CUPTI itself before it uses CUDA, as a program under another profiler
-// does, and prints how many callbacks it got for one allocation and one free.
+// A guest that subscribes to CUPTI before it uses CUDA, like a program under another profiler, and
+// prints how many callbacks it got for one allocation and one free.
 #include <cuda.h>
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>

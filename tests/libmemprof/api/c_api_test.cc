@@ -1,5 +1,5 @@
-// The promises of memprof.h, function by function: what is refused, what is recorded, and that
-// nothing happens where nothing records.
+// The contract of memprof.h, function by function: what is refused, what is recorded, and that
+// calls have no effect without a recording.
 #include <gmock/gmock.h>
 
 #include <functional>

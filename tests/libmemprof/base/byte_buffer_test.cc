@@ -1,4 +1,4 @@
-// The growing block of bytes, beside a std::string.
+// The growing byte buffer, against a std::string.
 #include "libmemprof/src/base/byte_buffer.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(ByteBuffer, AgreesWithAStringOnRandomEdits) {
         reference.erase(from, 1);
         break;
       case 2:
-        buffer.Truncate(from);  // never grows
+        buffer.Truncate(from);  // must not grow the buffer
         if (from <= reference.size()) reference.resize(from);
         break;
       case 3:

@@ -1,4 +1,4 @@
-// The hash table beside a std::map, and without memory.
+// The hash table against a std::map, and without memory.
 #include "libmemprof/src/base/hash_table.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ struct Entry {
   bool empty() const { return key == 0; }
   std::uint64_t hash() const { return Mix(key); }
 };
-// All at the same home but for the last bits: long chains, which go round the table's end.
+// Hashes differ only in the last bits: long probe sequences, which wrap around the end of the
+// table.
 struct Crowded : Entry {
   std::uint64_t hash() const { return ~std::uint64_t{0} - key % 3; }
 };
@@ -48,7 +49,7 @@ class HashTableTest : public ::testing::Test {
 using Kinds = ::testing::Types<Entry, Crowded>;
 TYPED_TEST_SUITE(HashTableTest, Kinds);
 
-// Grows from 4 places to 512, and empties again.
+// Grows from 4 places to 512, then becomes empty again.
 TYPED_TEST(HashTableTest, AgreesWithAMapOnRandomOperations) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
@@ -107,7 +108,7 @@ TYPED_TEST(HashTableTest, WithoutMemoryItKeepsWhatItHas) {
     entry.key = 1;
     ASSERT_NE(table.Insert(entry), nullptr);
     EXPECT_GT(ChargedMemory(), charged);
-    SetMemoryLimit(16 * kMib, 16 * kMib);  // nothing is left
+    SetMemoryLimit(16 * kMib, 16 * kMib);  // no memory is left
     const std::uint64_t refused = RefusedRequests();
     while (table.Insert(entry) != nullptr) ++entry.key;
     EXPECT_EQ(table.size(), 224u);

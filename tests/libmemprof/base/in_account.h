@@ -1,4 +1,4 @@
-// What tests of arrays and buffers in the memory account share.
+// Shared by tests of arrays and buffers that take memory from the account.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The gate that keeps forks apart from unwinding.
+// The gate that prevents forks during unwinding.
 #include "libmemprof/src/base/loader_gate.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
   std::vector<std::unique_ptr<LoaderFlag>> flags;
   std::atomic<int> inside{0};
   std::atomic<bool> stop{false}, closed{false};
-  std::atomic<int> violations{0};  // of the round
+  std::atomic<int> violations{0};  // in the current round
   int all_violations = 0;
   std::atomic<long> entered{0};
   std::vector<std::thread> threads;
@@ -28,8 +28,8 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
         const std::uint64_t came = NowNs();
         const LoaderSection section(flag);
         ++entered;
-        // It waits for 500 ms at most, also where the gate closed anew while it was off the
-        // processor.
+        // A thread waits for at most 500 ms. That time may pass while the thread is not scheduled
+        // and the gate closes again.
         if (NowNs() - came > 400'000'000) continue;
         ++inside;
         if (closed) ++violations;
@@ -42,18 +42,18 @@ TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
     violations = 0;
     const std::uint64_t start = NowNs();
     CloseLoaderGate();
-    // It gives up on a thread that is off the processor for 50 ms.
+    // Closing gives up when a thread in the section is not scheduled for 50 ms.
     const bool gave_up = NowNs() - start > 40'000'000;
     closed = !gave_up;
     for (int look = 0; look < 100 && !gave_up; ++look) {
-      std::this_thread::yield();  // they come, and wait
+      std::this_thread::yield();  // threads arrive and wait
       if (inside != 0) ++violations;
     }
     closed = false;
-    // Threads wait for at most 500 ms: on a busy machine this one may be away for longer than that.
+    // Threads wait for at most 500 ms. On a busy machine this thread may be descheduled for longer.
     if (NowNs() - start < 400'000'000) all_violations += violations;
     OpenLoaderGate();
-    while (entered == before) std::this_thread::yield();  // they go on
+    while (entered == before) std::this_thread::yield();  // threads continue
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
@@ -66,7 +66,7 @@ TEST(LoaderGate, AThreadThatStaysInsideDelaysAForkButDoesNotPreventIt) {
   RegisterLoaderFlag(&flag);
   {
     const LoaderSection stays(&flag);
-    CloseLoaderGate();  // returns all the same
+    CloseLoaderGate();  // returns although the section is occupied
     OpenLoaderGate();
     EXPECT_EQ(flag.inside.load(), 1u);
   }
@@ -77,12 +77,12 @@ TEST(LoaderGate, AThreadThatStaysInsideDelaysAForkButDoesNotPreventIt) {
 TEST(LoaderGate, AChildForgetsItsParentsThreads) {
   auto flag = std::make_unique<LoaderFlag>();
   RegisterLoaderFlag(flag.get());
-  flag->inside = 1;  // a thread that the child does not have
+  flag->inside = 1;  // a thread that does not exist in the child
   CloseLoaderGate();
   ResetLoaderGate();
   LoaderFlag own;
   RegisterLoaderFlag(&own);
-  const LoaderSection section(&own);  // the gate is open, and no list leads to the other flag
+  const LoaderSection section(&own);  // the gate is open, and the other flag is not in the list
   EXPECT_EQ(own.next, nullptr);
   ResetLoaderGate();
 }

@@ -45,7 +45,7 @@ TEST(Locks, TakenInTheirOrderAreNoMistake) {
   EXPECT_EQ(LocksOutOfOrder(), 0u);
 }
 
-// Whoever takes a lock out of order is found, whether or not another thread makes it a deadlock.
+// Taking a lock out of order is detected, even if no other thread makes it a deadlock.
 template <typename Outer, typename Inner>
 std::uint64_t MistakesOf() {
   Outer outer;
@@ -74,7 +74,7 @@ TEST(Locks, OutOfOrderAreCounted) {
 }
 #endif
 
-// As another thread may have held them at the moment of the fork.
+// Another thread may hold these locks at the moment of the fork.
 TEST(Locks, OfTheProcessAreFreeInAForkedChild) {
   std::atomic<int> stage{0};
   std::thread holder([&] {

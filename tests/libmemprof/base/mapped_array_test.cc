@@ -1,4 +1,4 @@
-// The growing array beside a std::vector, and without memory.
+// The growing array against a std::vector, and without memory.
 #include "libmemprof/src/base/mapped_array.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace memprof::recorder {
 namespace {
 
-// Of a size that no page is a multiple of.
+// A size that does not divide the page size.
 struct Item {
   std::uint64_t a;
   std::uint32_t b[7];
@@ -20,7 +20,7 @@ struct Item {
 };
 Item Make(unsigned value) { return {value, {value ^ 0x55u}}; }
 
-// The same items, and the same one is found by the value.
+// The items are equal, and the search finds the same one.
 void CheckSame(MappedArray<Item>* array, const std::vector<Item>& reference, unsigned value) {
   ASSERT_TRUE(std::equal(array->begin(), array->end(), reference.begin(), reference.end()));
   const auto wanted = [value](const Item& item) { return item.a % 16 == value % 16; };
@@ -104,7 +104,7 @@ TEST(MappedArray, WithoutMemoryItKeepsWhatItHasAndSaysSo) {
   {
     MappedArray<Item> array;
     ASSERT_TRUE(array.Append(Make(1)));
-    SetMemoryLimit(16 * kMib, 16 * kMib);  // nothing is left
+    SetMemoryLimit(16 * kMib, 16 * kMib);  // no memory is left
     const std::uint64_t refused = RefusedRequests();
     std::size_t count = 1;
     while (array.TryReserve(1) && array.Append(Make(1))) ++count;

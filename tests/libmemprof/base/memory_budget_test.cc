@@ -1,5 +1,5 @@
-// The account of the recorder's memory: who is refused first, what a child inherits, and that
-// nothing is charged twice or left behind.
+// The account of the recorder's memory: which requests are refused first, what a child inherits,
+// and that nothing is charged twice or never returned.
 #include "libmemprof/src/base/memory_budget.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@
 namespace memprof::recorder {
 namespace {
 
-// As much as `need` may have in pieces of 64 KiB, given back again.
+// How much `need` can still charge, in pieces of 64 KiB. Everything is returned before the end.
 std::uint64_t Room(Need need, InChild in_child = InChild::kUnmapped) {
   constexpr std::uint64_t kPiece = 65536;
   std::uint64_t room = 0;
@@ -50,7 +50,8 @@ TEST_P(MemoryBudget, KeepsTheLastPartsForThoseWhoCanLeastDoWithout) {
   EXPECT_GE(table, 3 * kMib);
   EXPECT_GT(memo, 0u);
   EXPECT_LE(memo, table / 2);
-  // Endless tables leave room for threads, and endless threads for the writer.
+  // When tables take all they can, memory remains for threads; when threads do, memory remains for
+  // the writer.
   ASSERT_TRUE(ChargeMemory(table, Need::kTable));
   EXPECT_EQ(Room(Need::kTable), 0u);
   EXPECT_NEAR(Room(Need::kThread, InChild::kKept), thread - table, 65536);
@@ -151,7 +152,7 @@ TEST_F(BudgetWithRing, StacksBeyondItAreCountedAndTheOthersStay) {
     };
     EXPECT_EQ(intern(0), 2u);
     EXPECT_EQ(ChargedMemory(), empty + 65536) << "address space is free, pages are not";
-    // Nobody drains the ring: no more than its definitions have room for.
+    // The ring is not drained, so it limits the number of definitions.
     const std::uint64_t room = Room(Need::kTable);
     ASSERT_TRUE(ChargeMemory(room - 65536, Need::kTable));
     std::uint64_t last = 0;
@@ -166,7 +167,7 @@ TEST_F(BudgetWithRing, StacksBeyondItAreCountedAndTheOthersStay) {
   EXPECT_EQ(ChargedMemory(), before);
 }
 
-// Fills a memo with made-up stacks until it grows no more; what it has then.
+// Fills a memo with synthetic stacks until it stops growing; returns its size.
 std::uint64_t Fill(StackMemo* memo) {
   static const std::uint64_t kWords[512] = {};
   const std::uint64_t before = ChargedMemory();
@@ -199,7 +200,7 @@ TEST(MemoryBudget, TheEndOfAThreadReturnsItsMemosShare) {
   SetMemoryLimit(kDefaultMemoryMib * kMib, 0);
   const std::uint64_t before = ChargedMemory();
   const std::uint64_t room = Room(Need::kMemo);
-  // Far more threads than there is room for, one after the other: each gets all that it wants.
+  // Far more threads than fit at the same time, one after another: each gets the full size.
   Memos memos(1);
   const std::uint64_t most = Fill(memos.all[0].get());
   ASSERT_GT(most, std::uint64_t{700} << 10);
@@ -209,14 +210,14 @@ TEST(MemoryBudget, TheEndOfAThreadReturnsItsMemosShare) {
     ASSERT_EQ(Fill(memos.all[0].get()), most);
   }
   memos.all[0]->Release();
-  // At the same time, no more than the room.
+  // Threads at the same time share the limit.
   Memos many(room / most + 10);
   for (auto& memo : many.all) Fill(memo.get());
   EXPECT_LE(ChargedMemory(), before + room);
   EXPECT_GE(ChargedMemory(), before + room - most);
 }
 
-// 0 when the child finds an empty account and full room; runs in a child.
+// Runs in a child. Returns 0 if the child's account holds only `kept` and has the expected room.
 int LookInChild(std::uint64_t kept, std::uint64_t room, std::uint64_t memo_room) {
   if (ChargedMemory() != kept) return 1;
   if (Room(Need::kTable) < room) return 2;
@@ -231,16 +232,16 @@ TEST(MemoryBudget, AForkedChildBeginsWithAnEmptyAccount) {
   for (auto& memo : many.all) Fill(memo.get());
   ASSERT_TRUE(ChargeMemory(room / 2, Need::kTable));
   ASSERT_TRUE(ChargeMemory(4096, Need::kThread, InChild::kKept));
-  // Without any handler, as a raw clone: the kernel wipes the account.
+  // A raw clone runs no fork handlers: the kernel wipes the account.
   const auto child = static_cast<pid_t>(syscall(SYS_fork));
   if (child == 0) _exit(LookInChild(kept + 4096, room - 65536, memo_room));
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  ForgetParentsMemory();  // where the kernel cannot
+  ForgetParentsMemory();  // for kernels that cannot wipe it
   EXPECT_EQ(LookInChild(kept + 4096, room - 65536, memo_room), 0);
   ReturnMemory(4096, Need::kThread, InChild::kKept);
-  // What was charged by the parent may be given back without harm.
+  // Returning memory that the parent charged does no harm.
   ReturnMemory(room / 2, Need::kTable);
   EXPECT_EQ(ChargedMemory(), kept);
 }

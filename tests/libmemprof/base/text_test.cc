@@ -1,4 +1,4 @@
-// Text that may go into a log: libprotobuf is the judge.
+// Text that may go into a log; libprotobuf is the reference.
 #include "libmemprof/src/base/text.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace memprof::recorder {
 namespace {
 
-// libprotobuf refuses strings that are not UTF-8; it is the judge here.
+// libprotobuf refuses strings that are not valid UTF-8.
 TEST(CleanText, IsAlwaysAcceptedByLibprotobuf) {
   std::mt19937 random(8);
   for (int round = 0; round < 3000; ++round) {

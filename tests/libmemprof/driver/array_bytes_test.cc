@@ -89,7 +89,7 @@ TEST(ArrayBytes, MipmapsEndAtOneElementAndOddExtentsRoundDown) {
   EXPECT_EQ(ArrayBytes3D(&deep, 2), 15u + 2);
   EXPECT_EQ(ArrayBytes3D(&deep, 4), 15u + 2 + 1 + 1);
   EXPECT_EQ(ArrayBytes3D(&deep, ~0u), 15u + 2 + 62) << "a nonsense number ends too";
-  deep.Width = 0;  // no array: what the driver will say is its own affair
+  deep.Width = 0;  // an invalid array: the driver decides what happens with it
   EXPECT_EQ(ArrayBytes3D(&deep, 1), 0u);
 }
 

@@ -1,4 +1,4 @@
-// What a process has exported is told from what others have, by real file descriptors.
+// Exports of this process are distinguished from those of others, with real file descriptors.
 #include "libmemprof/src/driver/export_table.h"
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ TEST(ExportTable, ADescriptorIsKnownByWhateverNumberItHas) {
   file.Close();
   EXPECT_TRUE(table.FindDescriptor(copy, &memory)) << "the number is another, the export is not";
   EXPECT_EQ(memory.handle, 7u);
-  // Another process's file under the number that the export had.
+  // Another process's file gets the descriptor number of the export.
   ASSERT_EQ(dup2(foreign.get(), number), number);
   EXPECT_FALSE(table.FindDescriptor(number, &memory));
   close(number);
@@ -77,10 +77,10 @@ TEST(ExportTable, AFileWithAnOwnerKeepsIt) {
   EXPECT_EQ(fcntl(file.get(), F_GETSIG), 0);
   ExportTable::Memory memory;
   EXPECT_FALSE(table.FindDescriptor(file.get(), &memory));
-  File own;  // its owner is this process, but not by an export
+  File own;  // this process owns the file, but did not export it
   ASSERT_EQ(fcntl(own.get(), F_SETOWN, getpid()), 0);
   EXPECT_FALSE(table.FindDescriptor(own.get(), &memory));
-  table.AddDescriptor(-1, {7, 4096, 1, 8});  // nothing to mark, and errno is the program's
+  table.AddDescriptor(-1, {7, 4096, 1, 8});  // cannot be marked; errno must stay unchanged
 }
 
 TEST(ExportTable, EndedMemoryIsKnownWithoutItsHandle) {
@@ -100,7 +100,7 @@ TEST(ExportTable, EndedMemoryIsKnownWithoutItsHandle) {
   EXPECT_EQ(memory.handle, 9u);
 }
 
-// A mark is not given to a second export while the first one's memory lives.
+// A mark is not used for a second export while the memory of the first one is live.
 TEST(ExportTable, MarksRunOutRatherThanGoWrong) {
   ExportTable table;
   std::vector<std::unique_ptr<File>> files;
@@ -133,7 +133,7 @@ TEST(ExportTable, ContentsAreComparedByKindAndBytes) {
   EXPECT_EQ(memory.handle, 0x7000u);
   EXPECT_FALSE(table.FindContent(ExportTable::Kind::kAddress, other, &memory));
   EXPECT_FALSE(table.FindContent(ExportTable::Kind::kPhysical, ipc, &memory));
-  table.AddContent(ExportTable::Kind::kAddress, ipc, {0x8000, 0, 0, 0});  // the newest counts
+  table.AddContent(ExportTable::Kind::kAddress, ipc, {0x8000, 0, 0, 0});  // the latest entry counts
   ASSERT_TRUE(table.FindContent(ExportTable::Kind::kAddress, ipc, &memory));
   EXPECT_EQ(memory.handle, 0x8000u);
   table.AddContent(ExportTable::Kind::kPhysical, other, {0x8000, 64, 0, 8});

@@ -45,7 +45,7 @@ TEST(GraphLedger, AGraphWithinAGraphRunsInItsPlace) {
   ledger.AddNode(1, {0x1000, 10, 0, 0, false});
   ledger.AddChild(1, 2, true);
   ledger.AddNode(1, {0x3000, 30, 0, 0, false});
-  ledger.AddNode(2, {0x2000, 20, 0, 0, false});  // a moved graph is the node's own
+  ledger.AddNode(2, {0x2000, 20, 0, 0, false});  // a moved child graph belongs to its node
   ledger.Instantiate(1, 7);
   std::vector<std::uint64_t> bytes;
   for (const Change& change : Launch(&ledger, 7)) bytes.push_back(change.node.bytes);
@@ -106,7 +106,7 @@ TEST(GraphLedger, OnlyTheDevicesMemoryEndsWithIt) {
   EXPECT_EQ(ledger.Freeing(0x1002), 0u);
 }
 
-// Between the driver's free and the end of its hook, another thread's graph may get the address.
+// Between the driver's free and the end of its hook, a graph of another thread may get the address.
 TEST(GraphLedger, AnAddressThatIsBeingFreedMayBeAllocatedAgain) {
   GraphLedger ledger;
   ledger.AddNode(1, {0x1000, 10, 0, 0, false});
@@ -131,12 +131,10 @@ TEST(GraphLedger, AFailedFreeLeavesTheMemory) {
   ledger.Freed(ledger.Freeing(0x1000), false);
   EXPECT_NE(ledger.Freeing(0x1000), 0u);
   ledger.Freed(0, false);
-  ledger.Freed(99, false);  // nobody's
+  ledger.Freed(99, false);  // unknown
 }
 
-// Random graphs, launches and frees: what is live agrees with a model, and every change is one
-// that the state before allows.
-// What must hold after a launch of these nodes, said without following it.
+// Checks the allocations after a launch of these nodes, independently of the ledger.
 void CheckLaunched(const std::vector<Node>& nodes, const std::set<std::uint64_t>& live, int i) {
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     bool freed_later = false;
@@ -153,6 +151,8 @@ void CheckLaunched(const std::vector<Node>& nodes, const std::set<std::uint64_t>
   }
 }
 
+// Random graphs, launches and frees: live allocations agree with a model, and each change is one
+// that the previous state allows.
 TEST(GraphLedger, AgreesWithAModel) {
   std::mt19937 random(5);
   GraphLedger ledger;

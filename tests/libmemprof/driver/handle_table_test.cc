@@ -1,4 +1,4 @@
-// The table of handles that the hooks remember.
+// The table of handles that the hooks keep.
 #include "libmemprof/src/driver/handle_table.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(HandleTable, DroppingCopiesTheEntry) {
   EXPECT_EQ(entry.context, 3u);
 }
 
-// Against a map that counts.
+// Against a map with reference counts.
 TEST(HandleTable, AgreesWithAModel) {
   struct Counted {
     std::uint32_t references, context;

@@ -1,4 +1,4 @@
-// Sizes of device code, told by its own headers.
+// Sizes of device code, read from its headers.
 #include "libmemprof/src/driver/module_image.h"
 
 #include <elf.h>
@@ -17,7 +17,7 @@ namespace {
 TEST(ModuleImage, AnElfFileEndsWithItsTables) {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  // Linkers write the section headers last.
+  // Linkers write the section headers at the end.
   EXPECT_EQ(ImageBytes(bytes.data()), bytes.size());
 }
 
@@ -58,7 +58,7 @@ TEST(ModuleImage, PtxIsAText) {
 TEST(ModuleImage, OtherKindsAreNotMeasured) {
   EXPECT_EQ(ImageBytes(nullptr), 0u);
   for (std::string text : {"", "/", ".vers", "BC\xc0\xde of another compiler", "   "}) {
-    text.resize(64);  // what the driver takes has a header
+    text.resize(64);  // the driver accepts only images with a header
     EXPECT_EQ(ImageBytes(text.c_str()), 0u) << text;
   }
 }

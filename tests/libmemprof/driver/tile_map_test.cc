@@ -1,4 +1,4 @@
-// Memory under parts of sparse arrays, beside a table of single elements.
+// Memory mapped to parts of sparse arrays, against a table of single elements.
 #include "libmemprof/src/driver/tile_map.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::set<std::uint64_t> Handles(const TileMap::Freed& freed) {
   return handles;
 }
 
-// Every memory ends exactly when the last element that it lies under is taken from it.
+// Memory ends exactly when the last element mapped to it is unmapped.
 TEST(TileMap, AgreesWithATableOfElements) {
   constexpr unsigned kSide = 6;
   for (unsigned seed = 0; seed < 20; ++seed) {
@@ -50,7 +50,8 @@ TEST(TileMap, AgreesWithATableOfElements) {
       std::uint64_t handle = 0;
       TileMap::Freed freed;
       if (random() % 3 != 0) {
-        // New memory, whose handle is given back at once, or memory that some tile still holds.
+        // New memory, whose handle is released at once, or memory that is still mapped to some
+        // tile.
         handle = held.empty() || random() % 2 == 0 ? next++ : *held.begin();
         const bool fresh = held.insert(handle).second;
         if (fresh) memory.Create(handle, 64, 0, kLayerVmmPhysical);

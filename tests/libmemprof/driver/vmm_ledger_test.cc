@@ -1,4 +1,4 @@
-// References to physical memory, beside sets of references.
+// References to physical memory, against sets of references.
 #include "libmemprof/src/driver/vmm_ledger.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace memprof::recorder {
 namespace {
 
-// The rule of the ledger in its simplest form: sets of references.
+// The reference model: one set of references for each handle.
 TEST(VmmLedger, LastReferenceAgreesWithATwin) {
   std::mt19937 random(3);
   VmmLedger ledger;
@@ -86,7 +86,7 @@ TEST(VmmLedger, NothingIsKnownOfWhatWasNeverCreated) {
 }
 
 TEST(VmmLedger, CreatingAKnownHandleIsAnotherReference) {
-  VmmLedger ledger;  // an import of memory that this process has already
+  VmmLedger ledger;  // an import of memory that this process already has
   ledger.Create(1, 10, 3, kLayerVmmPhysical);
   ledger.Create(1, 0, 0, kLayerImported);
   EXPECT_EQ(ledger.DeviceOf(1), 3);

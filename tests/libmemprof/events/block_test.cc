@@ -1,4 +1,4 @@
-// What is known of a block when it is freed, and of a call that has no context or no output.
+// What is known about a block when it is freed, and about a call without a context or an output.
 
 #include "tests/libmemprof/events/recorded_driver.h"
 
@@ -21,7 +21,7 @@ TEST_F(Hooks, PitchAndWidthAreBesideThePitchedBytes) {
   EXPECT_EQ(event.aux1, 600u);
 }
 
-// One function frees several kinds: the log names the kind that the block was of.
+// One function frees several kinds of memory: the event states the kind of the block.
 TEST_F(Hooks, AFreeCarriesTheLayerOfItsBlock) {
   Start();
   CUdeviceptr linear = 0, pitched = 0, managed = 0, pooled = 0, other = 0;
@@ -64,7 +64,7 @@ TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
   driver_.current = driver_.primary[1];
   driver_.device = 1;
   Call("cuMemAlloc_v2", &second, std::size_t{2});
-  driver_.device_of[first] = 0;  // and of `second` it does not say
+  driver_.device_of[first] = 0;  // the driver does not know the device of `second`
   Call("cuMemFree_v2", first);
   Call("cuMemFree_v2", second);
   const testing::Log log = Finish();

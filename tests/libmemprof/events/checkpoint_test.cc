@@ -1,4 +1,4 @@
-// Checkpoints of a process, and what is not asked of the driver meanwhile.
+// Checkpoints of a process, and which driver calls are avoided during them.
 #include <unistd.h>
 
 #include "tests/libmemprof/events/recorded_driver.h"
@@ -27,8 +27,8 @@ TEST_F(LedgerHooks, CheckpointsAreMarked) {
   EXPECT_THAT(stages, ElementsAre(1, 2, 3, 4));
 }
 
-// Calls of a locked process wait for the end of the lock: a step that waited there would wait for
-// ever if the same thread unlocks.
+// Driver calls of a locked process block until it is unlocked. If a step made such a call in the
+// thread that must unlock, it would wait forever.
 TEST_F(LedgerHooks, WhileLockedNothingIsAskedOfTheDriver) {
   void* const none = nullptr;
   const auto samples = [this] { return Events().size(); };

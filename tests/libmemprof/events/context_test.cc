@@ -179,7 +179,7 @@ TEST_F(ContextHooks, ThreadsNoticeThatTheirContextIsAnother) {
   driver_.device = 1;
   Call("cuMemAlloc_v2", &pointer, std::size_t{1});
   Call("cuCtxDestroy_v2", ContextAt(0xd1));
-  Call("cuMemAlloc_v2", &pointer, std::size_t{1});  // the handle came back as a new context
+  Call("cuMemAlloc_v2", &pointer, std::size_t{1});  // a new context has the same handle
   const testing::Log log = Finish();
   const std::vector<Event> allocations = log.WithOp(log::OP_ALLOC);
   EXPECT_EQ(allocations[0].device, 0);

@@ -1,4 +1,4 @@
-// Calls the driver by chance and keeps the books.
+// Makes random driver calls and models their effects.
 #include "driver_walk.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ bool DriverWalk::Step() {
   const std::uint64_t chance = Random(100);
   if (chance < 4) return FailToAllocate();
   if (chance < 7) return FailToFree();
-  // Up to about sixty blocks at a time, so that addresses come back soon.
+  // At most about sixty live blocks, so that addresses are soon reused.
   if (!live_.empty() && chance < 7 + live_.size() * 3 / 2) return Free();
   return Allocate();
 }
@@ -170,7 +170,8 @@ bool DriverWalk::CreatePhysical(std::uint64_t bytes, std::uint64_t* handle) {
   return result == CUDA_SUCCESS;
 }
 
-// Reserved, created, mapped, and its handle given back: from then on the map alone holds it.
+// Physical memory is created and mapped, then its handle is released: only the mapping holds the
+// memory.
 bool DriverWalk::MapPhysical() {
   const std::uint64_t bytes = kPage * (1 + Random(3));
   CUdeviceptr range = 0;
@@ -211,7 +212,7 @@ bool DriverWalk::Free() {
   if (block.held != 0) return FreeHolder(block);
   Note("free", block.layer, block.address, 0);
   const std::string function = block.frees[Random(block.frees.size())];
-  // Addresses and handles are passed alike in the calling convention of x86-64.
+  // x86-64 passes addresses and handles in the same way.
   const CUresult result =
       function.find("Async") != std::string::npos
           ? Find<CUresult(CUdeviceptr, CUstream)>(function.c_str())(block.address, nullptr)
@@ -238,7 +239,7 @@ bool DriverWalk::FailToAllocate() {
 bool DriverWalk::FailToFree() {
   const CUresult result = Find<CUresult(CUdeviceptr)>("cuMemFree_v2")(kNowhere);
   Note("free", "linear", kNowhere, 0);
-  --totals_.frees;  // of nothing
+  --totals_.frees;  // a free of nothing does not count
   Note("free_failed", "linear", kNowhere, 0, result);
   return result == CUDA_ERROR_INVALID_VALUE;
 }

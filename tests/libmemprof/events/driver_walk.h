@@ -1,6 +1,6 @@
-// A random walk through the families of driver memory, and a model of what a recorder must have
-// seen of it: the shared body of property tests. It knows CUDA alone, so that it runs in a test,
-// in front of any driver, and as a guest program.
+// A random walk through all families of driver memory, and a model of the events that a recorder
+// must write: the shared part of property tests. It uses CUDA only, so that it runs in a test, on
+// any driver, and as a guest program.
 #pragma once
 
 #include <cuda.h>
@@ -13,7 +13,7 @@
 
 namespace memprof::testing {
 
-// One event of memory as it should be in the log. Layers as in log.Layer, in lower case.
+// One memory event as expected in the log. Layers as in log.Layer, in lower case.
 struct WalkEvent {
   std::string op;  // alloc free map unmap alloc_failed free_failed
   std::string layer;
@@ -23,7 +23,7 @@ struct WalkEvent {
   bool operator==(const WalkEvent&) const = default;
 };
 
-// What is live by the model, of kinds that occupy a device, as requested.
+// Live memory of the model, for kinds that occupy a device, in requested bytes.
 struct WalkTotals {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t live_bytes = 0, peak_bytes = 0;
@@ -37,13 +37,13 @@ class DriverWalk {
   ~DriverWalk();
 
   // One operation of the program: an allocation, a free, or a call that fails. The calling thread
-  // has a current context. False when the driver did not do what it must.
+  // has a current context. Returns false when the driver did not do what it must.
   bool Step();
 
   const std::vector<WalkEvent>& events() const { return events_; }
   const WalkTotals& totals() const { return totals_; }
 
-  // No driver has this much, and nothing lives here.
+  // More bytes than any driver has, and an address where nothing is allocated.
   static constexpr std::uint64_t kTooMuch = 1ull << 50;
   static constexpr std::uint64_t kNowhere = 0x1230;
   static constexpr std::uint64_t kPage = 2u << 20;

@@ -1,9 +1,9 @@
-// The part of a walk with graphs, and graphs in graphs.
+// The part of a walk with graphs and child graphs.
 #include "driver_walk.h"
 
 namespace memprof::testing {
 
-// Now and then the graph becomes a node of another one, which takes its place.
+// Sometimes makes the graph a child node of another graph, which replaces it.
 bool DriverWalk::MoveIntoAnother(CUgraph* graph) {
 #if CUDA_VERSION >= 12090
   if (Random(2) == 0) return true;
@@ -24,8 +24,8 @@ bool DriverWalk::MoveIntoAnother(CUgraph* graph) {
   return *graph != nullptr;
 }
 
-// A graph with two allocations, of which one is freed within the launch. Graph and executable are
-// gone before the other one is.
+// A graph with two allocations, one of which is freed within the launch. Graph and executable are
+// destroyed before the other one is freed.
 bool DriverWalk::LaunchGraph() {
   CUgraph graph = nullptr;
   CUgraphNode nodes[3] = {};

@@ -1,5 +1,5 @@
-// The part of a walk with memory of other interfaces, and memory that arrays and multicast objects
-// hold.
+// The part of a walk with memory of other interfaces, and with memory held by arrays and multicast
+// objects.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 namespace memprof::testing {
 
-// An object of another interface and a buffer within it; both go when the buffer does.
+// An imported object and a buffer in it; both end when the buffer is freed.
 bool DriverWalk::ImportExternal() {
   const std::uint64_t bytes = kPage * (1 + Random(3));
   const int file = memfd_create("walk", MFD_CLOEXEC);
@@ -32,7 +32,7 @@ bool DriverWalk::ImportExternal() {
   return Began(block);
 }
 
-// A buffer of a graphics interface, mapped, and where it lies then.
+// Registers and maps a graphics buffer, and finds its mapped address.
 bool DriverWalk::MapGraphics() {
   CUgraphicsResource resource = nullptr;
   CUdeviceptr view = 0;
@@ -68,7 +68,7 @@ bool DriverWalk::FreeGraphics(const Block& block) {
          CUDA_SUCCESS;
 }
 
-// An array of one tile, which alone holds the memory that is mapped to it.
+// An array of one tile. The array alone holds the memory mapped to it.
 bool DriverWalk::MapTile() {
   CUarray array = nullptr;
   const CUDA_ARRAY3D_DESCRIPTOR plane{128, 128, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE};
@@ -100,7 +100,7 @@ bool DriverWalk::MapTile() {
   return Find<CUresult(CUmemGenericAllocationHandle)>("cuMemRelease")(block.held) == CUDA_SUCCESS;
 }
 
-// A multicast object, which alone holds the memory bound to it.
+// A multicast object. The object alone holds the memory bound to it.
 bool DriverWalk::BindMulticast() {
 #if CUDA_VERSION >= 12010
   CUmulticastObjectProp properties{};
@@ -131,7 +131,7 @@ bool DriverWalk::BindMulticast() {
 #endif
 }
 
-// The holder goes, and what it held with it.
+// Destroys the holder, which frees the memory that it held.
 bool DriverWalk::FreeHolder(const Block& block) {
   Note("free", block.layer, block.address, 0);
   Note("free", "vmm_physical", block.held, block.held_bytes);

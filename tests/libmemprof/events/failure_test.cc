@@ -1,5 +1,5 @@
-// Every call that would take, move or share memory leaves an event when it fails, and changes
-// nothing else.
+// Every call that would allocate, move or share memory leaves an event when it fails, and has no
+// other effect.
 #include <functional>
 
 #include "tests/libmemprof/events/recorded_driver.h"
@@ -13,7 +13,7 @@ using testing::Event;
 struct FailingCall {
   const char* function;
   log::Layer layer;
-  std::uint64_t bytes;  // asked for
+  std::uint64_t bytes;  // requested bytes
   std::function<CUresult(void* wrapper)> make;
 };
 
@@ -24,7 +24,7 @@ std::function<CUresult(void*)> With(Arguments... arguments) {
   };
 }
 
-// Where results go, and what lists hold.
+// Outputs and list arguments of the calls.
 CUdeviceptr g_out, g_addresses[] = {0x1000, 0x2000};
 std::size_t g_size, g_sizes[] = {100, 20}, g_firsts[] = {0};
 CUmemLocation g_places[] = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
@@ -107,7 +107,8 @@ TEST_P(FailureHooks, LeavesWhatWasAskedForAndHowMuchWasFree) {
   const FailingCall& call = GetParam();
   Start();
   Answer(CUDA_ERROR_OUT_OF_MEMORY);
-  driver_.capturing = true;  // of some stream: it must not be disturbed, nor make a node of this
+  // some stream is capturing: the failed call must not disturb the capture
+  driver_.capturing = true;
   EXPECT_EQ(call.make(Wrapper(call.function)), CUDA_ERROR_OUT_OF_MEMORY);
   const testing::Log log = Finish();
   const std::vector<Event> failed = log.WithOp(log::OP_ALLOC_FAILED);
@@ -130,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(All, FailureHooks, ::testing::ValuesIn(Calls()),
 
 class OtherFailures : public HooksTest {};
 
-// An image that was refused may be anything: it is not looked at.
+// A refused image may be anything, so it must not be read.
 TEST_F(OtherFailures, ARefusedImageIsNotRead) {
   Start();
   Answer(CUDA_ERROR_INVALID_IMAGE);
@@ -150,7 +151,7 @@ TEST_F(OtherFailures, AnUnloadThatFailsIsTold) {
   EXPECT_TRUE(log.WithOp(log::OP_MODULE_UNLOAD).empty());
 }
 
-// A probe whether memory can be shared, or is there, takes none.
+// A query whether memory can be shared, or exists, allocates nothing.
 TEST_F(OtherFailures, QuestionsAreNoFailures) {
   Start();
   Answer(CUDA_ERROR_INVALID_VALUE);

@@ -48,7 +48,7 @@ void HandOut(T* out) {
 template <typename First, typename... Rest>
 void Answer(const char* name, First first, Rest... rest) {
   if constexpr (kIsOutput<First>) {
-    if (std::strstr(name, "BatchAsync") != nullptr) return;  // lists that go in
+    if (std::strstr(name, "BatchAsync") != nullptr) return;  // these lists are inputs
     if (std::strcmp(name, "cuDevicePrimaryCtxRetain") == 0) {
       std::memcpy(first, &g_driver.primary[(Number(rest) + ... + 0) & 1], sizeof *first);
       return;
@@ -80,7 +80,7 @@ void Answer(const char*, Pointer* pointer, Size* bytes, CUgraphicsResource resou
   AnswerRange(pointer, bytes, resource);
 }
 
-// An acquired frame is the second argument; a group of planes is described.
+// The frame is the second argument of the acquire function; another function describes its planes.
 void Answer(const char*, void*, CUgraphicsResource* resource, CUstream*, unsigned) {
   HandOut(resource);
 }
@@ -102,7 +102,7 @@ void Answer(const char*, const char*, void** function, int, cuuint64_t, Status..
 template <typename... Arguments>
 CUresult Serve(const char* name, Arguments... arguments) {
   g_driver.calls.push_back({name, {Number(arguments)...}});
-  // A copy: the test's function may call the driver itself.
+  // A copy, because the test's function may call the driver itself.
   const DriverCall call = g_driver.calls.back();
   const CUresult result = g_driver.decide(call);
   if (result == CUDA_SUCCESS) Answer(name, arguments...);
@@ -123,7 +123,7 @@ extern "C" {
 
 FakeDriver* fake_driver() { return &g_driver; }
 
-// For a walk that knows no FakeDriver: fails as a real driver would.
+// For a walk that does not know FakeDriver: calls with these arguments fail as on a real driver.
 void fake_driver_behave(std::uint64_t too_much, std::uint64_t nowhere) {
   g_driver.decide = [=](const DriverCall& call) {
     for (const std::uint64_t argument : call.arguments)
@@ -133,7 +133,7 @@ void fake_driver_behave(std::uint64_t too_much, std::uint64_t nowhere) {
   };
 }
 
-// An entry that is no function of the table.
+// Exported, but not a function of the table.
 CUresult fake_driver_unnamed() { return CUDA_SUCCESS; }
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned) {
@@ -146,7 +146,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-// What the recorder itself asks.
+// Functions that the recorder itself calls.
 CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = g_driver.current;
   return CUDA_SUCCESS;
@@ -172,8 +172,8 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
   return CUDA_SUCCESS;
 }
 
-// Slices of a GPU (MIG) have the GPU's by the first version of the function, and their own by the
-// second.
+// For a slice of a GPU (MIG), the first version of the function returns the GPU's UUID and the
+// second version the slice's.
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
   std::memset(uuid, 'g', sizeof *uuid);
   return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// How memory nodes come into a graph and an executable: captures, children, copies, updates.
+// How memory nodes get into a graph and an executable: captures, child graphs, copies, updates.
 #include "tests/libmemprof/events/graph_hooks.h"
 
 namespace memprof::recorder {
@@ -16,7 +16,7 @@ TEST_F(GraphHooks, CapturedCallsBecomeNodes) {
   Call("cuMemFreeAsync", passing, CUstream{});
   CUgraph graph = Graph(driver_.captured_graph);
   const CUgraphExec exec = Instantiate(graph);
-  Launch(exec);  // into the capture
+  Launch(exec);  // captured, not run
   driver_.capturing = false;
   EXPECT_EQ(Stats().allocations, 0u);
   Launch(exec);
@@ -24,7 +24,7 @@ TEST_F(GraphHooks, CapturedCallsBecomeNodes) {
   EXPECT_THAT(Story(Finish()), ElementsAre("alloc 100", "alloc 10", "free 10"));
 }
 
-// Without a stream, half of the functions mean the thread's own, which may be captured.
+// Without a stream, half of the functions use the per-thread stream, which may be capturing.
 TEST_F(GraphHooks, NoStreamMeansWhatTheFunctionMeansByIt) {
   Start();
   driver_.capturing = true;
@@ -91,11 +91,12 @@ TEST_F(GraphHooks, AChildThatWasMovedInAllocatesWithItsParent) {
   Launch(Instantiate(Graph(1)));
   Launch(Instantiate(Graph(3)));
   Call("cuGraphDestroy", Graph(1));
-  Launch(Instantiate(Graph(2)));  // ended with the other; this is the handle of a new one
+  Launch(Instantiate(Graph(2)));  // graph 2 ended with its parent; a new graph has the same handle
   EXPECT_THAT(Story(Finish()), ElementsAre("alloc 200", "free 200"));
 }
 
-// The driver of CUDA 13.0 refuses it; should one allow it, this is what it means.
+// The driver of CUDA 13.0 refuses this; if another driver accepts it, these are the expected
+// events.
 TEST_F(GraphHooks, CopiesOfGraphsAllocateToo) {
   Start();
   AddAlloc(Graph(2), 200);

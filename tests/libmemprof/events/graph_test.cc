@@ -1,4 +1,4 @@
-// Memory of graphs: what launches allocate and free, and what graphs leave behind.
+// Memory of graphs: what launches allocate and free, and what stays allocated after them.
 #include "tests/libmemprof/events/graph_hooks.h"
 
 namespace memprof::recorder {
@@ -85,7 +85,7 @@ TEST_F(GraphHooks, DestroyingGraphsFreesNothing) {
   Launch(exec);
   Call("cuGraphExecDestroy", exec);
   EXPECT_EQ(Stats().live_bytes, 100u);
-  Launch(exec);  // its handle, given to a graph without memory
+  Launch(exec);  // the handle again, reused for a graph without memory
   const CUgraphExec next = Instantiate(Graph(1));
   Launch(next);
   EXPECT_EQ(Finish().WithOp(log::OP_ALLOC).size(), 1u);

@@ -1,4 +1,4 @@
-// Hooks of graphics interfaces: registrations are imports, what is mapped is a view of them.
+// Hooks of graphics interfaces: registrations are imports, mapped resources are views of them.
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -10,8 +10,8 @@ using ::testing::IsEmpty;
 
 class GraphicsHooks : public HooksTest {
  protected:
-  // "alloc 640 kind 7 of another", "map", "free" of imported memory, in order of time; never in the
-  // totals.
+  // Events of imported memory in order of time: "alloc 640 kind 7 of another", "map", "free".
+  // Imported memory is never in the totals.
   std::vector<std::string> Story() {
     EXPECT_EQ(Stats().live_bytes, 0u);
     std::vector<std::string> story;
@@ -51,7 +51,7 @@ TEST_F(GraphicsHooks, ResourcesAreImportsAndMappingsViews) {
   CUgraphicsResource all[] = {buffer, image};
   Call("cuGraphicsMapResources_ptsz", 2u, all, kNoStream);
   driver_.next = MappedPointer(buffer);
-  MappedPointer(buffer);  // asked again: the same
+  MappedPointer(buffer);  // a second query gives the same pointer
   Call("cuGraphicsUnmapResources", 2u, all, kNoStream);
   for (CUgraphicsResource resource : all) Call("cuGraphicsUnregisterResource", resource);
   EXPECT_THAT(Story(),

@@ -1,4 +1,4 @@
-// Hooks of green contexts, of contexts for graphics, and of attached ones.
+// Hooks of green contexts, of contexts for graphics, and of contexts converted from them.
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -75,7 +75,7 @@ TEST_F(GreenHooks, AResetEndsWhatIsUnderGreenContextsToo) {
   EXPECT_EQ(Stats().live_bytes, 0u);
 }
 
-// Its handle may be given to another context while the memory lives on.
+// The handle may be reused for another context while the memory is still live.
 TEST_F(GreenHooks, ADestroyedOnesHandleMayComeBack) {
   Start();
   void* green = Green();

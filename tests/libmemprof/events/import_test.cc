@@ -1,4 +1,4 @@
-// Hooks of memory that belongs to somebody else.
+// Hooks of memory imported from other owners.
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -10,7 +10,8 @@ using ::testing::IsEmpty;
 
 class ImportHooks : public HooksTest {
  protected:
-  // "alloc 640 kind 1 of 0x0", "free 640" of imported memory, in order; never in the totals.
+  // Events of imported memory in order: "alloc 640 kind 1 of 0x0", "free 640". Imported memory is
+  // never in the totals.
   std::vector<std::string> Story() {
     EXPECT_EQ(Stats().live_bytes, 0u);
     std::vector<std::string> story;

@@ -1,4 +1,4 @@
-// What moves managed memory without allocating: prefetches, discards, advice.
+// Calls that move managed memory without allocating: prefetches, discards, advice.
 
 #include "tests/libmemprof/events/recorded_driver.h"
 

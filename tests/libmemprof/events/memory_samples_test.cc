@@ -1,4 +1,4 @@
-// What lets the ledger close: samples of the device's memory.
+// Samples of the device's memory, which the ledger needs to balance.
 
 #include "tests/libmemprof/events/recorded_driver.h"
 

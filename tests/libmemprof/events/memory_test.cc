@@ -1,5 +1,5 @@
-// Every allocating and freeing function in front of a driver that does as it is told: what a
-// success, a failure, and a free leave in the log.
+// Every allocating and freeing function on the fake driver: what a success, a failure, and a free
+// leave in the log.
 
 #include "tests/libmemprof/events/recorded_driver.h"
 
@@ -10,12 +10,12 @@ using testing::DriverCall;
 using testing::Event;
 using ::testing::IsEmpty;
 
-// One way to get memory: the call, and what must be in the log of it.
+// One way to allocate memory: the call, and its expected event.
 struct Way {
   const char* function;
   log::Layer layer;
   std::uint64_t bytes;         // recorded after a success
-  std::uint64_t failed_bytes;  // and after a failure: what was asked for
+  std::uint64_t failed_bytes;  // requested bytes, recorded after a failure
   CUresult (*call)(void* wrapper);
   std::uint64_t stream = 0;
 };
@@ -136,7 +136,7 @@ TEST_P(Allocating, WhilePausedReachesTheDriverAlone) {
 INSTANTIATE_TEST_SUITE_P(Hooks, Allocating, ::testing::ValuesIn(kWays),
                          [](const auto& way) { return std::string(way.param.function); });
 
-// One way to give memory back.
+// One way to free memory.
 struct Return {
   const char* function;
   log::Layer layer;

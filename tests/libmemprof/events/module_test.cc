@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 
 class ModuleHooks : public HooksTest {
  protected:
-  // The next load takes that much of the device.
+  // The next load reduces the device's free memory by this much.
   void Take(std::uint64_t bytes) {
     driver_.decide = [this, bytes](const DriverCall& call) {
       if (call.name.find("Load") != std::string::npos) driver_.free_bytes -= bytes;
@@ -92,7 +92,7 @@ TEST_F(ModuleHooks, AVariableIsToldOnceForEachLoad) {
   EXPECT_EQ(globals[2].address, 0x7e0000001000u);
 }
 
-// The driver takes null for what a program does not want to know.
+// The driver accepts null for outputs that a program does not need.
 TEST_F(ModuleHooks, HalfAQuestionIsAnsweredHalf) {
   if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
   Start();

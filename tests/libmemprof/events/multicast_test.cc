@@ -1,4 +1,4 @@
-// Multicast objects: their devices, and what is bound to them.
+// Multicast objects: their devices, and the memory bound to them.
 
 #include "tests/libmemprof/events/recorded_driver.h"
 
@@ -16,7 +16,7 @@ class MulticastHooks : public HooksTest {
   }
 };
 
-// Its devices are told by binds of nothing.
+// A device that joins is recorded as a bind of no memory.
 TEST_F(MulticastHooks, DevicesJoin) {
   Start();
   const auto object = Multicast();

@@ -24,7 +24,7 @@ class PoolHooks : public HooksTest {
 TEST_F(PoolHooks, AnAllocationNamesThePoolThatServesItsDevice) {
   Start();
   AllocateAsync(1);
-  driver_.pool[0] = 0xbbb;  // the program set another one
+  driver_.pool[0] = 0xbbb;  // the program set another pool
   AllocateAsync(2);
   CUdeviceptr pointer = 0;
   Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{3}, At(0xccc), CUstream{});
@@ -74,7 +74,7 @@ TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
             CUDA_SUCCESS);
   EXPECT_EQ(Call("cuMemPoolTrimTo", pool, std::size_t{4096}), CUDA_SUCCESS);
   EXPECT_EQ(Call("cuMemPoolDestroy", pool), CUDA_SUCCESS);
-  properties.location.type = CU_MEM_LOCATION_TYPE_INVALID;  // host pools, and what may yet come
+  properties.location.type = CU_MEM_LOCATION_TYPE_INVALID;  // host pools, and future kinds
   CUmemoryPool other = nullptr;
   Call("cuMemPoolCreate", &other, static_cast<const CUmemPoolProps*>(&properties));
   Answer(CUDA_ERROR_INVALID_VALUE);
@@ -101,7 +101,7 @@ TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
   EXPECT_EQ(destroyed[0].device, 1) << "remembered";
 }
 
-// Not on the device of the current context.
+// The memory is on the pool's device, not on the device of the current context.
 TEST_F(PoolHooks, MemoryIsWhereItsPoolIs) {
   Start();
   CUmemPoolProps properties{};
@@ -124,11 +124,11 @@ TEST_F(PoolHooks, MemoryIsWhereItsPoolIs) {
   EXPECT_EQ(made[0].stack != 0, kTestStacks);
 }
 
-// A pool of the host is none of the current device, nor is what it hands out; it ends with no
-// context.
+// A host pool does not belong to the current device, nor does its memory, and it does not end with
+// a context.
 TEST_F(PoolHooks, APoolOfTheHostHandsOutPinnedMemory) {
   Start();
-  for (const int type : {2, 3, 4}) {  // host, NUMA node, that of the thread
+  for (const int type : {2, 3, 4}) {  // host, NUMA node, current thread's NUMA node
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = static_cast<CUmemLocationType>(type);
@@ -168,7 +168,8 @@ TEST_F(PoolHooks, APoolOfTheHostHandsOutPinnedMemory) {
   for (const Event& event : log.WithOp(log::OP_POOL_CREATE)) EXPECT_EQ(event.device, -1);
 }
 
-// Between the driver's end of the pool and its return to the first thread.
+// Another thread gets the handle after the driver has destroyed the pool and before the call
+// returns to the first thread.
 TEST_F(PoolHooks, AHandleThatAnotherThreadIsGivenMeanwhileStaysKnown) {
   Start();
   CUmemPoolProps properties{};
@@ -201,7 +202,7 @@ TEST_F(PoolHooks, AHandleThatAnotherThreadIsGivenMeanwhileStaysKnown) {
   EXPECT_THAT(story, ElementsAre("OP_POOL_CREATE", "OP_POOL_DESTROY", "OP_POOL_CREATE"));
 }
 
-// The default pool of the host is asked for, not created.
+// Programs query the default host pool; they do not create it.
 TEST_F(PoolHooks, APoolThatWasNotSeenLiesWhereTheDriverSays) {
   Start();
   const std::uint64_t address = driver_.next;

@@ -1,6 +1,6 @@
-// A recording in front of a driver of the test's own: what calls of the driver leave in the log, whoever
-// sees them. Calls go through the exported wrappers; or, where the environment's MEMPROF_TEST_TOLD names
-// the driver, a source tells of them (sources/source_door.cc).
+// A recording on a driver that the test chooses: what driver calls leave in the log. Calls go
+// through the exported wrappers; or, where the environment variable MEMPROF_TEST_TOLD names the
+// driver, a source reports them (sources/source_door.cc).
 #pragma once
 
 #include <dlfcn.h>
@@ -38,8 +38,8 @@ inline FakeDriver& TheFakeDriver() {
 
 namespace memprof::recorder {
 
-// False where a source tells of the calls: it neither begins recordings nor hides calls within
-// calls.
+// False where a source reports the calls: a source does not start recordings and does not hide
+// nested calls.
 inline bool ByHooks() { return std::getenv("MEMPROF_TEST_TOLD") == nullptr; }
 
 inline const auto kStream = reinterpret_cast<CUstream>(0x57);
@@ -48,7 +48,7 @@ constexpr CUstream kNoStream = nullptr;
 class HooksTest : public RecordingTest {
  protected:
   HooksTest() : driver_(testing::TheFakeDriver()) {
-    const std::uint64_t next = driver_.next;  // addresses do not come back between tests
+    const std::uint64_t next = driver_.next;  // addresses are not reused between tests
     driver_ = testing::FakeDriver();
     driver_.next = next;
     driver_.current = driver_.primary[0];
@@ -80,7 +80,7 @@ class HooksTest : public RecordingTest {
   }
 
   void Start() { ASSERT_EQ(memprof_start(), MEMPROF_OK); }
-  // From now on every intercepted function answers this.
+  // The result of every intercepted function from now on.
   void Answer(CUresult result) {
     driver_.decide = [result](const testing::DriverCall&) { return result; };
   }

@@ -1,4 +1,4 @@
-// What a log says of memory, in the words of a DriverWalk.
+// Memory events of a log, converted to the form that a DriverWalk uses.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a process exports and imports again is its own.
+// Memory that a process exports and imports again is recognised as its own.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ class ShareHooks : public HooksTest {
     files_.push_back(memfd_create("shared", MFD_CLOEXEC));
     return files_.back();
   }
-  // The driver makes a file of its own for each export.
+  // The driver creates a separate file for each export.
   int Export(Handle handle) {
     int file = NewFile();
     EXPECT_EQ(Call("cuMemExportToShareableHandle", static_cast<void*>(&file), handle, kFile, 0ull),
@@ -85,14 +85,15 @@ TEST_F(ShareHooks, ANumberThatIsUsedAgainIsNotTheExport) {
   Start();
   const Handle own = CreateMemory(4096);
   const int file = Export(own);
-  ASSERT_EQ(dup2(NewFile(), file), file);  // closed, and received from somebody else
+  // as if the file had been closed, and the number reused for a file received from another process
+  ASSERT_EQ(dup2(NewFile(), file), file);
   Call("cuMemRelease", Import(file));
   Call("cuMemRelease", own);
   EXPECT_THAT(Story(), ElementsAre("alloc vmm_physical 4096", "alloc imported 0", "free imported 0",
                                    "free vmm_physical 4096"));
 }
 
-// The file keeps the memory when no handle does any more.
+// The file keeps the memory after the last handle is released.
 TEST_F(ShareHooks, WhatOnlyAnExportHasKeptIsAllocatedAnew) {
   Start();
   const Handle own = CreateMemory(4096);
@@ -108,7 +109,7 @@ TEST_F(ShareHooks, WhatOnlyAnExportHasKeptIsAllocatedAnew) {
                                    "alloc vmm_physical 4096", "free vmm_physical 4096"));
 }
 
-// The handle of what has ended may be given to something new: that is not what was exported.
+// A handle may be reused for new memory, which is not the exported memory.
 TEST_F(ShareHooks, AHandleThatComesBackIsNotTheExport) {
   for (const bool mapped : {false, true}) {
     if (!mapped) Start();
@@ -209,7 +210,7 @@ TEST_F(ShareHooks, ExportsThatFailOrAreOfUnknownMemoryMarkNothing) {
   Call("cuMemExportToShareableHandle", static_cast<void*>(nullptr), own, kFile, 0ull);
 }
 
-// Addresses: where CUDA lets a process open what it exported, it is seen as its own once more.
+// Addresses: where CUDA lets a process open its own export, the memory is recognised as its own.
 TEST_F(ShareHooks, AddressesOfItsOwn) {
   Start();
   CUdeviceptr own = 0, opened = 0, pooled = 0;

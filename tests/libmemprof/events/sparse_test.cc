@@ -1,4 +1,4 @@
-// Hooks of sparse arrays, and of arrays whose memory is bound later.
+// Hooks of sparse arrays, and of arrays with deferred mapping.
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -126,7 +126,7 @@ TEST_F(SparseHooks, TailsAndLevelsOfMipmaps) {
   EXPECT_EQ(bind.aux1, 4096u);
 }
 
-// Deferred mapping is of the whole array, whatever the rest of the entry says.
+// Deferred mapping always covers the whole array, whatever the entry's other fields contain.
 TEST_F(SparseHooks, MemoryBoundLaterIsBoundAsAWhole) {
   Start();
   const CUarray array = Array(kDeferred);
@@ -162,7 +162,7 @@ TEST_F(SparseHooks, WhatFailsSaysHowMuchItWasAbout) {
   EXPECT_THAT(log.WithOp(log::OP_MAP), IsEmpty());
 }
 
-// The calls of a stream that is being captured are still calls: tiles are bound at once.
+// Calls on a capturing stream are not captured: tiles are bound at once.
 TEST_F(SparseHooks, ACaptureElsewhereChangesNothing) {
   Start();
   driver_.capturing = true;

@@ -76,7 +76,7 @@ TEST_F(VmmHooks, AFailedReleaseIsTakenBackAndTheMemoryLivesOn) {
   Answer(CUDA_SUCCESS);
   Map(0x300000, 100, handle);
   Answer(CUDA_ERROR_INVALID_VALUE);
-  Call("cuMemRelease", handle);  // not the last: a map is left
+  Call("cuMemRelease", handle);  // not the last reference: a mapping remains
   Answer(CUDA_SUCCESS);
   Call("cuMemUnmap", CUdeviceptr{0x300000}, std::size_t{100});
   EXPECT_EQ(Stats().live_bytes, 100u) << "the handle holds it";
@@ -99,7 +99,8 @@ TEST_F(VmmHooks, AFailedUnmapLeavesEverythingMapped) {
   EXPECT_EQ(Finish().WithOp(log::OP_UNMAP).size(), 1u);
 }
 
-// Between the driver's unmapping and its return to the first thread.
+// Another thread maps the range after the driver has unmapped it and before the call returns to the
+// first thread.
 TEST_F(VmmHooks, ARangeThatAnotherThreadMapsMeanwhileStaysMapped) {
   Start();
   const Handle old = Create(100), later = Create(200);

@@ -1,6 +1,6 @@
-// A random walk through all families of memory, in front of the fake driver or the stand-in
-// (recorded_driver.h); after every step the figures of memprof_get_stats agree
-// with the model, and at the end the log does, event by event.
+// A random walk through all families of memory, on the fake driver or the stand-in
+// (recorded_driver.h). After every step the result of memprof_get_stats agrees with the model, and
+// at the end the log does, event by event.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@
 namespace memprof::recorder {
 namespace {
 
-// The wrapper, or the driver's own function where nothing wraps it.
+// The wrapper, or the driver's own function if there is no wrapper.
 void* Wrapper(const char* name) {
   for (int i = 0; i < kFunctionCount; ++i)
     if (strcmp(FunctionName(static_cast<FunctionId>(i)), name) == 0)
@@ -20,8 +20,8 @@ void* Wrapper(const char* name) {
   return RealDriverSymbol(name);
 }
 
-// Makes the driver this process's libcuda, and a new context current: what a walk before this one
-// in the same process left, host memory that is not there any more among it, goes with the old one.
+// Makes the driver this process's libcuda, and a new context current. Memory that an earlier walk
+// in this process left, such as host memory that no longer exists, ends with the old context.
 bool PrepareDriver() {
   setenv("SIMCUDA", "memory=8GiB", 1);
   void* library = dlopen(testing::DriverLibrary(), RTLD_NOW | RTLD_LOCAL);

@@ -112,7 +112,7 @@ TEST(Exports, NoTextRelocationsAndNoLazyBinding) {
 }
 
 TEST(Exports, ThreadLocalStorageIsSmall) {
-  // Little of it is left when the library is loaded late.
+  // The loader has little space for it when the library is loaded late.
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP();
   std::istringstream lines(Output("readelf -lW " MEMPROF_LIBRARY));
   std::string line;
@@ -129,7 +129,7 @@ TEST(Exports, ThreadLocalStorageIsSmall) {
 }
 
 #if CUDA_VERSION >= 13000
-// Parameters by size and number: what the caller's registers hold.
+// Compares sizes and number of parameters, which determine the caller's registers.
 template <typename Ours, typename Theirs>
 struct SameShape;
 template <typename... Ours, typename... Theirs>
@@ -144,7 +144,7 @@ struct SameShape<CUresult(Ours...), CUresult(Theirs...)> {
   }
 };
 
-// cuda.h declares most of the old names as well; the rest are spelt like their base name there.
+// cuda.h declares most of the old names as well; it declares the rest under their base name.
 #define MEMPROF_CHECK_SHAPE(name, parameters) \
   static_assert(SameShape<CUresult parameters, decltype(::name)>::Check(), #name);
 #define MEMPROF_CHECK_ROW(name, base, since, streams, parameters, arguments, handler) \

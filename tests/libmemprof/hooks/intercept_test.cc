@@ -1,5 +1,4 @@
-// What a wrapper does around the real call: calls within calls, exceptions, calls before a
-// recording.
+// What a wrapper does around the real call: nested calls, exceptions, calls before a recording.
 #include <stdexcept>
 
 #include "tests/libmemprof/events/recorded_driver.h"
@@ -13,7 +12,7 @@ using testing::Event;
 
 using Hooks = HooksTest;
 
-// The driver serves some of its functions by others that it exports.
+// The driver implements some of its functions by calling other exported functions.
 TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
   if (!ByHooks()) GTEST_SKIP() << "a matter of hooks";
   Start();
@@ -30,8 +29,8 @@ TEST_F(Hooks, OnlyTheOutermostCallIsRecorded) {
   EXPECT_EQ(allocations[0].layer, log::LAYER_MANAGED);
 }
 
-// What a call of the program's leaves by an exception, or by longjmp, still counts as inside it,
-// unless the next call sees that it cannot be.
+// A call that is left by an exception or by longjmp seems to continue. Later calls count as nested
+// in it, unless the next call detects that this is impossible.
 __attribute__((noinline)) void AllocateDeepDown(std::size_t bytes, int levels) {
   volatile char frame[512];
   std::memset(const_cast<char*>(frame), levels, sizeof frame);
@@ -58,7 +57,7 @@ TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
   EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
 }
 
-// No recorder is there yet.
+// No recorder exists yet.
 TEST_F(HooksTest, CallsBeforeARecordingArePassedOn) {
   Call("cuMemRelease", CUmemGenericAllocationHandle{5});
   Call("cuMemUnmap", CUdeviceptr{0x1000}, std::size_t{64});

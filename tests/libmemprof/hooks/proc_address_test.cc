@@ -1,5 +1,5 @@
-// Which function a program gets that looks one up: by name, and by cuGetProcAddress with its
-// versions and flags.
+// Which function a program gets from a lookup: by name, and by cuGetProcAddress with its versions
+// and flags.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr cuuint64_t kPerThreadStream = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_S
 
 class ProcAddress : public HooksTest {
  protected:
-  // Through both versions of the function, which must agree.
+  // Calls both versions of cuGetProcAddress, which must agree.
   void* Get(const char* base, void* driver_answers, int version = 13000,
             cuuint64_t flags = kDefault) {
     driver_.proc_address = driver_answers;
@@ -37,14 +37,14 @@ class ProcAddress : public HooksTest {
     return first;
   }
   static void* Real(const char* name) { return RealFunction(Id(name)); }
-  // Code of libcuda that it exports under no name of ours.
+  // A function of libcuda that is exported under no name of the table.
   static void* Unexported() { return RealDriverSymbol("fake_driver_unnamed"); }
 };
 
 TEST_F(ProcAddress, EveryFunctionOfTheTableIsSwappedByItsAddress) {
   for (int i = 0; i < kFunctionCount; ++i) {
     const auto id = static_cast<FunctionId>(i);
-    // Whatever the program asked for: the pointer says what it got.
+    // Only the returned pointer counts, not the requested name.
     EXPECT_EQ(Get("anything", RealFunction(id)), WrapperFunction(id)) << FunctionName(id);
     EXPECT_EQ(SwapByName(FunctionName(id), RealFunction(id)), WrapperFunction(id));
     EXPECT_NE(RealFunction(id), WrapperFunction(id));
@@ -66,8 +66,8 @@ TEST_F(ProcAddress, WhatIsNotInTheTableStaysWhatItIs) {
   EXPECT_EQ(Get(nullptr, Unexported()), Unexported());
 }
 
-// What is asked for with the base name of a function of the table and is none of its versions is
-// newer than the table: nobody here knows its parameters.
+// A pointer that is returned for a base name of the table, but is none of its known versions, is a
+// version newer than the table. Its parameters are unknown.
 TEST_F(ProcAddress, AnUnknownVersionIsLeftAloneAndCounted) {
   ASSERT_NE(Unexported(), nullptr);
   const std::uint64_t before = UnknownVersions();
@@ -108,7 +108,7 @@ TEST_F(ProcAddress, LookingUpIsNoEventAndStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-// A driver answers without a device: MEMPROF_TEST_LIBCUDA names libcuda.so of a real one.
+// A driver's lookups work without a device. MEMPROF_TEST_LIBCUDA is the path of a real libcuda.so.
 TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
   const char* path = std::getenv("MEMPROF_TEST_LIBCUDA");
   if (path == nullptr) GTEST_SKIP() << "MEMPROF_TEST_LIBCUDA names no driver";
@@ -118,7 +118,7 @@ TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
   const auto get = reinterpret_cast<Get>(RealDlsym(library, "cuGetProcAddress"));
   ASSERT_NE(get, nullptr);
   std::map<void*, std::string> exported;  // address and base name
-  std::map<std::string, int> bases;       // and the first version that the table has of them
+  std::map<std::string, int> bases;       // base name and its first version in the table
 #define EXPORTED(name, base, since, ...)          \
   exported[RealDlsym(library, #name)] = #base;    \
   bases.try_emplace(#base, since).first->second = \
@@ -143,7 +143,7 @@ TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
 }
 
 TEST(DriverTable, NamesAreUniqueAndVariantsTellApart) {
-  // No two rows may answer the same question of cuGetProcAddress.
+  // No two rows may match the same request to cuGetProcAddress.
   struct Row {
     std::string name, base;
     int since;
@@ -161,7 +161,7 @@ TEST(DriverTable, NamesAreUniqueAndVariantsTellApart) {
   std::sort(rows.begin(), rows.end());
   for (std::size_t i = 1; i < rows.size(); ++i) {
     EXPECT_TRUE(rows[i - 1] < rows[i]) << rows[i].name << " and " << rows[i - 1].name;
-    // Per-thread flavours are those with the suffix.
+    // Per-thread variants are those with the suffix.
     const std::size_t length = rows[i].name.size();
     const std::string suffix = rows[i].name.substr(length < 5 ? 0 : length - 5);
     EXPECT_EQ(rows[i].streams == "kPerThread", suffix == "_ptsz" || suffix == "_ptds");

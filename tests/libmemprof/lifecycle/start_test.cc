@@ -30,19 +30,19 @@ TEST_F(StartTest, NothingHappensBeforeStart) {
 TEST_F(StartTest, StopWorksAlsoWhereItsOwnEventIsLost) {
   setenv("MEMPROF_RING_EVENTS", "1024", 1);
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  TheRecorder()->writer()->Stop();  // nothing is drained from here on
+  TheRecorder()->writer()->Stop();  // the ring is not drained from here on
   while (memprof_step(1) == MEMPROF_OK) continue;
   EXPECT_EQ(memprof_stop(), MEMPROF_OK);
   EXPECT_FALSE(Recording());
   EXPECT_EQ(memprof_stop(), MEMPROF_NOT_RECORDING);
 }
 
-// The thread that starts the recorder waits for a lock that this one holds, say.
+// For example, the thread that starts the recorder waits for a lock that this thread holds.
 TEST_F(StartTest, AStartThatDoesNotEndIsWaitedForOnce) {
   g_control.mode.store(Mode::kStarting);
   const auto begin = std::chrono::steady_clock::now();
   for (int call = 0; call < 200; ++call) EXPECT_FALSE(WantEvents(StartCause::kHook));
-  // 0.2 s in all; each call 0.2 s would make 40.
+  // 0.2 s in all; 0.2 s for each call would be 40 s.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   g_control.mode.store(Mode::kIdle);
   EXPECT_TRUE(WantEvents(StartCause::kHook));
@@ -55,7 +55,7 @@ TEST_F(StartTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([t] { t % 2 == 0 ? memprof_stop() : memprof_start(); });
     for (std::thread& thread : threads) thread.join();
-    // Whatever came last, mode and epoch agree.
+    // Whichever call was last, mode and epoch agree.
     EXPECT_EQ(Recording(), g_control.mode.load() == Mode::kRecording);
   }
   EXPECT_EQ(memprof_start(), MEMPROF_OK);

@@ -1,4 +1,4 @@
-// Definitions as readers see them: strings, tensors, threads, devices, modules.
+// Definitions as readers decode them: strings, tensors, threads, devices, modules.
 #include "libmemprof/src/log/definitions.h"
 
 #include <gmock/gmock.h>
@@ -82,12 +82,12 @@ TEST_F(DefinitionsTest, WithoutRoomTheyAreCountedAsLostAndHaveNoId) {
   EXPECT_EQ(definitions_.InternString((large + "0").c_str()), 1u) << "known ones still answer";
 }
 
-// Tries that find no room in the ring take no room for names either.
+// An attempt that finds no space in the ring does not use up space for names.
 TEST_F(DefinitionsTest, ARefusedNameLeavesNothingBehind) {
   RingBuffer ring;
   RingOptions options;
   options.shared_directory = "/nowhere";
-  options.events = 1;  // as small as it can be: names have more room than it
+  options.events = 1;  // the minimum: there is more space for names than in the ring
   ASSERT_TRUE(ring.Create(options));
   Definitions definitions(&ring);
   const std::string filling(4000, 'x');

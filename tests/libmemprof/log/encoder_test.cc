@@ -43,7 +43,7 @@ void ExpectSame(const RingEvent& in, std::uint32_t thread, const testing::Event&
 }
 
 RingEvent RandomEvent(std::mt19937_64* random) {
-  // Every magnitude, also the extremes whose differences wrap around.
+  // All magnitudes, including extremes whose differences wrap around.
   const auto number = [random] { return (*random)() >> ((*random)() % 64); };
   RingEvent event{};
   event.time_ns = number();
@@ -139,7 +139,7 @@ TEST(Encoder, ZigZagMakesSmallMagnitudesSmall) {
   EXPECT_EQ(ZigZag(std::uint64_t{1} << 63), ~std::uint64_t{0});
 }
 
-// The recorder has the numbers of the format by heart.
+// The recorder has its own copy of the format's numbers.
 void CheckLayersAndImports() {
   EXPECT_EQ(+kImportIpc, log::IMPORT_IPC);
   EXPECT_EQ(+kImportPhysical, log::IMPORT_PHYSICAL);

@@ -1,4 +1,4 @@
-// What the writer does for its owner, through the table that it is given.
+// What the writer does for its owner, through the table of functions.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-// The cache of names: exact, whatever collides, and silent about what it does not hold.
+// The cache of names: exact under collisions, and without an answer for names that it does not
+// hold.
 #include "libmemprof/src/log/id_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The table of what is live, beside a plain map.
+// The table of live allocations, against a std::map.
 #include "libmemprof/src/log/live_table.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(LiveTable, AFreeThatArrivesFirstSettlesItsAllocation) {
   table.Apply(Allocation(0x1000, 64, 10));
   EXPECT_EQ(table.totals().live_bytes, 0u);
   EXPECT_EQ(table.totals().frees, 1u);
-  table.Apply(Allocation(0x1000, 64, 30));  // the address lives again
+  table.Apply(Allocation(0x1000, 64, 30));  // the address is allocated again
   EXPECT_EQ(table.totals().live_bytes, 64u);
 }
 
@@ -132,7 +132,7 @@ TEST(LiveTable, AFailedFreeIsTakenBack) {
   EXPECT_EQ(table.Apply(failed), kLayerLinear) << "only once";
   EXPECT_EQ(table.totals().live_bytes, 64u);
   EXPECT_EQ(table.Apply(Release(0x1000, 4)), kLayerManaged);
-  // A free of nothing that failed leaves nothing behind that could end a later block.
+  // A failed free of an unknown address leaves no state that could end a later block.
   table.Apply(Release(0x9000, 10));
   failed.address = 0x9000;
   table.Apply(failed);
@@ -175,7 +175,7 @@ TEST(LiveTable, PoolMemoryOutlivesItsContextButNotAReset) {
   EXPECT_EQ(table.totals().frees, 0u) << "nobody called a free";
 }
 
-// Everything at once, beside a map: ends of contexts too, while the table grows and shrinks.
+// All operations, against a map: also ends of contexts, while the table grows and shrinks.
 TEST(LiveTable, AgreesWithAMapThroughContextsAndFailures) {
   struct Block {
     std::uint64_t bytes;

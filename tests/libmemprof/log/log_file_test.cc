@@ -1,4 +1,4 @@
-// The log on disk: names, frames, and what happens after a failed write.
+// The log on disk: names, frames, and behaviour after a failed write.
 #include "libmemprof/src/log/log_file.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ void AddText(LogFile* log, const std::string& reason) {
   log->AddChunk(log::ChunkKind::kTrailer, payload);
 }
 
-// Wherever the limit lies between two batches, there is room to say why the log ends.
+// Wherever the limit falls between two batches, there is space to record why the log ends.
 TEST_F(LogFileTest, ThereIsRoomForTheEndWhereFilesAreLimited) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -51,7 +51,7 @@ TEST_F(LogFileTest, ThereIsRoomForTheEndWhereFilesAreLimited) {
     std::mt19937 random(static_cast<unsigned>(bytes));
     int error = 0;
     for (int i = 0; i < 100 && error == 0; ++i) {
-      ByteBuffer noise;  // which nothing compresses
+      ByteBuffer noise;  // incompressible
       for (int word = 0; word < 2500; ++word) {
         const auto value = static_cast<std::uint32_t>(random());
         noise.Append(&value, sizeof value);
@@ -71,7 +71,7 @@ TEST_F(LogFileTest, ThereIsRoomForTheEndWhereFilesAreLimited) {
 TEST_F(LogFileTest, TheLongestLogsDoWithoutAnIndex) {
   LogFile log;
   ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);
-  // An index of more chunks would take more memory than there is for it.
+  // The memory account cannot hold an index of more chunks.
   constexpr int kChunks = 300000;
   for (int i = 0; i < kChunks; ++i) {
     ByteBuffer nothing;
@@ -122,7 +122,7 @@ TEST_F(LogFileTest, AnEmptyFileOfOursIsTaken) {
   LogFile log, second;
   ASSERT_EQ(log.Create(File("empty.mprof").c_str()), 0);
   EXPECT_EQ(log.path(), File("empty.mprof"));
-  // Still empty, but no longer free.
+  // The file is still empty, but in use.
   ASSERT_EQ(second.Create(File("empty.mprof").c_str()), 0);
   EXPECT_NE(second.path(), File("empty.mprof"));
 }
@@ -158,7 +158,7 @@ TEST_F(LogFileTest, FinishingTwiceLeavesOneEnd) {
   ASSERT_EQ(log.Finish(2, 0, "second"), 0);
   const testing::Log read = testing::ReadLog(log.path());
   EXPECT_EQ(read.error, "");
-  ASSERT_EQ(read.chunks.size(), 4u);  // two of ours, index, trailer
+  ASSERT_EQ(read.chunks.size(), 4u);  // the two added above, index, trailer
   EXPECT_EQ(read.index.chunk_size(), 2);
   EXPECT_EQ(read.trailer.reason(), "second");
   EXPECT_EQ(read.trailer.index_offset(), read.chunks[2].offset);
@@ -173,7 +173,8 @@ TEST_F(LogFileTest, AVanishedFileIsAnErrorAndNothingElseIsWrittenTo) {
   LogFile log;
   ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);
   ASSERT_EQ(log.WriteBatch(), 0);
-  // The program closes everything and opens its own file under our number.
+  // The program closes all descriptors and opens its own file, which gets the log's descriptor
+  // number.
   for (int fd = 3; fd < 2000; ++fd) {
     char name[64];
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);

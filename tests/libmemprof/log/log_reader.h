@@ -1,5 +1,5 @@
-// A plain reader of logs for tests of the recorder: no index, no streaming, no tolerance; it knows
-// the format from proto/ and libprotobuf alone, so that it shares no code with what it checks.
+// A simple log reader for tests of the recorder: no index, no streaming, no tolerance. It uses only
+// proto/ and libprotobuf, so that it shares no code with what it checks.
 #pragma once
 
 #include <cstdint>

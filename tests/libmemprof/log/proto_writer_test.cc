@@ -1,4 +1,4 @@
-// What is written by hand, decoded by libprotobuf.
+// Hand-written encoding, decoded by libprotobuf.
 #include "libmemprof/src/log/proto_writer.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ TEST(ProtoWriter, AColumnOfVarintsIsAPackedField) {
   EXPECT_EQ(parsed.context_size(), 0);
 }
 
-// Lengths of nested messages are known last, and take one to four bytes: what was written moves.
+// The length of a nested message is known last and takes one to four bytes, so the message may have
+// to be moved.
 TEST(ProtoWriter, NestedMessagesOfAnyLengthAreRead) {
   SetMemoryLimit(256 * kMib, 0);
   std::mt19937 random(3);
@@ -83,7 +84,7 @@ TEST(ProtoWriter, NestedMessagesOfAnyLengthAreRead) {
   }
 }
 
-// Every level's length counts the lengths within it.
+// The length of each level includes the lengths nested in it.
 TEST(ProtoWriter, MessagesWithinMessagesAreRead) {
   for (const std::size_t bytes : {0, 100, 120, 126, 127, 128, 16370, 16383, 16384}) {
     ByteBuffer message;
@@ -102,7 +103,7 @@ TEST(ProtoWriter, MessagesWithinMessagesAreRead) {
 }
 
 TEST(ProtoWriter, WithoutMemoryTheBufferHasFailed) {
-  SetMemoryLimit(16 * kMib, 16 * kMib);  // nothing is left
+  SetMemoryLimit(16 * kMib, 16 * kMib);  // no memory is left
   {
     ByteBuffer message;
     {

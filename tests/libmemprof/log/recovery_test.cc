@@ -1,4 +1,5 @@
-// The ring of a dead process: recovered exactly once at every phase of a commit, and never trusted.
+// The ring of a dead process: every event is recovered exactly once at every phase of a commit, and
+// damaged rings are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -33,8 +34,9 @@ void Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Records in this process with the writer thread stopped, so that a test decides what is drained.
-// A copy of the ring under another name is the ring of a dead process: nobody has it mapped.
+// Records in this process with the writer thread stopped, so that a test decides what is drained. A
+// copy of the ring under another name stands for the ring of a dead process, because no process
+// maps it.
 class RecoveryTest : public ::testing::Test {
  protected:
   RecoveryTest() {
@@ -62,7 +64,7 @@ class RecoveryTest : public ::testing::Test {
     const log::Header header = testing::ReadLog(log_path_).header;
     return analysis::RecoverRing(copy_, header.pid(), header.start_time_ns(), log_bytes);
   }
-  // The steps in the log up to where the ring takes over, and those of the ring.
+  // The steps in the log up to the position where the ring continues, and the steps of the ring.
   std::vector<std::uint64_t> AllSteps(const analysis::RecoveredRing& ring) {
     testing::Log log = testing::ReadLog(log_path_, ring.committed_log_bytes);
     EXPECT_EQ(log.error, "");
@@ -178,7 +180,7 @@ TEST_F(RecoveryTest, RefusesWhatIsNotItsRing) {
   fs::create_symlink(copy_, directory_ + "/link");
   EXPECT_EQ(code(directory_ + "/link", header.pid(), header.start_time_ns()),
             absl::StatusCode::kDataLoss);
-  // The real one is mapped by this very process.
+  // This process maps the real ring.
   EXPECT_EQ(code(TheRecorder()->ring()->path(), header.pid(), header.start_time_ns()),
             absl::StatusCode::kFailedPrecondition);
 }
@@ -190,8 +192,8 @@ TEST_F(RecoveryTest, ALogShorterThanItWasIsNotMixedWithTheRing) {
   EXPECT_EQ(Recover(fs::file_size(log_path_) - 1).status().code(), absl::StatusCode::kDataLoss);
 }
 
-// Any damage gives an answer: a status, or events; never a crash, never memory without bound.
-// Who owns the file may change it at any time.
+// Any damage results in a status or in events; never in a crash or unbounded memory. The owner of
+// the file may change it at any time.
 TEST_F(RecoveryTest, ARingThatIsCutShortWhileItIsReadIsRefusedOrRead) {
   Steps(20000);
   const std::string whole = RingBytes();
@@ -227,7 +229,7 @@ TEST_P(DamagedRing, IsReadWithoutHarm) {
   for (int round = 0; round < 60; ++round) {
     std::string bytes = sound;
     for (std::size_t flips = 0; flips <= random() % 8; ++flips) {
-      // Headers and the records at the beginning of slabs are where damage could do harm.
+      // Damage matters most in headers and in the first records of slabs.
       const std::size_t slab = ring::kRingHeaderBytes + random() % 4 * ring::kSlabBytes;
       const std::size_t at = random() % 3 == 0 ? random() % 256 : slab + random() % 400;
       bytes[at] = static_cast<char>(random() % 4 == 0 ? 0xff : random());

@@ -1,4 +1,4 @@
-// Slabs: who owns them, that they come back, and that a full ring makes nobody wait for long.
+// Slabs: their owners, their reuse, and that waits for a full ring are short.
 #include "libmemprof/src/log/ring_buffer.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST_F(RingBufferTest, WithoutAFolderMemoryIsPrivateAndSaysSo) {
 }
 
 TEST_F(RingBufferTest, NeverHandsOutASlabTwice) {
-  Create(106 * ring::kEventsPerSlab);  // six are kept for definitions
+  Create(106 * ring::kEventsPerSlab);  // six are reserved for definitions
   std::set<SlabHeader*> taken;
   for (int i = 0; i < 100; ++i) {
     SlabHeader* slab = ring_.Acquire(SlabKind::kEvents, 1, 1);
@@ -68,7 +68,7 @@ TEST_F(RingBufferTest, NeverHandsOutASlabTwice) {
   }
 }
 
-// Takes all that events may have of the smallest ring; the last slab is for definitions.
+// Takes all slabs of the smallest ring that events may use; the last one is for definitions.
 std::vector<SlabHeader*> TakeAll(RingBuffer* ring) {
   std::vector<SlabHeader*> slabs;
   for (int i = 0; i < 15; ++i) slabs.push_back(ring->Acquire(SlabKind::kEvents, 1, 1));
@@ -80,7 +80,7 @@ TEST_F(RingBufferTest, WhenFullItWaitsBrieflyOnceAndThenNotAtAll) {
   Create(1);  // the smallest: 16 slabs
   TakeAll(&ring_);
   EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
-  // Were each to wait again, these would take minutes.
+  // If each call waited again, these would take minutes.
   for (int i = 0; i < 100000; ++i) EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
   ring_.Seal(ring_.slab(3));
   ring_.Release(ring_.slab(3));
@@ -100,7 +100,7 @@ TEST_F(RingBufferTest, AWriterThatWorksIsWaitedForLonger) {
   const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
-  // Twice as long as anybody would wait for one that shows no sign of work.
+  // Twice the time that a producer waits for a writer without a heartbeat.
   for (const std::uint64_t end = NowNs() + 400'000'000; NowNs() < end; usleep(1000))
     ring_.Heartbeat();
   ring_.Seal(slabs[5]);
@@ -112,7 +112,7 @@ TEST_F(RingBufferTest, AWriterThatWorksIsWaitedForLonger) {
 TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
   Create(1);
   const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
-  // A disk that hangs again and again.
+  // A disk that blocks repeatedly.
   const std::uint64_t at_first = ring_.PatienceNs();
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
@@ -121,8 +121,8 @@ TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
     ASSERT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), slabs[2]);
   }
   EXPECT_LE(ring_.PatienceNs(), at_first / 64);
-  // Being served after a wait gives it back, step by step. On a loaded machine a producer may have
-  // given up before, in spite of the heartbeat.
+  // Each successful wait increases the patience again. On a loaded machine a producer may give up
+  // earlier despite the heartbeat.
   bool grown = false;
   for (int i = 0; i < 1000 && !grown; ++i) {
     const std::uint64_t before = ring_.PatienceNs();
@@ -148,10 +148,11 @@ TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
   ring_.SetWriter(CurrentTid());
   ASSERT_NE(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
   EXPECT_EQ(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
-  // It gave up by itself, not because the ring was taken for stuck: others still wait.
+  // The call returned because the writer never waits, not because the ring counts as stuck: other
+  // threads still wait.
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
-  for (const std::uint32_t index : {1u, 2u}) {  // one of them goes to the reserve
+  for (const std::uint32_t index : {1u, 2u}) {  // one of them fills the reserve
     ring_.Seal(ring_.slab(index));
     ring_.Release(ring_.slab(index));
   }
@@ -162,7 +163,7 @@ TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
 TEST_F(RingBufferTest, AWaitingProducerGetsWhatTheWriterReleases) {
   Create(1);
   const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
-  // The producer keeps asking; one release must reach it although it sleeps in between.
+  // The producer calls repeatedly and sleeps in between; one release must still reach it.
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] {
     while (got.load() == nullptr) got = ring_.Acquire(SlabKind::kEvents, 2, 2);
@@ -192,7 +193,7 @@ TEST_F(RingBufferTest, ThreadsAndWriterPassEverySlabAround) {
       for (int i = 0; i < kRounds; ++i) {
         SlabHeader* slab = ring_.Acquire(SlabKind::kEvents, static_cast<std::uint32_t>(t), 0);
         if (slab == nullptr) continue;
-        // Nobody else may hold it: the thread number written by us must still be there.
+        // No other thread may hold the slab: the thread number written here must be unchanged.
         slab->published.store(static_cast<std::uint32_t>(t) + 1, std::memory_order_relaxed);
         ASSERT_EQ(slab->thread, static_cast<std::uint32_t>(t));
         ASSERT_EQ(slab->published.load(std::memory_order_relaxed),

@@ -1,4 +1,4 @@
-// A ring in private memory, and a look at the definitions in it without the writer.
+// A ring in private memory, and its definitions, decoded without the writer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace memprof::recorder {
 
-// What the ring holds in definitions, decoded without the writer.
+// The definitions in the ring, decoded without the writer.
 inline testing::Log PublishedDefinitions(RingBuffer* ring) {
   testing::Log log;
   std::map<std::uint64_t, ring::SlabHeader*> in_order;

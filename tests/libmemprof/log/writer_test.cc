@@ -1,5 +1,5 @@
-// The writer's corners: many threads in one batch, the order of time across threads, and a log
-// that can no longer be written.
+// Special cases of the writer: many threads in one batch, the order of time across threads, and a
+// log that can no longer be written.
 #include "libmemprof/src/log/writer.h"
 
 #include <gmock/gmock.h>
@@ -22,12 +22,12 @@ using ring::RingEvent;
 
 class WriterTest : public RecordingTest {
  protected:
-  // Without its thread: the test drains when it likes.
+  // Starts a recording without the writer thread: the test decides when to drain.
   void StartWithoutWriter() {
     ASSERT_EQ(memprof_start(), MEMPROF_OK);
     TheRecorder()->writer()->Stop();
   }
-  // What a thread of that id publishes; times are the test's.
+  // Publishes an event as the thread with that id, at a time chosen by the test.
   void Publish(std::uint32_t thread, RingEvent event) {
     ring::SlabHeader*& slab = slabs_[thread];
     RingBuffer* ring = TheRecorder()->ring();
@@ -53,7 +53,7 @@ class WriterTest : public RecordingTest {
 TEST_F(WriterTest, EventsOfManyThreadsAreAccountedInTheOrderOfTime) {
   setenv("MEMPROF_RING_EVENTS", "1048576", 1);
   StartWithoutWriter();
-  // Thread t allocates at time 2t+1 what thread t-1 frees at 2t+2; the first block stays.
+  // Thread t allocates at time 2t+1 what thread t-1 frees at 2t+2; the first block is not freed.
   constexpr std::uint32_t kThreads = 400;
   for (std::uint32_t t = 1; t <= kThreads; ++t) {
     if (t > 1) Publish(t - 1, Event(kOpFree, 2 * t + 2, t * 4096));
@@ -69,7 +69,8 @@ TEST_F(WriterTest, EventsOfManyThreadsAreAccountedInTheOrderOfTime) {
     EXPECT_EQ(event.layer, log::LAYER_MANAGED);
 }
 
-// One commit holds 16 Ki events; what is freed in the first may be allocated in the second.
+// One commit holds 16 Ki events. An allocation drained in the second commit may precede its free,
+// drained in the first.
 TEST_F(WriterTest, TheOrderOfTimeHoldsAcrossCommitsToo) {
   StartWithoutWriter();
   constexpr std::uint32_t kEach = 700;
@@ -92,7 +93,7 @@ TEST_F(WriterTest, WhatIsStampedAfterTheDrainBeganWaitsForTheNext) {
   const std::uint64_t future = NowNs() + 3600ull * 1'000'000'000;
   Publish(1, Event(kOpStep, 1, 0));
   Publish(1, Event(kOpStep, future, 0));
-  Publish(1, Event(kOpStep, 2, 0));  // behind one that waits: it waits too
+  Publish(1, Event(kOpStep, 2, 0));  // behind an event that waits, so it waits too
   Publish(2, Event(kOpStep, 3, 0));
   EXPECT_TRUE(TheRecorder()->writer()->DrainOnce());
   std::vector<std::uint64_t> times;
@@ -102,7 +103,7 @@ TEST_F(WriterTest, WhatIsStampedAfterTheDrainBeganWaitsForTheNext) {
 
 TEST_F(WriterTest, ThreadsThatPassBlocksOnAgreeWithTheirCounts) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  // Real threads, real times: every block is allocated by one and freed by the next.
+  // Real threads and real times: each block is allocated by one thread and freed by the next.
   constexpr int kThreads = 4, kRounds = 3000;
   struct Box {
     std::atomic<std::uint64_t> address{0};
@@ -143,7 +144,7 @@ TEST_F(WriterTest, ThreadsThatPassBlocksOnAgreeWithTheirCounts) {
   EXPECT_EQ(totals.live_bytes, 0u);
 }
 
-// Small chunks compress badly: what trickles in waits in the ring, for about a second.
+// Small chunks compress badly: a few events at a time wait in the ring for about a second.
 TEST_F(WriterTest, WhatComesLittleByLittleIsWrittenInFewChunks) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   ASSERT_EQ(memprof_flush(), MEMPROF_OK);
@@ -168,7 +169,7 @@ TEST_F(WriterTest, ALogThatCannotGrowEndsWithAReasonAndTheProgramGoesOn) {
   getrlimit(RLIMIT_FSIZE, &before);
   rlimit small = before;
   small.rlim_cur = std::filesystem::file_size(path_) + 400;
-  // The writer blocks the signal; this thread writes to stderr only.
+  // The writer blocks the signal. This thread ignores it, because it writes to stderr.
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   ::testing::internal::CaptureStderr();
   setrlimit(RLIMIT_FSIZE, &small);

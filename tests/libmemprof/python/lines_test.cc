@@ -1,4 +1,4 @@
-// Line tables beside what Python says of them, instruction by instruction, for the functions of its
+// Line tables against Python's own results, instruction by instruction, for the functions of its
 // standard library; and tables of random bytes.
 #include "libmemprof/src/python/internal/lines.h"
 
@@ -28,7 +28,7 @@ LineFormat FormatOf(const std::string& name) {
   return name == "ranges" ? LineFormat::kRanges : LineFormat::kLocations;
 }
 
-// Counts code objects, and checks each line of each.
+// Counts code objects, and checks every line of each.
 int CompareWith(const std::string& interpreter) {
   FILE* pipe = popen(("'" + interpreter + "' '" MEMPROF_LINES_DUMP "'").c_str(), "r");
   if (pipe == nullptr) return 0;
@@ -79,14 +79,14 @@ TEST(PythonLinesTest, SmallTables) {
   EXPECT_EQ(at(LineFormat::kLnotab, lnotab, 3), 10);
   EXPECT_EQ(at(LineFormat::kLnotab, lnotab, 4), 12);
   EXPECT_EQ(at(LineFormat::kLnotab, lnotab, 10), 11);
-  // 4 bytes at 11, 2 without a line, 2 at 9.
+  // 4 bytes at line 11, 2 without a line, 2 at line 9.
   const Bytes ranges = {4, 1, 2, 0x80, 2, 0xfe};
   EXPECT_EQ(at(LineFormat::kRanges, ranges, -2), 10);
   EXPECT_EQ(at(LineFormat::kRanges, ranges, 0), 11);
   EXPECT_EQ(at(LineFormat::kRanges, ranges, 4), 0);
   EXPECT_EQ(at(LineFormat::kRanges, ranges, 6), 9);
   EXPECT_EQ(at(LineFormat::kRanges, ranges, 8), 0);
-  // Two units, one line on; one without a line; one 100 lines back, in the long form.
+  // Two units, one line further; one without a line; one 100 lines back, in the long form.
   const Bytes locations = {
       0x80 | 11 << 3 | 1, 0, 0, 0x80 | 15 << 3, 0x80 | 14 << 3, 0x49, 3, 0, 1, 1};
   EXPECT_EQ(at(LineFormat::kLocations, locations, 2), 11);

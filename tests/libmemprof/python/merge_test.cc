@@ -1,4 +1,5 @@
-// Python frames among native ones, on stacks made by hand; layouts; and reads of what is not there.
+// Merging Python frames into native stacks built by hand; layouts; and reads of memory that is not
+// mapped.
 #include "libmemprof/src/python/merge.h"
 
 #include <gmock/gmock.h>
@@ -19,8 +20,8 @@
 namespace memprof::recorder {
 namespace {
 
-// A native stack with frames of 100 bytes that begin at 1000, named a, b, c…; a Python frame is a
-// digit, in a loop at the given address. The merged stack as text.
+// Builds a native stack with frames of 100 bytes that begin at 1000, named a, b, c…; a Python frame
+// is a digit, in an interpreter loop at the given address. Returns the merged stack as text.
 class Merging {
  public:
   Merging& Native(const std::string& names, bool truncated = false) {
@@ -65,11 +66,11 @@ class Merging {
 };
 
 TEST(PythonMergeTest, LoopsAreReplacedByWhatTheyRun) {
-  // Loops in b (1100 to 1200) and d.
+  // Interpreter loops in b (1100 to 1200) and d.
   EXPECT_EQ(Merging().Native("abcde").Python(1, 1150).Python(2, 1150).Python(3, 1300).Run(),
             "a12c3e");
   EXPECT_EQ(Merging().Native("abcde").Run(), "abcde");
-  // Those to leave out still take their loop's place.
+  // A Python frame that is left out still replaces its loop.
   EXPECT_EQ(Merging().Native("abc").Python(0, 1150).Run(), "ac");
   EXPECT_EQ(Merging().Native("ab").Python(1, 1199).Run(), "a1");
   EXPECT_EQ(Merging().Native("ab").Python(1, 1099).Run(), "1b");
@@ -77,7 +78,7 @@ TEST(PythonMergeTest, LoopsAreReplacedByWhatTheyRun) {
 
 TEST(PythonMergeTest, FramesOutsideOfTheStackStandWhereTheyCome) {
   EXPECT_EQ(Merging().Native("abc").Python(1, 10).Python(2, 1250).Run(), "1ab2");
-  // Beyond a stack that was cut.
+  // The address is beyond the end of a truncated stack.
   EXPECT_EQ(Merging().Native("abc", true).Python(1, 1150).Python(2, 9000).Run(), "a1c2");
   EXPECT_EQ(Merging().Native("", false).Python(1, 5).Python(2, 6).Run(), "12");
 }

@@ -1,4 +1,4 @@
-// Counting words that point to given addresses, in every kind of place.
+// Counts words that point to given addresses, in every kind of memory.
 #include "libmemprof/src/recording/host_scan.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 namespace memprof::recorder {
 namespace {
 
-// No memory lies there, so nothing but this test has such words; they are made up at run time.
+// No memory is mapped there, so only this test has such words; they are computed at run time.
 constexpr std::uint64_t kBase = 0x00005aa5'0000'0000;
 constexpr std::uint64_t kBytes = 0x10000;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -32,14 +32,14 @@ std::uint64_t Address(int target) {
   return (high << 32) + static_cast<std::uint64_t>(target) * 0x100000;
 }
 
-// Sanitizers keep copies of words in memory of their own: then figures are not exact.
+// Sanitizers keep copies of words in their own memory, so the counts are not exact.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
 
-// The targets are in memory of the recorder, as they are in a real scan.
+// The targets are in the recorder's memory, as in a real scan.
 class HostScanTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kCount = 4;
@@ -71,9 +71,9 @@ TEST_F(HostScanTest, FindsWordsOnTheHeapInDataAndOnTheStack) {
   EXPECT_GT(result_.bytes, 0u);
   const auto heap = std::make_unique<std::uint64_t[]>(1000);
   heap[500] = Address(0);
-  heap[501] = Address(0) + kBytes - 1;  // within
-  heap[502] = Address(0) + kBytes;      // not
-  heap[503] = Address(0) - 1;           // nor
+  heap[501] = Address(0) + kBytes - 1;  // inside
+  heap[502] = Address(0) + kBytes;      // outside
+  heap[503] = Address(0) - 1;           // outside
   g_word = Address(1);
   volatile std::uint64_t on_stack = Address(2);
   const std::vector<std::uint32_t> after = Count();
@@ -91,14 +91,14 @@ TEST_F(HostScanTest, LeavesOutWhatIsNoWordOrNoMemoryOfTheProgram) {
   ASSERT_NE(own, nullptr);
   own[1000] = Address(0);
   const auto heap = std::make_unique<char[]>(4096);
-  const std::uint64_t inverse = ~Address(1);  // so that no word on the stack is the address
+  const std::uint64_t inverse = ~Address(1);  // avoids a copy of the address on the stack
   for (int i = 0; i < 8; ++i) heap[1025 + i] = static_cast<char>(~inverse >> 8 * i);
   auto* unreadable = static_cast<std::uint64_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   unreadable[7] = Address(2);
   mprotect(unreadable, 4096, PROT_NONE);
   const std::vector<std::uint32_t> after = Count();
-  EXPECT_LE(after[0], before[0]);  // fewer, where a word left over by another test went away
+  EXPECT_LE(after[0], before[0]);  // fewer if a word left by another test was overwritten
   EXPECT_LE(after[1], before[1]);
   EXPECT_LE(after[2], before[2]);
   UnmapMemory(own, 1 << 16);
@@ -139,7 +139,7 @@ TEST_F(HostScanTest, HardlyUsedAddressSpaceCostsNothing) {
   munmap(sparse, kLarge);
 }
 
-// As in containers: the call is answered with EPERM.
+// As in some containers: process_vm_readv fails with EPERM.
 bool ForbidProcessVmReadv() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

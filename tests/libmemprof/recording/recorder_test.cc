@@ -1,4 +1,4 @@
-// The recorder as a whole, in this very process: C API in, log out.
+// The whole recorder in this process: from the C API to the log.
 #include "libmemprof/src/recording/recorder.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ TEST_F(RecorderTest, EventsAfterTheEndReopenTheLog) {
   EXPECT_EQ(log.chunks.back().kind, static_cast<std::uint32_t>(log::ChunkKind::kTrailer));
 }
 
-// Threads that run on while the process ends, or anything between two calls of Finish.
+// Threads may still run while the process ends, or between two calls of Finish.
 TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   memprof_step(0);
@@ -101,7 +101,7 @@ TEST_F(RecorderTest, OnceEndedTheLogIsCompleteAfterEveryBatch) {
   }
 }
 
-// An event with a stack, whose memo asks for memory.
+// An event with a stack; the thread's memo takes memory.
 void RecordWithStack() {
   EntryGuard guard;
   ring::RingEvent event{};
@@ -119,7 +119,7 @@ TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
       within = ChargedMemory();
     }).join();
   };
-  one_thread();  // its state stays, for the next one
+  one_thread();  // the thread's state is kept for the next thread
   ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
   one_thread();
   ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
@@ -129,11 +129,11 @@ TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
   ASSERT_TRUE(TheRecorder()->writer()->Flush(10'000'000'000));
   EXPECT_EQ(ChargedMemory(), before);
 
-  RecordWithStack();  // this thread's memo lives on here, but not in a child
+  RecordWithStack();  // this thread's memo is kept here, but not in a child
   const pid_t child = fork();
   if (child == 0) {
     const std::uint64_t kept = ChargedMemory();
-    // What is left is the recorder itself and the states of threads: no table, no memo.
+    // Only the recorder itself and the states of threads remain: no table, no memo.
     _exit(kept > 0 && kept < before && ChargeMemory(1, Need::kMemo) ? 0 : 1);
   }
   int status = 0;
@@ -144,7 +144,7 @@ TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
 TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
   setenv("MEMPROF_RING_EVENTS", "1024", 1);
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
-  // Without the writer nothing is ever drained.
+  // Without the writer the ring is never drained.
   TheRecorder()->writer()->Stop();
   std::uint64_t kept = 0, dropped = 0;
   for (int i = 0; i < 30000; ++i)

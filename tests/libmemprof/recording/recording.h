@@ -1,4 +1,5 @@
-// A recording in the test's own process: a directory and a log of its own, taken down afterwards.
+// A recording in the test's own process, with its own directory and log, which are removed
+// afterwards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,8 +17,7 @@
 
 namespace memprof::recorder {
 
-// Under the thread sanitizer stacks are off: libunwind's own end-of-thread code is more than it
-// bears.
+// No stacks under the thread sanitizer: it cannot handle libunwind's code for the end of threads.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kTestStacks = false;
 #else

@@ -121,7 +121,7 @@ TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {
   EXPECT_STREQ(Read({{"MEMPROF_SHM", "/tmp"}}).shared_directory, "/tmp");
 }
 
-// A variable may hold anything; what is said of it stays one line of plain characters.
+// A variable may contain anything; a message about it is one line of plain characters.
 TEST(Settings, MessagesAreOneLineWhateverTheEnvironmentHolds) {
   ::testing::internal::CaptureStderr();
   Read({{"MEMPROF_SOURCE", "cu\npti\x1b[31m\x7f"}, {"MEMPROF_START", std::string(5000, 'z')}});

@@ -1,5 +1,5 @@
-// Calls that a source tells of by halves: what is kept from the entry to the exit, and what follows
-// where one half is missing.
+// Calls that a source reports as an entry and an exit: what is kept between the two, and what
+// happens when one of them is missing.
 #include "libmemprof/src/sources/driver_calls.h"
 
 #include <string>
@@ -25,7 +25,7 @@ struct FreeParameters {
 
 class DriverCalls : public HooksTest {
  protected:
-  // The two halves of one call.
+  // The entry and the exit of one call.
   struct Told {
     Told(const char* name, const void* parameters)
         : call{SourceTable().function_id(name), 0, 0, parameters, &kept} {}
@@ -82,7 +82,7 @@ TEST_F(DriverCalls, WithinACallAnotherOneMayBeSeen) {
   EXPECT_THAT(Story(), ElementsAre("OP_FREE 4096", "OP_FREE 8192", "OP_FREE_FAILED 4096"));
 }
 
-// More calls than are kept at once, as of a source that stopped listening within each.
+// More calls than can be kept at once, as from a source that stopped listening during each.
 TEST_F(DriverCalls, ThatNeverEndAreForgottenWhenListeningBeginsAnew) {
   Start();
   const FreeParameters parameters{4096};

@@ -1,4 +1,4 @@
-// Events of a source name their context; which device it is on they may not know.
+// Events of a source name their context, but may not know its device.
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/sources/source_host.h"
 #include "tests/libmemprof/events/recorded_driver.h"
@@ -37,7 +37,7 @@ TEST_F(SourceContexts, MemoryOfTheHostDefinesItsContextOnTheRightDevice) {
 
 TEST_F(SourceContexts, AContextThatNothingIsKnownOfIsDefinedLater) {
   Start();
-  Report(kOpAlloc, -1, 0xe2);         // not current
+  Report(kOpAlloc, -1, 0xe2);         // not the current context
   Report(kOpContextCreate, 1, 0xe2);  // now its device is known
   Report(kOpAlloc, -1, 0xe2);
   const testing::Log log = Finish();

@@ -1,5 +1,5 @@
-// The other way by which calls are seen: with MEMPROF_TEST_TOLD in the environment, in place of the
-// exported wrappers, functions that tell the recorder of a call as a source does.
+// The other way to see calls: with MEMPROF_TEST_TOLD in the environment, these functions replace
+// the exported wrappers and report each call to the recorder as a source does.
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -10,7 +10,7 @@
 namespace memprof::recorder {
 namespace {
 
-// The parameters as CUPTI hands them out: members of a structure, in order.
+// The parameters in the form that CUPTI uses: members of a structure, in order.
 template <typename... Arguments>
 CUresult Tell(const char* name, CUresult (*real)(Arguments...),
               std::type_identity_t<Arguments>... arguments) {
@@ -23,7 +23,7 @@ CUresult Tell(const char* name, CUresult (*real)(Arguments...),
     end += sizeof argument;
   };
   (append(arguments), ...);
-  std::uint64_t kept = 0xdddddddddddddddd;  // CUPTI promises nothing about it
+  std::uint64_t kept = 0xdddddddddddddddd;  // CUPTI does not define the initial value
   SourceCall call{SourceTable().function_id(name), 0, 0, parameters, &kept};
   if (call.function < 0) return real(arguments...);
   SourceTable().driver_call(&call);
@@ -51,7 +51,7 @@ void* const kToldWrappers[kFunctionCount] = {
 #undef MEMPROF_WRAPPER_ADDRESS
 };
 
-// After exports/driver.cc has installed its own.
+// Runs after exports/driver.cc has installed its wrappers.
 __attribute__((constructor(102))) void InstallTold() {
   if (std::getenv("MEMPROF_TEST_TOLD") != nullptr) SetWrappers(kToldWrappers);
 }

@@ -1,4 +1,4 @@
-// Each shape is a function of its own that calls the next one of the chain.
+// Each shape of frame is a function that calls the next one of the chain.
 #include "tests/libmemprof/stacks/call_chains.h"
 
 #include <alloca.h>
@@ -20,8 +20,8 @@ struct Chain {
 
 void Continue(Chain* chain);
 
-// Every shape is a frame of its own.
-#if defined(__clang__)  // it makes no clones
+// Prevents inlining and cloning, so that every shape has its own frame.
+#if defined(__clang__)  // Clang makes no clones
 #define SHAPE __attribute__((noinline))
 #else
 #define SHAPE __attribute__((noinline, noclone))
@@ -138,7 +138,7 @@ SHAPE Frames UnwindByCompiler() {
   Frames frames;
   _Unwind_Backtrace(AddFrame, &frames);
   while (!frames.empty() && frames.back() == nullptr) frames.pop_back();
-  if (!frames.empty()) frames.erase(frames.begin());  // this function's
+  if (!frames.empty()) frames.erase(frames.begin());  // the frame of this function
   return frames;
 }
 

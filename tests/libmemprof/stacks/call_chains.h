@@ -1,4 +1,4 @@
-// Chains of calls through every shape of frame that compilers make, for tests of unwinding.
+// Chains of calls with every shape of frame that compilers generate, for tests of unwinding.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace memprof::recorder {
 
 using Frames = std::vector<void*>;
 
-// Plain, with many registers, big, of variable size, realigned, both, called back by the C library,
-// by a function object, in a catch block.
+// The shapes: plain, with many registers, big, of variable size, realigned, of variable size and
+// realigned, called back by the C library, called by a function object, in a catch block.
 inline constexpr int kShapeCount = 9;
 
-// Calls `bottom` at the end of a chain of one frame a shape (and helpers between them). `seed`
-// decides what the frames hold, and how large those of variable size are.
+// Calls `bottom` at the end of a chain with one frame for each shape (and helpers between them).
+// `seed` determines the contents of the frames, and the size of those of variable size.
 void RunChain(const std::vector<int>& shapes, std::uint64_t seed,
               const std::function<void()>& bottom);
 
@@ -23,7 +23,7 @@ void RunChain(const std::vector<int>& shapes, std::uint64_t seed,
 // sanitizers replace.)
 Frames UnwindByCompiler();
 
-// Fewer than `most` shapes.
+// Random shapes, fewer than `most`.
 std::vector<int> RandomShapes(std::mt19937_64* random, int most);
 
 }  // namespace memprof::recorder

@@ -1,4 +1,4 @@
-// Frame rules against elfutils' reading of the same tables, over every library loaded here.
+// Frame rules against elfutils, which reads the same tables, for every library loaded here.
 #include "libmemprof/src/stacks/internal/cfi.h"
 
 #include <dwarf.h>
@@ -75,7 +75,7 @@ class Reference {
   Reference& operator=(const Reference&) = delete;
   bool usable() const { return cfi_ != nullptr; }
 
-  // What the rule should be; nothing where elfutils finds no row or a signal frame.
+  // The expected rule; no value where elfutils finds no row or a signal frame.
   std::optional<FrameRule> Rule(std::uint64_t address) const;
 
  private:
@@ -130,7 +130,8 @@ void Reference::SetRbp(const Dwarf_Op* ops, std::size_t count, const Dwarf_Op* s
              ops[1].atom == DW_OP_stack_value) {
     return;
   } else if (ops[0].atom != DW_OP_call_frame_cfa || count != 1) {
-    // With the CFA pushed first: "call_frame_cfa; breg6 N" stands for the expression breg6 N.
+    // elfutils states this form with the CFA first: "call_frame_cfa; breg6 N" is the expression
+    // breg6 N.
     if (count != 2 || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_breg6) return;
     kind = SavedRbp::kAtFrame;
     offset = static_cast<std::int64_t>(ops[1].number);
@@ -210,7 +211,7 @@ TEST(CallFrames, AgreeWithElfutils) {
       ++compared;
       usable_rules += ours.base != CfaBase::kUnsupported;
       by_frame_pointer += ours.base == CfaBase::kFramePointer;
-      // Where the frame cannot be used, nothing else matters.
+      // If the frame cannot be unwound, the rest of the rule does not matter.
       if (ours.base == theirs->base && (ours.base == CfaBase::kUnsupported ||
                                         ours.base == CfaBase::kOutermost || ours == *theirs))
         continue;
@@ -234,7 +235,7 @@ class GuardedCopy {
     memory_ = static_cast<unsigned char*>(
         mmap(nullptr, bytes_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(memory_ + kPage, bytes_, PROT_READ | PROT_WRITE);
-    // Up to the end of what is mapped: right before the forbidden page.
+    // Up to the end of the mapped tables, right before the inaccessible page.
     const auto used = static_cast<std::size_t>(original.end - original.header);
     begin_ = memory_ + kPage + bytes_ - used;
     std::memcpy(begin_, original.header, used);
@@ -274,14 +275,14 @@ TEST(CallFrames, DamagedTablesAreReadWithinTheirBounds) {
   std::mt19937_64 random(7);
   GuardedCopy copy(*original);
   const std::vector<unsigned char> intact(copy.bytes(), copy.bytes() + copy.size());
-  // Code lies before the tables; offsets are relative to the header, so they hold in the copy.
+  // Code precedes the tables; offsets are relative to the header, so they are valid in the copy.
   const auto header = reinterpret_cast<std::uint64_t>(copy.bytes());
   int understood = 0;
   for (int round = 0; round < 3000; ++round) {
     std::memcpy(copy.bytes(), intact.data(), intact.size());
     const int flips = static_cast<int>(random() % 20);
     for (int i = 0; i < flips; ++i) {
-      // Half of the damage goes to the header and the search table's first entries.
+      // Half of the damage hits the header and the first entries of the search table.
       const std::size_t at = random() % (i % 2 == 0 ? copy.size() : 64);
       copy.bytes()[at] = static_cast<unsigned char>(random());
     }

@@ -1,5 +1,5 @@
-// The cache of frame rules gives what the tables say, and stacks built by rules are walked as
-// built.
+// The cache of frame rules returns what the tables contain, and synthetic stacks built from rules
+// are walked correctly.
 #include "libmemprof/src/stacks/frame_rules.h"
 
 #include <gtest/gtest.h>
@@ -93,14 +93,14 @@ TEST(FrameRules, ClearForgetsNothingThatIsStillTrue) {
   EXPECT_EQ(rules.Find(libc.begin + 5000), before);
 }
 
-// Stacks put together from rules: what the walk must find is known by construction.
+// Stacks built from rules, so that the expected result of the walk is known.
 class BuiltStackTest : public ::testing::Test {
  protected:
   BuiltStackTest() : libc_(Libc()), memory_(4096) {
     EXPECT_TRUE(rules_.Create());
     std::mt19937_64 random(2);
-    // Return addresses of every kind; those whose rule begins right there matter most, because
-    // the rule of the call before them holds.
+    // All kinds of return addresses. The important ones are at the beginning of a rule, because the
+    // previous rule, which covers the call, must be used.
     while (pcs_.size() < 3000) {
       const std::uint64_t pc = libc_.begin + random() % (libc_.end - libc_.begin);
       const FrameRule rule = rules_.Find(pc - 1);
@@ -112,8 +112,8 @@ class BuiltStackTest : public ::testing::Test {
         continue;
       pcs_.push_back(pc);
     }
-    // Frames that realign the stack are rare: call_chains.cc in this program has some, where GCC compiled it. Clang's
-    // find the frame by rbp.
+    // Frames that realign the stack are rare. call_chains.cc in this program has some if GCC
+    // compiled it; Clang's version finds the frame by rbp.
     const Code own = CodeOf("");
     std::vector<std::uint64_t> realigned;
     for (std::uint64_t pc = own.begin + 1; pc < own.end && realigned.size() < 300; ++pc) {
@@ -132,8 +132,8 @@ class BuiltStackTest : public ::testing::Test {
   }
   StackBounds Bounds() const { return {AddressOf(0), AddressOf(memory_.size())}; }
 
-  // Random words everywhere, then frames until `frames` or the memory ends; the last has return
-  // address 0. False when this draw of rules cannot be laid out.
+  // Fills the memory with random words, then builds frames until `frames` or the end of the memory;
+  // the last one has return address 0. Returns false when these random rules cannot be laid out.
   bool Build(std::mt19937_64* random, std::size_t frames);
   bool Place(std::uint64_t address, std::uint64_t value);
 
@@ -162,7 +162,8 @@ bool BuiltStackTest::Build(std::mt19937_64* random, std::size_t frames) {
   placed_.clear();
   start_ = {pcs_[(*random)() % pcs_.size()], AddressOf((*random)() % 64), (*random)()};
   Registers at = start_;
-  // A value for rbp is chosen when a frame needs it: at the start, or where it was last saved.
+  // The value of rbp is chosen when a frame needs it, at the place where it comes from: the start,
+  // or the slot where it was last saved.
   std::uint64_t saved_at = 0;
   bool chosen = false;
   const auto choose_bp = [&](std::uint64_t value) {
@@ -215,7 +216,8 @@ TEST_F(BuiltStackTest, IsWalkedAsBuilt) {
   EXPECT_GT(through_frame_pointer, 20);
 }
 
-// The memo's promise: if it finds a stack, a walk would find the same, whatever words changed.
+// The guarantee of the memo: if it finds a stack, a walk would find the same one, whatever words
+// have changed.
 TEST_F(BuiltStackTest, TheMemoNoticesEveryChangeThatMatters) {
   std::mt19937_64 random(4);
   int built = 0, found = 0, noticed = 0;
@@ -231,7 +233,7 @@ TEST_F(BuiltStackTest, TheMemoNoticesEveryChangeThatMatters) {
                                    ? (placed_[random() % placed_.size()] - AddressOf(0)) / 8
                                    : random() % memory_.size();
       const std::uint64_t before = memory_[word];
-      // Often a nearby place on the stack, which is what another frame pointer would be.
+      // Half of the changes are to a nearby address on the stack, a plausible frame pointer.
       memory_[word] = random() % 2 == 0 ? before + 8 : pcs_[random() % pcs_.size()];
       StackMemo::Result result{0, false};
       if (memo->Find(start_, &result)) {

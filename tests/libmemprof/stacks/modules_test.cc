@@ -1,4 +1,4 @@
-// The table of modules, and what becomes of stacks when one of them goes.
+// The table of modules, and stacks of a module that is unloaded.
 #include "libmemprof/src/stacks/modules.h"
 
 #include <dlfcn.h>
@@ -66,7 +66,7 @@ TEST_F(ModulesTest, AddressesMeanSomethingElseOnceAUsedModuleHasGone) {
       EXPECT_EQ(modules_.Find(address), 0u);
     }
   }
-  // It came twice, and was two modules.
+  // It was loaded twice, and recorded as two modules.
   std::set<std::uint32_t> ids;
   for (const auto& [id, module] : PublishedDefinitions(&ring_).modules)
     if (module.path().find("recorder_test_plugin") != std::string::npos) ids.insert(id);

@@ -1,4 +1,4 @@
-// A memo on the heap, which gives its memory back before the heap gets its own.
+// A memo on the heap, which returns its memory before it is deleted.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The memo of stacks: right on real chains of calls, and exact on made-up memory.
+// The memo of stacks: correct on real chains of calls, and exact on synthetic memory.
 #include "libmemprof/src/stacks/stack_memo.h"
 
 #include <execinfo.h>
@@ -24,7 +24,8 @@ class StackMemoTest : public ::testing::Test {
     memo_->Reset(1);
   }
 
-  // As the recorder does it. Ids are given by the compiler's unwinder, so that a wrong memo shows.
+  // Uses the memo as the recorder does. The compiler's unwinder determines the expected id, so that
+  // wrong results are detected.
   __attribute__((noinline)) void Take() {
     const Registers start = CaptureRegisters();
     StackMemo::Result known{0, false};
@@ -50,7 +51,7 @@ class StackMemoTest : public ::testing::Test {
 
 TEST_F(StackMemoTest, KnowsAStackAgain) {
   const std::function<void()> take = [this] { Take(); };
-  // One place of call, also where a loop is unrolled.
+  // One call site, even if a loop is unrolled.
   const std::function<void(std::vector<int>)> run = [&](const std::vector<int>& shapes) {
     RunChain(shapes, 8, take);
   };
@@ -61,7 +62,7 @@ TEST_F(StackMemoTest, KnowsAStackAgain) {
   }
 }
 
-// Registers that functions save but nobody walks by must not spoil it.
+// Saved registers that unwinding does not use must not prevent a hit.
 TEST_F(StackMemoTest, OtherValuesOnTheStackDoNotMatter) {
   const std::function<void()> take = [this] { Take(); };
   for (std::uint64_t seed = 0; seed < 50; ++seed) RunChain({1, 0, 2, 1}, seed * 977, take);
@@ -71,7 +72,8 @@ TEST_F(StackMemoTest, OtherValuesOnTheStackDoNotMatter) {
 TEST_F(StackMemoTest, NeverTakesOneStackForAnother) {
   std::mt19937_64 random(6);
   const std::function<void()> take = [this] { Take(); };
-  // Few shapes of equal size: the same stack pointer with other frames is what could go wrong.
+  // A few shapes of equal size: wrong results are most likely where the stack pointer is equal but
+  // the frames differ.
   for (int round = 0; round < 4000; ++round) {
     std::vector<int> shapes = RandomShapes(&random, 6);
     for (int& shape : shapes) shape %= 4;
@@ -83,7 +85,7 @@ TEST_F(StackMemoTest, NeverTakesOneStackForAnother) {
 
 TEST_F(StackMemoTest, ForgetsAtAReset) {
   const std::function<void()> take = [this] { Take(); };
-  // A vector, so that the loop is not unrolled: another place of call is another stack.
+  // A vector, so that the loop is not unrolled: another call site would be another stack.
   const std::vector<bool> expected = {false, true, true, false, true};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (i == 3) memo_->Reset(2);
@@ -93,7 +95,7 @@ TEST_F(StackMemoTest, ForgetsAtAReset) {
   EXPECT_EQ(memo_->generation(), 2u);
 }
 
-// More distinct stacks than the memo holds: what was overwritten is not believed.
+// More distinct stacks than the memo can hold: overwritten entries must not be used.
 TEST_F(StackMemoTest, OverwrittenEntriesAreVoid) {
   std::mt19937_64 random(8);
   const std::function<void()> take = [this] { Take(); };
@@ -104,7 +106,7 @@ TEST_F(StackMemoTest, OverwrittenEntriesAreVoid) {
   EXPECT_GT(ids_.size(), 300u);
 }
 
-// A stack of our own making, and a walk that depended on every other word of it.
+// A synthetic stack, and a walk that depends on every other word of it.
 class MadeUpStack {
  public:
   explicit MadeUpStack(bool uses_frame_pointer) {
@@ -150,7 +152,7 @@ TEST(StackMemo, OfStacksThatNeverComeAgainOnlySomeAreStored) {
   for (std::uint32_t pc = 2001; pc <= 3000; ++pc) found += find(pc) ? 1 : 0;
   EXPECT_GT(found, 30);
   EXPECT_LT(found, 100);
-  // Some came again: it is worth while, until it is not for a while.
+  // Stores are worthwhile again after hits, until hits become rare again.
   found = 0;
   for (std::uint32_t pc = 5001; pc <= 5200; ++pc) store(pc);
   for (std::uint32_t pc = 5001; pc <= 5200; ++pc) found += find(pc) ? 1 : 0;
@@ -176,7 +178,7 @@ TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
   }
 }
 
-// The same place and stack pointer, and hundreds of ways to get there.
+// The same place and stack pointer, with hundreds of different callers.
 TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
   auto memo = NewMemo();
   memo->Reset(1);
@@ -187,7 +189,7 @@ TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
     stack[62] = id % 3;
   };
   constexpr std::uint32_t kIds = 256;
-  // Growing forgets, so the first ones may have to be told again.
+  // When the memo grows it drops its entries, so the first ones may have to be stored again.
   for (std::uint32_t i = 0; i < 4 * kIds; ++i) {
     const std::uint32_t id = i % kIds;
     set(id);
@@ -201,15 +203,15 @@ TEST(StackMemo, StacksThatShareTheirPlaceAreKeptApart) {
   for (std::uint32_t id = 0; id < kIds; ++id) {
     set(id);
     StackMemo::Result result{0, false};
-    if (!memo->Find(stack.start(), &result)) continue;  // two leaves may want the same place
+    if (!memo->Find(stack.start(), &result)) continue;  // two entries may need the same slot
     ++found;
     EXPECT_EQ(result.stack, id);
   }
   EXPECT_GT(found, kIds * 95 / 100);
 }
 
-// More of them than the ring has room for, so that each one's words come to lie where those of
-// another one were: what was expected next must not be taken for what is there now.
+// More stacks than the ring of words can hold, so that words of one stack are overwritten by those
+// of another: an expected next stack must be checked against the current words.
 TEST(StackMemo, AnExpectedStackWhoseWordsAreGoneIsNotBelieved) {
   auto memo = NewMemo();
   memo->Reset(1);
@@ -217,7 +219,7 @@ TEST(StackMemo, AnExpectedStackWhoseWordsAreGoneIsNotBelieved) {
   int found = 0;
   std::mt19937 random(11);
   for (std::uint32_t i = 0; i < 20000; ++i) {
-    // Mostly in turn, as expected, sometimes not.
+    // Mostly in the expected order, sometimes not.
     const std::uint32_t id = random() % 8 == 0 ? random() % 4000 : i % 4000;
     stack[10] = 5000 + id % 64;
     stack[20] = 7000 + id / 64;
@@ -289,7 +291,7 @@ TEST(StackMemo, WordsThatWereOverwrittenAreNotBelieved) {
   memo->Store(stack.start(), stack.WalkNow(), {5, false});
   StackMemo::Result result{0, false};
   MadeUpStack other(false);
-  // Enough stores at another place to go once around the ring of words, whatever its size.
+  // Enough stores at another place to overwrite the whole ring of words, whatever its size.
   bool kept = true;
   for (int i = 0; i < 10000 && kept; ++i) {
     memo->Store(other.start(), other.WalkNow(), {6, false});

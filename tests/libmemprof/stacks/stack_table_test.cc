@@ -1,4 +1,4 @@
-// The trie of call stacks beside a map from stack to id.
+// The trie of call stacks, against a map from stack to id.
 #include "libmemprof/src/stacks/stack_table.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(StackTableTest, ThreadsAgreeOnEveryNode) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
-      std::mt19937 random(99);  // all threads meet the same stacks at about the same time
+      std::mt19937 random(99);  // all threads insert the same stacks at about the same time
       auto cache = std::make_unique<StackCache>();
       for (int i = 0; i < kStacks; ++i) {
         const Stack stack = RandomStack(&random);

@@ -1,5 +1,5 @@
-// Our walk of the stack against the compiler's unwinder over random
-// chains of calls of every shape of frame.
+// The recorder's stack walk against the compiler's unwinder, on random chains of calls with every
+// shape of frame.
 #include "libmemprof/src/stacks/stack_walk.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ class StackWalkTest : public ::testing::Test {
  protected:
   StackWalkTest() { EXPECT_TRUE(rules_.Create()); }
 
-  // Both walks from the same place: the innermost frame differs by a few instructions only.
+  // Runs both walks here: their innermost frames differ by a few instructions only.
   __attribute__((noinline)) void Take(Frames* ours, Frames* theirs,
                                       int depth = StackWalk::kMaxFrames) {
     const Registers start = CaptureRegisters();
@@ -91,7 +91,7 @@ TEST_F(StackWalkTest, LeavesOutOurOwnInnermostFrames) {
     const StackBounds bounds = FindStackBounds();
     ASSERT_TRUE(WalkStack(&rules_, bounds, {}, start, StackWalk::kMaxFrames, &walk_));
     all.assign(walk_.frames, walk_.frames + walk_.frame_count);
-    // Only the function right here is "ours"; the depth counts what is left.
+    // Only this function is inside `own`; the depth counts the remaining frames.
     const CodeRange own{start.pc - 1, start.pc + 1};
     const int depth = walk_.frame_count - 1;
     ASSERT_TRUE(WalkStack(&rules_, bounds, own, start, depth, &walk_));
@@ -101,7 +101,7 @@ TEST_F(StackWalkTest, LeavesOutOurOwnInnermostFrames) {
   EXPECT_EQ(rest, Callers(all));
 }
 
-// A coroutine's stack is not the one that the thread was created with.
+// A coroutine runs on a different stack than the one created with its thread.
 ucontext_t g_main_context, g_coroutine;
 std::function<void()> g_in_coroutine;
 void CoroutineBody() {
@@ -140,7 +140,7 @@ TEST_F(StackWalkTest, RefusesStacksWithASignalFrame) {
   EXPECT_FALSE(walked_);
 }
 
-// Whatever lies on a stack, nothing outside its bounds is read and the walk ends.
+// Whatever the stack contains, nothing outside its bounds is read and the walk ends.
 TEST_F(StackWalkTest, NoiseOnTheStackNeverLeadsOutOfIt) {
   constexpr std::size_t kPage = 4096, kWords = 2 * kPage / 8;
   auto* memory =

@@ -45,7 +45,7 @@ TEST(Unwinder, WalksToTheBottomOfTheStack) {
   EXPECT_FALSE(shallow.truncated);
   EXPECT_GT(shallow.frames.size(), 5u);
   EXPECT_EQ(deep.frames.size(), shallow.frames.size() + 50);
-  // The same outermost frames.
+  // The outermost frames are the same.
   EXPECT_EQ(deep.frames.back(), shallow.frames.back());
 }
 

@@ -1,4 +1,4 @@
-// PyTorch's side of a layer of blocks and segments, beside driver calls of a fake driver.
+// Simulates PyTorch's reports of blocks and segments, with driver calls on a fake driver.
 #pragma once
 
 #include "libmemprof/src/torch/layer.h"
@@ -8,7 +8,7 @@ namespace memprof::recorder {
 
 inline constexpr std::uint64_t kMiB = 1 << 20;
 
-// An event in few words.
+// A short form of an event.
 struct Told {
   log::Op op;
   log::Layer layer;
@@ -20,7 +20,7 @@ void PrintTo(const Told& told, std::ostream* out) {
        << told.address << ' ' << std::dec << told.bytes;
 }
 
-// PyTorch's side: an allocator with totals.
+// Simulates PyTorch's allocator with its totals.
 class TorchLayerTest : public HooksTest {
  protected:
   CUdeviceptr Memory(std::size_t bytes) {
@@ -28,7 +28,7 @@ class TorchLayerTest : public HooksTest {
     EXPECT_EQ(Call("cuMemAlloc_v2", &pointer, bytes), CUDA_SUCCESS);
     return pointer;
   }
-  // The driver memory of a new segment.
+  // Allocates driver memory for a new segment.
   CUdeviceptr Segment(std::size_t bytes) {
     reserved_ += bytes;
     return Memory(bytes);
@@ -43,7 +43,7 @@ class TorchLayerTest : public HooksTest {
   void OutOfMemory(std::int64_t asked) {
     RecordTorchOutOfMemory({0, asked, allocated_, reserved_, true}, {kTorchCuda, 0});
   }
-  // One page of an expandable segment; what it holds is the allocator's from the next report on.
+  // One page of an expandable segment; it belongs to the allocator from the next report on.
   Handle Map(CUdeviceptr at, std::size_t bytes) {
     const Handle handle = CreateMemory(bytes);
     Call("cuMemMap", at, bytes, std::size_t{0}, handle, 0ull);
@@ -53,7 +53,7 @@ class TorchLayerTest : public HooksTest {
     Call("cuMemUnmap", at, bytes);
     Call("cuMemRelease", handle);
   }
-  // The framework's events of the log, and memory below them.
+  // The framework's events in the log, and the driver memory below them.
   static std::vector<Told> Events(const testing::Log& log) {
     std::vector<Told> told;
     for (const testing::Event& event : log.events)

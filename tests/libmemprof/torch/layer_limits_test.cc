@@ -1,4 +1,4 @@
-// PyTorch's reports that are late, wrong, of other devices, or not there.
+// Reports of PyTorch that are late, wrong, of other devices, or missing.
 #include <limits>
 #include <thread>
 
@@ -110,7 +110,7 @@ TEST_F(TorchLayerTest, HostileNumbersHarmNothing) {
   const CUdeviceptr base = Segment(2 * kMiB);
   Report(base, 512);
   Report(base, 512);              // twice
-  Report(base + 4096, -1 << 20);  // never handed out
+  Report(base + 4096, -1 << 20);  // never allocated
   const Log log = Finish();
   EXPECT_EQ(log.error, "");
   EXPECT_EQ(Framework(log).back(), Ended(log::LAYER_BLOCK, base + 4096, 1 << 20));
@@ -174,7 +174,7 @@ TEST_F(TorchLayerTest, WithoutBlocksTensorsAreAllocationsOfTheDriver) {
   Start();
   TorchLayer* torch = TheTorchLayer();
   torch->ReportSource(true, false, false);  // loaded
-  torch->ReportSource(true, true, false);   // an allocation; the first block may be about to come
+  torch->ReportSource(true, true, false);   // an allocation; its block may be reported soon
   EXPECT_THAT(TorchStates(testing::ReadLog((memprof_flush(), path_))), IsEmpty());
   for (int i = 0; i < 5; ++i) torch->ReportSource(true, true, false);
   torch->ReportSource(true, true, true);

@@ -1,4 +1,4 @@
-// What PyTorch's reports become: blocks and segments.
+// How PyTorch's reports become blocks and segments.
 #include "libmemprof/src/torch/layer.h"
 
 #include "tests/libmemprof/events/recorded_driver.h"
@@ -13,7 +13,7 @@ using testing::Log;
 
 TEST_F(TorchLayerTest, ABlockMakesTheMemoryBelowItASegment) {
   Start();
-  const CUdeviceptr other = Memory(5 * kMiB);  // of another library
+  const CUdeviceptr other = Memory(5 * kMiB);  // memory of another library
   const CUdeviceptr base = Segment(2 * kMiB);
   Report(base, 512);
   Report(base + 512, 1024);
@@ -59,8 +59,8 @@ TEST_F(TorchLayerTest, PagesOfAnExpandableSegmentAreSegments) {
   std::vector<CUmemGenericAllocationHandle> handles;
   for (int i = 0; i < 3; ++i) handles.push_back(Map(kBase + i * 2 * kMiB, 2 * kMiB));
   reserved_ = 4 * kMiB;
-  Report(kBase,
-         static_cast<std::int64_t>(3 * kMiB));  // two pages of the three: the third is not its
+  // Only two of the three pages belong to the allocator.
+  Report(kBase, static_cast<std::int64_t>(3 * kMiB));
   EXPECT_EQ(Framework(testing::ReadLog((memprof_flush(), path_))).size(), 3u);
   reserved_ = 6 * kMiB;
   Report(kBase + 4 * kMiB, 512);
@@ -84,7 +84,7 @@ TEST_F(TorchLayerTest, PagesOfAnExpandableSegmentAreSegments) {
 TEST_F(TorchLayerTest, PagesMappedInVainStayWithTheAllocator) {
   Start();
   constexpr CUdeviceptr kBase = 0x7e0000000000;
-  Map(0x7d0000000000, 64 * kMiB);  // somebody else's
+  Map(0x7d0000000000, 64 * kMiB);  // memory of another library
   Map(kBase, 2 * kMiB);
   Map(kBase + 2 * kMiB, 2 * kMiB);
   reserved_ = 4 * kMiB;  // mapped for a block that then did not fit

@@ -1,4 +1,4 @@
-// The table of segments, beside a plain list.
+// The table of segments, against a plain list.
 #include "libmemprof/src/torch/internal/segment_table.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct Reference {
   }
 };
 
-// Same answer, and the same segment.
+// The results are equal, and refer to the same segment.
 void ExpectSegment(bool found, const Segment& segment, const Segment* expected) {
   ASSERT_EQ(found, expected != nullptr);
   if (!found) return;
