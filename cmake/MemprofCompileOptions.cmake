@@ -13,29 +13,29 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 
-# GCC goes through all that it holds as often as it has doubled, precompiled headers included: a tenth of the time, to
-# save 100 MB.
+# GCC collects garbage each time its heap has doubled, and a precompiled header counts in the heap. A larger minimum
+# heap saves a tenth of the compile time, and costs 100 MB.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=600000>")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  # With these it looks at what precompiled headers are made of, not at when.
+  # So that ccache compares the content of precompiled headers, not their times.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 # memprof_precompile(TARGET OF HEADER…)
-#   TARGET's sources begin with these headers, compiled once for all targets of the same OF: those that
-#   are compiled alike, and the first of them defines nothing that the others do not. Only headers of
-#   others: what changes here would have all compiled anew.
+#   TARGET's sources begin with these headers, which are compiled once for all targets with the same OF.
+#   These must have the same compile options, and the first must have no definition that another one
+#   lacks. Only headers of other projects: a change of one of ours would recompile everything.
 function(memprof_precompile target of)
-  # ccache wants to see what is precompiled, and nothing in it that changes each time.
+  # ccache needs the preprocessed text of precompiled headers, and no time stamps in them.
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # It warns of std::string's own code, and no longer knows that headers of the system are that.
+    # With precompiled headers, GCC loses the mark of system headers, and warns about the code of std::string.
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
   endif()
@@ -49,20 +49,21 @@ function(memprof_precompile target of)
 endfunction()
 
 # memprof_group_sources(TARGET…)
-#   With MEMPROF_UNITY (ON by default), eight sources are compiled as one, which takes a third of the time: most of it
-#   goes to headers. Names of unnamed namespaces must then differ within a target. Not for what is
-#   injected, whose code should not depend on who builds it.
+#   With MEMPROF_UNITY (ON by default), eight sources are compiled as one, in a third of the time, because
+#   most of the time is for headers. Names in unnamed namespaces must then be unique within a target. Not
+#   for injected libraries, whose code should not depend on options of the build.
 option(MEMPROF_UNITY "Compile several sources at once" ON)
 function(memprof_group_sources)
   if(MEMPROF_UNITY)
     set_target_properties(${ARGV} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    foreach(target IN LISTS ARGV)  # it takes sources for headers, whose unnamed namespaces it warns of
+    foreach(target IN LISTS ARGV)  # GCC takes included sources for headers, and warns about unnamed namespaces
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
     endforeach()
   endif()
 endfunction()
 
+# Clang, unlike GCC, warns about braces around a single value.
 add_library(memprof_options INTERFACE)
 target_compile_options(memprof_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers>
@@ -75,7 +76,7 @@ if(MEMPROF_WERROR)
   target_compile_options(memprof_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)
 endif()
 
-# For generator expressions: the list of sanitizers may hold a comma.
+# For generator expressions, in which the comma of a list of sanitizers would be a separator.
 set(MEMPROF_SANITIZED OFF)
 if(MEMPROF_SANITIZE)
   set(MEMPROF_SANITIZED ON)
@@ -84,7 +85,8 @@ if(MEMPROF_SANITIZE)
     $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${MEMPROF_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND MEMPROF_SANITIZE MATCHES address)
-    # As GCC does it: the runtime is a library, which an injected library may bring into a program, and a macro tells.
+    # As with GCC: a shared runtime, which an injected library can bring into a program, and a macro that
+    # shows the sanitizer.
     execute_process(
       COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
       OUTPUT_VARIABLE asan_runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -92,15 +94,15 @@ if(MEMPROF_SANITIZE)
     add_link_options(-shared-libasan LINKER:-rpath,${asan_runtime_dir})
     add_compile_definitions(__SANITIZE_ADDRESS__)
   endif()
-  # A fifth of the time to compile, for what the address sanitizer sees as well.
+  # These checks take a fifth of the compile time, and the address sanitizer finds such errors too.
   if(MEMPROF_SANITIZE MATCHES address)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,object-size,vptr>)
   endif()
-  # Functions that dlsym finds are called as types with structs of our own, which have the driver's layout.
+  # Functions from dlsym are called through types with our own structs, which have the driver's layout.
   add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fno-sanitize=function>")
 endif()
 
-# lld links programs in a third of the time. What is injected, and the stand-ins, are linked as they always were.
+# lld links programs in a third of the time. Injected libraries and stand-ins keep the default linker.
 if(MEMPROF_BUILD_TESTS)
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=lld MEMPROF_HAS_LLD)

@@ -16,7 +16,7 @@ install(PROGRAMS
   ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.13 ${PROJECT_BINARY_DIR}/simcuda/libcupti.so.13
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda)
 
-# What `memprof run --sim` makes stand-ins of a Python's libraries with.
+# The tools by which `memprof run --sim` makes stand-ins for the libraries of a Python.
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/torch-sim
   DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/scripts)
 install(FILES ${PROJECT_SOURCE_DIR}/simcuda/tools/generate_libraries.py

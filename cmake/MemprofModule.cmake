@@ -1,14 +1,14 @@
-# Modules: a folder of sources is a library, and says which other folders it may use.
+# Modules: a folder of sources is a library, and lists the other folders that it may use.
 #
 # memprof_module(FOLDER [OBJECTS] [DEPENDS FOLDER…] [PUBLIC TARGET…] [PRIVATE TARGET…]
 #                [PRECOMPILED OF HEADER…])
 #   Makes the static library memprof_<folder with underscores> of all sources in FOLDER and in its
-#   internal/. What the folder and its headers include of this project must lie in FOLDER itself or, but
-#   not in an internal/, in a folder of DEPENDS. tests/layers holds that, for links as well.
-#   OBJECTS: an object library instead, without Abseil, for what is loaded into other people's programs.
-#     Who links it takes $<TARGET_OBJECTS:…>. Without sources there is none.
+#   internal/. Files of this project that it includes must be in FOLDER itself or, except in an
+#   internal/, in a folder of DEPENDS. tests/layers checks that, and the same for links.
+#   OBJECTS: an object library instead, without Abseil, for code that is loaded into other people's
+#     programs. It is linked by $<TARGET_OBJECTS:…>. Without sources there is none.
 #   PUBLIC, PRIVATE: other targets, as in target_link_libraries.
-#   PRECOMPILED: with these headers as well, as in memprof_precompile.
+#   PRECOMPILED: with these headers too, as in memprof_precompile.
 # memprof_name_module(FOLDER TARGET)
 #   TARGET, whose sources are in FOLDER and use no module, can be named in DEPENDS.
 # memprof_write_modules(FILE)

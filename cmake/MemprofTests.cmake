@@ -1,12 +1,12 @@
 # memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [QT] [OPTIMIZED] [FILE_BY_FILE] and what memprof_run_tests takes)
 #   A test program NAME. With a label that ends in "-tsan" it runs under the thread sanitizer as well;
-#   the target memprof_tsan_tests builds those. The tests themselves are not optimised, which takes
-#   longer than it saves, unless they say OPTIMIZED: those that look at their own stacks. FILE_BY_FILE:
-#   its sources are not grouped, because each may define what others define as well.
+#   the target memprof_tsan_tests builds those. The tests themselves are not optimised, because that takes
+#   longer than it saves. OPTIMIZED: they are, because they check their own stacks. FILE_BY_FILE: its
+#   sources are not grouped, because several may define the same names.
 # memprof_run_tests(NAME [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …] [FILTER F] [EACH_CASE])
-#   Runs the cases of NAME that F lets pass. In Release builds ctest has an entry for each case, so that
-#   a failure names it; under sanitizers one for the program, whose start takes longer than most cases.
-#   EACH_CASE: there as well, because what is tested is there once in a process.
+#   Runs the cases of NAME that pass the filter F. In Release builds ctest has an entry for each case, so
+#   that a failure names it; under sanitizers one for the program, because its start takes longer than
+#   most cases. EACH_CASE: one for each case there too, because the tested state exists once in a process.
 add_custom_target(memprof_tsan_tests)
 function(memprof_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED;FILE_BY_FILE"

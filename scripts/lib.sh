@@ -18,7 +18,8 @@ packages=(
   qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
   libgtest-dev libgmock-dev lld
 )
-# Names that a release has for one of them: the same from Debian 12 and Ubuntu 24.04 on.
+# Ubuntu 22.04 has another name for one of the packages; the names above are those of Debian 12 and
+# Ubuntu 24.04, and of later releases.
 release=$(. /etc/os-release 2>/dev/null && echo "${ID:-} ${VERSION_ID:-}") || release=
 case $release in
   "ubuntu 22.04") packages=("${packages[@]/#qt6-svg-dev/libqt6svg6-dev}") ;;
