@@ -47,7 +47,7 @@ struct DeviceReplay {
 
   allocators::Figures recorded;
   std::uint64_t recorded_driver_calls = 0;
-  std::vector<CurvePoint> recorded_reserved;  // bytes over time; empty = not asked for
+  std::vector<CurvePoint> recorded_reserved;  // bytes over time; empty = not requested
   // The recorded allocator as determined, replayed with the releases of the log; its saving is 0 by
   // definition. The residual is how far its peak of reserved bytes is from the recorded one: the
   // error of the other figures. For cudaMalloc it is how far its growth is from that of the

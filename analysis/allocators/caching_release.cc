@@ -1,4 +1,4 @@
-// What PyTorch's caching allocator takes back, and what it gives back to the device.
+// PyTorch's caching allocator: freeing of blocks, and release of segments to the device.
 #include <algorithm>
 
 #include "analysis/allocators/caching.h"

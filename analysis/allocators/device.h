@@ -65,7 +65,7 @@ class Device {
   std::uint64_t capacity() const { return capacity_; }
   std::uint64_t used() const { return used_; }  // bytes, including those outside
   std::uint64_t peak_used() const { return peak_used_; }
-  std::uint64_t calls() const { return calls_; }  // calls that take, map or give back memory
+  std::uint64_t calls() const { return calls_; }  // calls that take, map or release memory
 
   // The next range of `bytes` bytes shall lie at `address`, after those announced before.
   void ExpectAddress(std::uint64_t bytes, std::uint64_t address) {

@@ -37,8 +37,8 @@ struct RecordedRun {
   // bytes, because a log does not have the driver's rounding (see samples).
   Figures figures;
   bool has_pool_samples = false;
-  std::vector<CurvePoint> reserved;  // figures.reserved over time; empty = not asked for
-  std::uint64_t driver_calls = 0;    // that took or gave back what figures.reserved counts
+  std::vector<CurvePoint> reserved;  // figures.reserved over time; empty = not requested
+  std::uint64_t driver_calls = 0;    // that took or released what figures.reserved counts
 
   std::uint64_t capacity = 0;  // bytes of the device; 0 = unknown
   // The most that the program's own memory can take of the device, from samples of free memory and

@@ -25,12 +25,12 @@ struct Quantity {
 // None if `text` is no quantity, is negative or exceeds 64 bits.
 std::optional<Quantity> ParseQuantity(std::string_view text);
 
-// A size; a number without a unit is bytes. At most 2^62. Errors: kInvalidArgument, one line that
-// says what is accepted.
+// A size; a number without a unit is bytes. At most 2^62. Errors: kInvalidArgument, one line with
+// the accepted forms.
 absl::StatusOr<std::uint64_t> ParseSize(std::string_view text);
 
 // A time; a number without a unit is multiplied by `plain`, in ns. Errors: kInvalidArgument, one
-// line that says what is accepted.
+// line with the accepted forms.
 absl::StatusOr<TimeNs> ParseTime(std::string_view text, TimeNs plain);
 
 }  // namespace memprof::analysis

@@ -105,7 +105,7 @@ class Judge {
     const std::uint32_t made = kinds_.ByStack(unit) ? kind.steps_made : kind.steps_kept;
     return made < kOften && !Unfinished(unit);
   }
-  // A run that died in a step had no time to give back what the step took.
+  // A run that ended within a step had no time to free the memory of that step.
   bool Unfinished(const CategoryUnit& unit) const {
     return unit.stays && unit.in_last_step && unit.step >= std::int32_t{kOften};
   }
@@ -131,7 +131,7 @@ class Judge {
     stacks_tell_ =
         stacks_.tell_parameters() || (stacks_.tell_backward() && !gradient_sizes_.empty());
   }
-  // It was there for half of its process' run, which made nothing after it was given back.
+  // It was live for half of its process' run, which allocated nothing after it was freed.
   bool LivesToTheEnd(const CategoryUnit& unit) const {
     const Run& run = runs_.at(unit.process);
     return (!unit.death.valid() || unit.death > run.last_birth) && unit.birth < run.middle;

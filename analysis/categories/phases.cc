@@ -33,7 +33,7 @@ Phase PhaseOfSlope(Slope slope) {
   return Phase::kNone;
 }
 
-// Open ranges of all threads that speak of phases.
+// The open ranges, on all threads, that have a phase.
 class OpenPhases {
  public:
   explicit OpenPhases(const Session& session) : session_(session) {}
@@ -159,7 +159,7 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
   for (std::size_t u = 0; u < units.size(); ++u) {
     if (!counts(units[u])) continue;
     const std::uint32_t site = stacks.Of(units[u].stack).site;
-    if (site == CategoryStacks::kNone) {  // nothing but the size speaks
+    if (site == CategoryStacks::kNone) {  // the size is the only evidence
       matches[u] = hills_read && units[u].bytes >= kTelling && fits(units[u], 0) ? 1 : 0;
       continue;
     }

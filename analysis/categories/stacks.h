@@ -18,7 +18,7 @@ class CategoryStacks {
     // The phase of the innermost frame that has one; kNone without symbols.
     Phase phase = Phase::kNone;
     bool gradient = false, parameter = false;  // from a frame within those of the phase
-    bool backward = false;                     // said by any frame
+    bool backward = false;                     // from any frame
     // allocated as zeros with the shape of another tensor
     bool zeros = false;
     // The innermost frame that at most a quarter of the stacks share (by position in the code, not

@@ -1,8 +1,8 @@
-// What people type to narrow a table of tensors, blocks or driver allocations:
+// A query that filters a table of tensors, blocks or driver allocations, as the user types it:
 //
 //     attn bytes>1MiB dtype:bf16,fp16 born:10..20 lifetime>2s alive -category:activations
 //
-// Terms are separated by blanks and must all hold; "-" before a term turns it round.
+// Terms are separated by blanks and must all hold; "-" before a term negates it.
 //   word               in the tensor's name or in the place of the allocation
 //   FIELD:TEXT         name, dtype, shape, category, layer, site: contains TEXT; = for exactly
 //   FIELD:N, N..M      bytes, requested, born, freed, lifetime, stream, device, process: is N, or

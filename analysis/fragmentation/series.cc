@@ -163,7 +163,7 @@ class SeriesBuilder {
           events.bytes(event.value);
     }
     if (changed_.empty()) return;
-    // What holds only between events of one time is no state that anybody could have seen.
+    // A state between two events of the same time has no duration, and is skipped.
     if (event.value + 1 < events.size() && events.time(event.value + 1) == time) return;
     for (Pool* pool : changed_) {
       pool->changed = false;

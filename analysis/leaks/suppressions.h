@@ -1,4 +1,4 @@
-// Leaks that somebody has decided to live with: files in the syntax of LeakSanitizer.
+// Suppressions of leaks: files in the syntax of LeakSanitizer.
 //
 //   # a comment
 //   leak:^Warmup$          any frame's function, source file or module

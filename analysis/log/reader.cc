@@ -1,4 +1,4 @@
-// Finds, checks and hands out the chunks of a log file.
+// Finds, checks and returns the chunks of a log file.
 #include "analysis/log/reader.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Writes a memprof log chunk by chunk, for tools that turn other recordings into logs. (The
-// recorder has a writer of its own, which carries no library into other people's processes.)
+// Writes a memprof log chunk by chunk, for tools that convert other recordings to logs. (The
+// recorder has a writer of its own, which brings no library into other people's processes.)
 //
 //     LogWriter log([&](std::string_view bytes) { return file.Write(bytes); });
 //     log.header().add_argument("train.py");

@@ -84,7 +84,7 @@ enum class FailureCause {
   kFragmentation,  // enough was free, but not in one piece
   kOtherPool,      // a free piece was large enough, but belongs to another stream or size class
   kAllocatorRule,  // a piece of the right pool was large enough, and was not used
-  kSegmentSize,    // the driver had enough, but the allocator asks it for larger segments
+  kSegmentSize,    // the driver had enough, but the allocator requests larger segments
   kReserve,        // an allocator or a pool held enough in reserve
   kDespiteFree,    // the driver refused although it reported enough free memory
   kTooLarge,       // more than the device has

@@ -23,7 +23,7 @@ namespace memprof::analysis {
 // A sum over a device's live allocations.
 enum class PeakLayer : std::uint8_t {
   kDriver,  // requested bytes of layers that occupy the device
-  kBlocks,  // blocks that a framework's allocator handed out, by block size
+  kBlocks,  // blocks that a framework's allocator allocated, by block size
 };
 
 // The sum that allocations of `layer` count in; none for host memory, segments, tensors, ….

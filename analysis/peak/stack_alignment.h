@@ -14,7 +14,7 @@ namespace memprof::analysis {
 enum class MatchKind {
   kLines,      // functions and lines agree
   kFunctions,  // the functions agree
-  kFolded,     // they agree but for functions that only one of the runs has
+  kFolded,     // they agree except for functions that only one of the runs has
 };
 
 // A place in the program, of one run or of both.

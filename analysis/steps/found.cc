@@ -16,11 +16,12 @@
 namespace memprof::analysis {
 namespace {
 
-// Confidence in ranges that speak of steps, in the optimizer's, and in any others that repeat.
+// Confidence in ranges whose names mean steps, in those of the optimizer, and in other repeated
+// ones.
 constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
 // For steps that are found only by the optimizer's call stacks, and by the end of gradients.
 constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
-// At most in those that something else contradicts.
+// The most for steps that other evidence contradicts.
 constexpr double kDoubted = 0.6;
 
 std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
@@ -168,9 +169,9 @@ bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Pe
   return CompareWindows(stream.tokens, updates.begins, stream.tokens.size()).common < kSame;
 }
 
-// Where steps that were found to begin amid their passes begin instead: where the optimizer has
-// worked, or else with a forward pass, if there are as many of these, but for one that was taken
-// for set-up. Empty if they stay.
+// New begins for steps that were found to begin within their passes: after the optimizer has run,
+// or else with a forward pass, if there are as many of these or one more (which counted as set-up).
+// Empty if the begins stay.
 std::vector<std::uint32_t> OutOfPasses(const std::vector<Role>& roles,
                                        const std::vector<std::uint32_t>& begins,
                                        const std::vector<std::uint32_t>& optimized) {

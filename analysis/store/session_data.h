@@ -128,7 +128,7 @@ struct AnomalyCount {
 // One log of a session.
 struct ProcessInfo {
   std::string path;
-  RunInfo run;  // as that log says, in its own clock
+  RunInfo run;  // from that log, in its own clock
   // Added to that log's times; never negative; see load/internal/merge.h.
   std::uint64_t clock_shift_ns = 0;
   int rank = -1;  // from the launcher's environment variables; -1 = not set

@@ -2,10 +2,10 @@
 //
 //   data_.checkpoints      3      |         10          |      each the ids that were live then
 //   rows       ..............|.....................|.........      in order of birth
-//                                                   ^^^^^   born since: all are looked at
+//                                                   ^^^^^   born since: all are read
 //
-// To look at a row takes a sixth of a nanosecond, because 64 at a time are compared without a
-// branch; an id of a checkpoint takes ten times as long. So checkpoints are few.
+// Reading a row takes a sixth of a nanosecond, because 64 at a time are compared without a branch;
+// an id of a checkpoint takes ten times as long. So there are few checkpoints.
 #include <algorithm>
 #include <array>
 #include <bit>

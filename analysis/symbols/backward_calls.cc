@@ -139,7 +139,7 @@ BackwardCalls::Alignment BackwardCalls::AlignWith(Stretch stretch, Part part,
                                                   bool taken_too) const {
   const std::uint64_t begin = std::max(stretch.begin, stretch.end - std::min(stretch.end, kCalls));
   const auto columns = static_cast<std::uint32_t>(stretch.end - begin);
-  // The kinds of this part, numbered anew: each takes a set of columns.
+  // The kinds of this part, with numbers from 0 on: each gets a set of columns.
   std::vector<std::uint32_t> number(nodes_.size(), kNone), rows;
   std::vector<ColumnSet> fits;
   for (std::size_t i = part.begin; i < part.end; ++i) {

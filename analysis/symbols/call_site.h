@@ -33,10 +33,12 @@ struct SourceFrame {
 
 // The place of an allocation as displayed: "main (train.py:51), in forward (transformers/…)".
 struct CallSite {
-  SourceFrame user;     // the nearest line of the user's own program; where there is none, the
-                        // innermost one of a package, or what tells most
-  SourceFrame library;  // the line of a package or of a helper that it called, where that
-                        // allocated; no function where the user's line did so itself
+  // The nearest line of the user's own program; if there is none, the innermost one of a package,
+  // or the most informative frame.
+  SourceFrame user;
+  // The line of a package or of a helper that the user's line called, if that allocated; no
+  // function if the user's line did so itself.
+  SourceFrame library;
   bool in_library() const { return !library.function.empty(); }
 };
 // Equal for two sites that are the same place, even if they are displayed differently.

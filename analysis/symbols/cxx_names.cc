@@ -268,7 +268,7 @@ std::string BriefText(std::string_view function) {
 }
 
 std::string ShortText(std::string_view function) {
-  constexpr std::string_view kOperator = "at::_ops::";  // "at::_ops::bmm::call": bmm tells
+  constexpr std::string_view kOperator = "at::_ops::";  // in "at::_ops::bmm::call", bmm is the name
   const std::string_view name = BareName(function);
   return std::string(name.starts_with(kOperator) ? name.substr(0, name.find("::", kOperator.size()))
                                                  : LastScopes(name));

@@ -1,4 +1,4 @@
-// Writes small logs for tests without a recorder: says what happened, gets a file.
+// Writes small logs for tests without a recorder, from calls that describe the events.
 //
 //     LogBuilder log;
 //     const int site = log.Stack({"main (a.cc:1)", "Train (a.cc:9)"});   // outermost first

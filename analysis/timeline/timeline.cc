@@ -45,7 +45,8 @@ class Track {
   }
 
  private:
-  // From now on with samples of its own. Those so far are the leader's, but for one of this event.
+  // From now on the track has samples of its own. Those so far are the leader's, except one of the
+  // current event.
   void Part() {
     parted_ = true;
     if (leader_ == nullptr) return;

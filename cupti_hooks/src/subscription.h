@@ -14,8 +14,8 @@ namespace memprof::cupti {
 CUptiResult Subscribe(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subscriber, char* other,
                       std::size_t other_size);
 
-// Enables each callback of the table that this CUPTI knows by the same name. Returns how many, and
-// in `unknown` how many it does not know.
+// Enables each callback of the table that this CUPTI has with the same name. Returns their number,
+// and in `unknown` the number of those that it does not have.
 unsigned EnableCallbacks(const CuptiLibrary& cupti, CUpti_SubscriberHandle subscriber,
                          bool allocations, unsigned* unknown);
 

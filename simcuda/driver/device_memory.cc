@@ -46,7 +46,7 @@ uint64_t MapAddresses(uint64_t bytes) {
 // Writes the pages of the machine that have content to the same places of the file.
 bool CopyTouched(uint64_t address, uint64_t bytes, int file) {
   constexpr uint64_t kUnit = 4096;
-  constexpr uint64_t kThere = uint64_t{3} << 62;  // in memory or swapped out, says proc(5)
+  constexpr uint64_t kThere = uint64_t{3} << 62;  // in memory or swapped out (proc(5))
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   std::vector<uint64_t> entries(512);
   bool good = true;

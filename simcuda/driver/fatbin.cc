@@ -40,7 +40,7 @@ bool ReadAt(std::string_view data, uint64_t at, Struct* value) {
   return true;
 }
 
-// The virtual architecture that a note of the cubin tells; 0: none.
+// The virtual architecture in a note of the cubin; 0: none.
 int VirtualArchitecture(std::string_view cubin) {
   constexpr uint32_t kNoteType = 1000;
   Elf64_Ehdr header;

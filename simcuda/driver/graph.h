@@ -141,7 +141,7 @@ CUresult FillWork(CUdeviceptr address, uint64_t pitch, unsigned value, unsigned 
                   uint64_t width, uint64_t height, std::function<void()>* work);
 // The work of a node with these parameters, checked, and what is kept of them; events have none.
 CUresult WorkOf(NodeParameters* parameters, std::function<void()>* work);
-// Adds a node that was asked for explicitly.
+// Adds a node that the program requested explicitly.
 CUresult AddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                  CUgraphNodeType type, NodeParameters parameters);
 #if CUDA_VERSION >= 12030

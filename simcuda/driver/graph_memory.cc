@@ -64,7 +64,7 @@ CUresult GraphMemory::Create(const Graph* owner, CUDA_MEM_ALLOC_NODE_PARAMS* par
   made->bytes = bytes;
   params->dptr = made->address;
   made->params = *params;
-  // The caller's array is gone when somebody asks.
+  // The caller's array may be gone when the parameters are queried.
   made->params.accessDescs = nullptr;
   made->params.accessDescCount = 0;
   auto record = std::make_shared<Allocation>();
@@ -208,7 +208,7 @@ CUresult GraphMemory::GetAttribute(Device* device, CUgraphMem_attribute attribut
 }
 
 CUresult GraphMemory::SetAttribute(Device* device, CUgraphMem_attribute attribute, uint64_t value) {
-  // High-water marks can only be taken back.
+  // High-water marks can only be reset.
   if (value != 0) return CUDA_ERROR_INVALID_VALUE;
   const std::lock_guard lock(mutex_);
   Account& account = accounts_[device];

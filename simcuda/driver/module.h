@@ -96,7 +96,7 @@ class Module {
   std::map<std::string, Global> globals_;
 };
 
-// Loads an image into the context; tells the listener.
+// Loads an image into the context, and reports that to the listener.
 std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
                                    size_t bytes);
 bool UnloadModule(const void* handle);

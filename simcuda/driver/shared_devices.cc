@@ -15,7 +15,7 @@ namespace memprof::simcuda {
 
 // A region of zeros is valid and empty.
 struct SharedDevices::Region {
-  static constexpr uint64_t kMagic = 0x3144564448535543;  // tells versions of the layout apart
+  static constexpr uint64_t kMagic = 0x3144564448535543;  // distinguishes versions of the layout
   struct Slot {
     std::atomic<int64_t> process;
     std::atomic<uint64_t> used[kMaxDevices];

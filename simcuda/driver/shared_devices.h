@@ -34,7 +34,8 @@ class SharedDevices {
   void Unlock(int device);
   // Bytes that the live other processes use of the device.
   uint64_t Others(int device) const;
-  // Removes the object if nobody else is in the group; the figures of this process stay readable.
+  // Removes the object if no other process is in the group; the figures of this process stay
+  // readable.
   void Retire();
   // Publishes the use of this process.
   void Publish(int device, uint64_t bytes);

@@ -17,7 +17,7 @@ using memprof::simcuda::runtime::FillOf;
 using memprof::simcuda::runtime::FindHostAddress;
 using memprof::simcuda::runtime::KernelOf;
 
-// SIMCUDA_RT for a function whose driver's variant is of the same name but for the prefix, and may
+// SIMCUDA_RT for a function whose driver variant has the same name except for the prefix, and may
 // be missing.
 #define SIMCUDA_RT_TWIN(name, variant, parameters, arguments) \
   SIMCUDA_RT(name, parameters, arguments) {                   \

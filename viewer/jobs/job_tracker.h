@@ -1,10 +1,10 @@
-// Work off the GUI thread, of which only the latest counts.
+// Work off the GUI thread; only the latest job counts.
 //
 //     tracker.Start([=](std::stop_token stop) { return Expensive(stop); },
 //                   [this](Result result) { Show(std::move(result)); });
 //
-// A second Start asks the first to stop and drops its result. The result function runs on the
-// tracker's thread and never after the tracker is gone; jobs may outlive their tracker.
+// A second Start requests the first job to stop, and drops its result. The result function runs on
+// the tracker's thread, and never after the tracker was destroyed; jobs may outlive their tracker.
 #pragma once
 
 #include <QObject>

@@ -83,7 +83,7 @@ void FragmentationPage::Refresh() {
 
 void FragmentationPage::AskPools() {
   if (document_->session() == shown_) return;
-  // A log that grows is followed anew when the last time is done, and shown as it was until then.
+  // For a log that grows, waits for the running job, and shows the previous content until then.
   const bool grew = pools_ != nullptr && document_->grew();
   if (grew && pools_job_.running()) return;
   shown_ = document_->session();

@@ -13,7 +13,7 @@ using analysis::RangeInfo;
 void RangeLane::Reset() {
   lanes_ = RangeLanes();
   laid_out_ = false;
-  // The index points into the session: it is made anew when another one is there.
+  // The index refers to the session: another session needs a new index.
   index_ = document_->session() == nullptr ? RangeIndex()
                                            : RangeIndex(document_->session()->ranges(), kMaxRows);
 }

@@ -92,7 +92,7 @@ std::vector<QStringList> RunsOf(const analysis::Session& session) {
 
 QString ProgramName(const analysis::RunInfo& run) {
   QString name = BaseName(ToQString(run.executable));
-  // More than anybody reads; a program may be given hundreds of thousands.
+  // More than users read; a program may have hundreds of thousands of arguments.
   constexpr qsizetype kMax = 1000;
   for (std::size_t i = 1; i < run.arguments.size(); ++i) {
     if (name.size() > kMax) return name.left(kMax) + QStringLiteral(" …");

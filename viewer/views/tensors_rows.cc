@@ -94,7 +94,8 @@ void TensorsView::AskForSites() {
       });
 }
 
-// A log that grows is read anew while jobs about what it was still run: their ids mean others now.
+// False if a growing log was read again while jobs still run: their ids are those of the old
+// session.
 bool TensorsView::IsCurrent() const {
   return tensors_ != nullptr && &tensors_->session() == document_->session().get();
 }

@@ -61,7 +61,8 @@ class Raster {
       for (int y = from; y < to; ++y, pixel += stride_) *pixel = color;
       return;
     }
-    // Counted along, not divided anew: on a large screen most pixels are of such a band.
+    // The phase is incremented instead of a division for each pixel: on a large screen most pixels
+    // are of such a band.
     const int period = kStripes * pixel_;
     int phase = ((x * slope + from) % period + period) % period;
     for (int y = from; y < to; ++y, pixel += stride_) {

@@ -34,7 +34,7 @@ bool RmmBins::Refill(int bin) {
   const std::uint64_t address = device_->Take(block * kBlocksOfABin);
   if (address == 0) return false;
   NoteReserved(block * kBlocksOfABin, 1);
-  // The lowest is handed out first.
+  // The lowest block is used first.
   for (int i = kBlocksOfABin - 1; i >= 0; --i) {
     free_[static_cast<std::size_t>(bin)].push_back(
         NewBlock(address + static_cast<std::uint64_t>(i) * block, block, bin));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kKeptWhole = kMiB, kGrain = 512;
 
-// A block that was handed out whole: its request is in (above, bytes].
+// A block that was used whole: its request is in (above, bytes].
 struct Whole {
   std::uint32_t number = 0;  // row of the trace's blocks
   StackId stack;

@@ -12,7 +12,7 @@ namespace memprof::analysis::allocators {
 inline absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view StdView(absl::string_view text) { return {text.data(), text.size()}; }
 
-// The share of memory in use from which PyTorch's allocator gives back what is old.
+// Sets the share of memory in use from which PyTorch's allocator releases old cached segments.
 absl::Status SetGarbageThreshold(std::string_view value, AllocatorSpec* spec);
 
 }  // namespace memprof::analysis::allocators

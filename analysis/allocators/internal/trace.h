@@ -11,7 +11,7 @@
 namespace memprof::analysis::allocators {
 
 struct TraceBlock {
-  std::uint64_t bytes = 0;  // asked for, > 0
+  std::uint64_t bytes = 0;  // requested, > 0
   StreamNumber stream = 0;
 };
 
@@ -33,7 +33,7 @@ struct Trace {
   };
   std::vector<Held> held;
   std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
-  TraceRows rows;                      // of the log's events, by event; empty = not asked for
+  TraceRows rows;                      // of the log's events, by event; empty = not requested
 
   // For traces written by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {

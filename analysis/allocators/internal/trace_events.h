@@ -19,7 +19,7 @@ enum class TraceOp : std::uint8_t {
   kOutside,         // number: of outside
   kTry,             // number: of blocks; the recorded allocator had too little memory for it, and
                     // the program did not get it
-  kSample,          // number: none; what is reserved now is looked at
+  kSample,          // number: none; the reserved bytes are sampled
   kHeld,            // number: of held; before the requests of its blocks
 };
 

@@ -35,7 +35,7 @@ struct Entry {
   std::uint64_t address = 0;  // of kOom: the free bytes of the device
   std::uint64_t bytes = 0;
   std::uint64_t stream = 0;
-  std::uint64_t time_us = 0;  // since 1970; 0 = not said
+  std::uint64_t time_us = 0;  // since 1970; 0 = not in the file
   PickleValue frames;         // a list of dictionaries, innermost first
   PickleValue metadata;       // of the user, text or a dictionary; or the compiler's context
 };
@@ -71,7 +71,7 @@ struct Settings {
   std::uint64_t max_split_bytes = ~0ull;  // larger blocks are not split
   bool expandable_segments = false;
   bool trace_overflowed = false;        // only in new versions
-  std::uint64_t trace_max_entries = 0;  // likewise; 0 = not said
+  std::uint64_t trace_max_entries = 0;  // likewise; 0 = not in the file
   // By power of two from 1 MiB to 32 GiB: the number of steps between it and the next; 0 or 1 =
   // none.
   std::array<std::uint64_t, 16> roundup_divisions{};

@@ -216,7 +216,7 @@ std::uint64_t Pass::SizeOf(const Entry& entry) const {
 
 void Pass::Allocate(std::size_t i, const Entry& entry) {
   if (const auto older = blocks_.find(entry.address); older != blocks_.end()) {
-    ++result_.contradictions;  // handed out while in use: its free is missing
+    ++result_.contradictions;  // allocated while in use: its free is missing
     allocated_ -= older->second.bytes;
     blocks_.erase(older);
   }

@@ -10,9 +10,9 @@ namespace {
 
 // What the first and the last third of a run must have in common, as shares of their allocations.
 constexpr double kSameWork = 0.25;
-// Of what the candidates took, what the rest must not have given back.
+// The share of the candidates' growth that the rest of the device must not have freed.
 constexpr double kGivenBack = 0.5;
-// Of the steps between, those in which the rest falls, when it is a pass that ends.
+// The share of the steps between in which the rest falls, if it is a pass that ends.
 constexpr double kGradually = 0.3;
 
 // Shares of allocations that both ends of the run make at the same sites.

@@ -13,7 +13,7 @@ constexpr double kSignificanceOfKeys = 0.35;
 constexpr double kMinSpan = 0.3;   // of the window, between first and last birth
 constexpr double kFullSpan = 0.5;  // from here on the span no longer lowers the score
 
-// How much of the growth that is never given back happened in the window's second half, doubled
+// How much of the growth that is never freed again happened in the window's second half, doubled
 // and capped at 1: 1 for steady or late growth, towards 0 for growth that ends.
 double EnvelopeFactor(std::span<const std::uint64_t> envelope, std::int64_t begin) {
   if (envelope.empty() || begin >= static_cast<std::int64_t>(envelope.size())) return 0;

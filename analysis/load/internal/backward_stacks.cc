@@ -180,7 +180,8 @@ std::uint32_t BackwardStacks::Described(const Facts& facts, const BackwardCalls:
   return Marked(node.empty() ? "backward" : absl::StrCat("backward: ", node), kNone);
 }
 
-// The innermost Python frame of the user's, or of anybody, that is in both stacks.
+// The innermost Python frame of the user that both stacks share; else the innermost shared Python
+// frame; kNone if they share none.
 std::uint32_t BackwardStacks::CommonCaller(std::uint32_t a, std::uint32_t b) const {
   if (a == kNone || b == kNone) return kNone;
   while (a != b) {  // a caller's number is the smaller one

@@ -1,5 +1,5 @@
-// How lifetimes end other than by a free: with what they lie in, with their context or device, or
-// because their address was handed out anew.
+// Ends of lifetimes other than by a free: with the memory that contains them, with their context or
+// device, or because their address was allocated again.
 #include "analysis/load/internal/lifetime_finder.h"
 
 namespace memprof::analysis::lifetimes {

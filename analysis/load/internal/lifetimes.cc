@@ -154,7 +154,7 @@ void LifetimeFinder::Allocate(std::uint32_t i, Layer layer, Event* event) {
     DeviceMembers(fresh.device).push_back(id);
 }
 
-// What the block lies in, and what else was handed out in the same capture, share a pool.
+// The segment of the block and everything else that was allocated in the same capture share a pool.
 void LifetimeFinder::NoteCapture(Id block, std::uint64_t capture) {
   const AllocationId parent = allocations_[block].parent;
   if (parent.valid() && allocations_[parent.value].layer == Layer::kSegment)

@@ -1,24 +1,22 @@
 // Several logs as one session.
 //
-//   processes  one per log, in the order given. A thread belongs to one.
-//   devices    two logs of one host that name the same UUID (or, where a log names none, the same
-//              ordinal) mean one device. It has its ordinal of the first log that names it, others
-//              the next that is free.
-//   clocks     logs of one boot share CLOCK_MONOTONIC. A log of another host, or of another boot,
-//   is
-//              shifted by the difference of the wall-clock times at which the machines' clocks were
-//              zero: as exact as the hosts' wall clocks agree.
-//   addresses  are of one process each, as are handles of streams, pools and physical memory: the
-//              top byte of all of them is the row of the process, so that none is taken for
-//              another's.
-//   code       modules with one path and build id are one, wherever they were loaded. Stacks
+//   processes  one for each log, in the given order. A thread belongs to one process.
+//   devices    logs of one host with the same UUID (or, in a log without UUIDs, the same ordinal)
+//              have the same device. It has its ordinal in the first log that lists it, if that is
+//              free, else the lowest free one.
+//   clocks     logs of one boot share CLOCK_MONOTONIC. A log of another host or boot is shifted by
+//              the difference of the wall-clock times at which the clocks were zero: as exact as
+//              the hosts' wall clocks agree.
+//   addresses  belong to one process each, as do handles of streams, pools and physical memory: the
+//              top byte of all of them is the row of the process, so that they are distinct.
+//   code       modules with the same path and build id are one, wherever they were loaded. Stacks
 //              through the same code are one, so that a site has the sum of all ranks.
-//   steps      each process has its own. Those of the job are for an axis of time: a step begins
-//              with the first mark of its number in any process.
-//   runs       processes that overlap in time are one run, others are told as several. What a run
-//              held at its end is gone as the next begins.
-//   memory     what is shared is counted where it was made: what another process imports is of a
-//              layer that no total includes.
+//   steps      each process has its own. The steps of the job are for a common axis of time: a step
+//              begins with the first mark of its number in any process.
+//   runs       processes that overlap in time are one run. The memory that a run holds at its end
+//              ends when the next run begins.
+//   memory     shared memory is counted in the process that allocated it: an import has a layer
+//              that no total includes.
 #pragma once
 
 #include <cstdint>

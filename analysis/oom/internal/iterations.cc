@@ -50,7 +50,7 @@ struct Line {
   std::string function;  // and file
   std::uint64_t live = 0;
   EventId first, last;                          // births
-  absl::flat_hash_map<Kind, std::size_t> made;  // but for workspaces of libraries
+  absl::flat_hash_map<Kind, std::size_t> made;  // without workspaces of libraries
   Kind marker;                                  // with it an iteration begins
   std::vector<std::uint64_t> levels;            // live when iterations begin
 };

@@ -91,7 +91,7 @@ class LocalSearch {
     return count;
   }
 
-  // What to place anew, in the order in which it will be: `top` first.
+  // Chooses the buffers to place again, in the order of placing: `top` first.
   void Choose(std::uint32_t top) {
     const SpaceBuffer& b = problem_.buffers[top];
     // A window of time around the topmost buffer, and a level above which all is taken out.

@@ -54,7 +54,7 @@ double ReturnedShare(const TokenStream& stream, std::span<const std::uint32_t> b
                      static_cast<double>(stream.level[begins[i - 1]]));
   const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
   std::nth_element(growth.begin(), middle, growth.end());
-  // What gives back more than it ever takes, time after time, ends something.
+  // Windows that repeatedly free more than they take end something.
   if (*middle < 0) swing = std::min(swing, UsualRise(stream, begins));
   return swing <= 0 ? 0 : swing / (swing + std::abs(*middle));
 }

@@ -94,7 +94,7 @@ Positions FindClosures(const TokenStream& stream) {
 // The allocation with which steps begin: the `nth` of `token` in a window.
 struct Opening {
   std::uint32_t token = 0, nth = 0, of = 0;
-  double transient = 0;  // live before it and given back soon: mean over windows
+  double transient = 0;  // live before it and freed soon: mean over windows
   std::uint32_t seen = 0;
   // In the most typical window: the position, and the memory live before it beyond that at the cuts
   // before and after.

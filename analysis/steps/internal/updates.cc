@@ -91,14 +91,14 @@ std::vector<std::uint32_t> EndsOfPasses(const std::vector<Role>& roles) {
   return ends;
 }
 
-// Behind the passes whose gradients are given back at once, most of them, with nothing allocated
-// meanwhile: there they were used. What a backward pass makes is a gradient if it outlives the
-// pass.
+// The positions after passes whose gradients are mostly freed at one point, without allocations in
+// between: there they were used. Memory that a backward pass allocates is a gradient if it outlives
+// the pass.
 std::vector<std::uint32_t> GradientsUsed(const Session& session, const StepStream& stream,
                                          const std::vector<Role>& roles) {
   const auto size = static_cast<std::uint32_t>(roles.size());
   const std::vector<std::uint32_t> pass_ends = EndsOfPasses(roles);
-  // By position before which they are given back: where they were made.
+  // By the position before which they are freed: the positions of their allocations.
   std::vector<std::vector<std::uint32_t>> dying(size + 1);
   std::vector<bool> gradient(size, false);
   for (std::uint32_t p = 0; p < size; ++p) {
@@ -114,7 +114,7 @@ std::vector<std::uint32_t> GradientsUsed(const Session& session, const StepStrea
     if (death.valid()) dying[gone].push_back(p);
   }
   std::vector<std::uint32_t> ends;
-  std::uint32_t since = 0, last = 0;  // behind the last update; behind the last backward pass
+  std::uint32_t since = 0, last = 0;  // after the last update; after the last backward pass
   std::size_t live = 0, made = 0;     // gradients made since the last update
   for (std::uint32_t p = 0; p <= size; ++p) {
     const auto gone = static_cast<std::size_t>(std::count_if(

@@ -1,4 +1,4 @@
-// Reads each stack once, and remembers which frames speak of a library.
+// Reads each stack once, and caches which frames indicate a library.
 #include "analysis/symbols/internal/library_finder.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct LibraryFinder::Memory {
   std::mutex mutex;
   std::vector<std::optional<Library>> known;  // by stack
   std::vector<bool> in_pool;                  // by stack
-  std::vector<std::optional<bool>> speaks;    // by frame: it speaks of a library
+  std::vector<std::optional<bool>> speaks;    // by frame: whether it indicates a library
 };
 
 LibraryFinder::LibraryFinder(const Session& session, Symbols& symbols)

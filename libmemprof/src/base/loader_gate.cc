@@ -38,13 +38,13 @@ LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
 void CloseLoaderGate() {
   SystemSection section;
   g_closed.store(1, std::memory_order_seq_cst);
-  // Afterwards every thread has either seen g_closed or shows its flag.
+  // Afterwards every thread has either seen g_closed, or its flag is visible here.
   SynchroniseThreads();
   const std::uint64_t deadline = NowNs() + kMaxCloseNs;
   for (LoaderFlag* flag = g_flags.load(std::memory_order_acquire); flag != nullptr;
        flag = flag->next) {
     while (flag->inside.load(std::memory_order_acquire) != 0 && NowNs() < deadline)
-      FutexWait(&flag->inside, 1, kPollNs);  // nobody wakes it: a short sleep
+      FutexWait(&flag->inside, 1, kPollNs);  // no thread wakes it: a short sleep
   }
 }
 

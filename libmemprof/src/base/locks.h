@@ -71,7 +71,7 @@ class LockGuard {
   LockGuard& operator=(const LockGuard&) = delete;
 
  private:
-  CancellationOff cancellation_off_;  // before the lock is taken, and until it is given back
+  CancellationOff cancellation_off_;  // from before the lock is taken until it is released
   Lock& mutex_;
 };
 

@@ -1,17 +1,17 @@
 // One account of all memory that the recorder holds in this process, with one limit on it
 // (MEMPROF_MEMORY_MIB), whatever the program does and for however long.
 //
-// The ring's largest size, and what cannot be counted here, are taken off the limit first. The rest
-// is given out to whoever asks, but its last parts only for certain needs (Need): tables stop
+// The ring's largest size, and what cannot be counted here, are subtracted from the limit first.
+// The rest is for all requests, but its last parts are only for certain needs (Need): tables stop
 // first, so that new threads can still record, and threads stop before the writer:
 //
 //   | ring | uncounted | stacks, names, live blocks, memos | + threads | + writer |
 //
-// A caller that is refused counts what it leaves out and goes on. How often that happened is
-// counted here too.
+// A caller whose request is refused counts what it leaves out, and continues. The number of refused
+// requests is counted here too.
 //
-// In a forked child the parent's recording is gone (its memory is not even copied), and so is what
-// it had charged; memory that is kept in children stays charged there.
+// A forked child does not have the parent's recording (its memory is not copied), nor its charges;
+// memory that is kept in children stays charged there.
 // Thread-safety: every function may be called by any thread.
 #pragma once
 

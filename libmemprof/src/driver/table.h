@@ -1,14 +1,14 @@
-// Every driver function that memprof intercepts, once. The table makes the enum, the pointers to
-// the real functions, the exported wrappers, the map that cuGetProcAddress answers are looked up
-// in, and the list of exported names.
+// Every driver function that memprof intercepts, once. From the table are made the enum, the
+// pointers to the real functions, the exported wrappers, the map for the results of
+// cuGetProcAddress, and the list of exported names.
 //
 //   X(exported name, base name, since, streams, (parameters), (arguments), handler)
 //
-// `base name`, `since` and `streams` say how cuGetProcAddress names the function: base name asked
-// for, smallest version (as in CUDA_VERSION) that gets it, and the default-stream flavour:
-// kAny, kLegacy, or kPerThread. `handler` is the type of events/ that says what a call means. The
-// functions of CUDA 2 and 3 with 32-bit sizes are left out (docs/capture.md), as no program of
-// today can call them with success.
+// `base name`, `since` and `streams` are for cuGetProcAddress: the requested base name, the
+// smallest version (as in CUDA_VERSION) that returns the function, and the default-stream flavour:
+// kAny, kLegacy, or kPerThread. `handler` is the type of events/ that interprets a call. The
+// functions of CUDA 2 and 3 with 32-bit sizes are left out (docs/capture.md), because no current
+// program can call them with success.
 //
 // Names and signatures: the driver API reference and cuda.h of CUDA 11.8 to 13.0.
 #pragma once

@@ -1,10 +1,9 @@
-// One call of a driver function as the recorder sees it, and the events that it leaves. What each
-// family of functions means is in the other files of this folder, once for every way by which
-// calls are seen: the wrappers that programs call (hooks/), and a source that is told of calls by
-// somebody else (sources/driver_calls.h).
+// One call of a driver function, and the events that it leaves. The meaning of each family of
+// functions is in the other files of this folder, once for both callers: the wrappers that programs
+// call (hooks/), and sources that see the calls otherwise (sources/driver_calls.h).
 //
-// The order that makes recycled addresses unambiguous: a free is recorded before the real call,
-// an allocation after it.
+// A free is recorded before the real call, an allocation after it: this order makes reused
+// addresses unambiguous.
 //
 // A function of the driver is described by a type that derives from MemoryEvent or ContextEvent:
 //
@@ -13,8 +12,8 @@
 //     void After(Call* call, CUresult result, <parameters of the function>);  // may be left out
 //   };
 //
-// One object exists for each call, from Before to After; what it keeps in between are its members.
-// It must be copyable byte by byte. Both are called only where the call is to be recorded.
+// There is one object for each call, from Before to After; its members keep the state in between.
+// It must be copyable byte by byte. Both are called only if the call is to be recorded.
 #pragma once
 
 #include <type_traits>

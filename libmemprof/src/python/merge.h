@@ -1,5 +1,5 @@
-// Puts Python frames where they belong among the native ones: in place of the C frame of the
-// evaluation loop that runs them.
+// Merges Python frames into the native ones: they replace the C frame of the evaluation loop that
+// runs them.
 //
 //   native                         python              merged
 //   cudaMalloc                                         cudaMalloc
@@ -9,10 +9,10 @@
 //   PyEval_EvalCode           <--                      PyEval_EvalCode
 //   ...                                                ...
 //
-// From 3.10 on a loop keeps something on its own C frame to which the interpreter points, which
-// says exactly where it is, whatever that code is called. Before, loops are told by the function's
-// addresses, and each runs one frame; its rarely used parts that the compiler moved elsewhere
-// (".cold") are not known, so that frames may there stand further out than they belong.
+// From 3.10 on a loop has data on its own C frame to which the interpreter points: this gives its
+// exact position, whatever the function's name is. In older versions, loops are found by the
+// function's addresses, and each runs one frame. Parts of the function that the compiler has moved
+// elsewhere (".cold") are not known, so that frames may then be too far out.
 //
 // A pure function of its arguments.
 #pragma once

@@ -5,13 +5,14 @@
 //   kAbsent ----------------------> kFound ------------------------------------------> kOn
 //                |  its version is not known |  they are not what they must be            |
 //                +-------------> kOff <------+--------------------------------------------+
-//                                    the interpreter, asked with the GIL held, says otherwise;
-//                                    or a pointer is none
+//                                    the comparison with the interpreter, with the GIL held,
+//                                    shows a difference; or a value cannot be a pointer
 //
 // The second check is a pending call: the interpreter makes it soon, between two instructions of
-// its main thread, and there this thread's stack as read here is compared with what frame objects
-// say of it. Until then, stacks are taken as the first check found them. (3.8 cannot be asked for
-// that while it ends, and does not say so: there the first call with the GIL held is used.)
+// its main thread. There the stack of this thread, as read here, is compared with its frame
+// objects. Until then, stacks are used after the first check only. (In 3.8 a pending call is not
+// safe while the interpreter ends, which cannot be seen: there the first call with the GIL held is
+// used.)
 //
 // While an interpreter ends, its threads' frames are not read.
 // Thread-safety: every function may be called by any thread.

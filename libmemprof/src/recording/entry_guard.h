@@ -1,23 +1,25 @@
-// The one way into the recorder: every call that comes from outside (an interposed function, the C
-// API, NVTX, a capture source, PyTorch, the interpreter, handlers of thread end, fork and exit)
-// holds an EntryGuard before it touches the state of a recording, and so does what may call such a
-// function in turn.
+// The only entry to the recorder: every call from outside (an interposed function, the C API, NVTX,
+// a capture source, PyTorch, the interpreter, handlers of thread end, fork and exit) holds an
+// EntryGuard before it uses the state of a recording, and so does code that may call such a
+// function.
 //
-// What holds while one lives:
-//   - Depth. What is called from within finds `outermost` false and records nothing: CUDA calling
-//     itself is not counted twice, and the recorder does not record itself.
-//   - The program's own call (the real function of a hook) may run within it, and may leave it
-//     without its end: by an exception, by longjmp, by the thread's cancellation. The next guard
-//     of the thread notices, or the thread would be silent for good.
-//   - It has no effect on errno and on cancellation by itself, because of the program's own call,
-//     and because what is done for every event needs neither: it makes no system call, holds no
-//     lock and changes nothing that another thread depends on. Whatever does more is within a
-//     SystemSection or a LockGuard (base/), which see to both.
-//   - Calls of ours into other people's code (driver, PyTorch, loader, interpreter) are made within
-//     it, with no lock held, and C++ that may throw by CallForeign (loader/foreign_call.h).
+// While a guard lives:
+//   - Depth. Nested calls find `outermost` false and record nothing: calls of CUDA within CUDA are
+//     not counted twice, and the recorder does not record itself.
+//   - The program's own call (the real function of a hook) may run within the guard, and may leave
+//   it
+//     without its destructor: by an exception, by longjmp, by cancellation of the thread. The next
+//     guard of the thread detects that; otherwise the thread would never record again.
+//   - The guard itself has no effect on errno and cancellation, because of the program's own call,
+//     and because the work for every event needs neither: it makes no system call, holds no lock
+//     and changes nothing that another thread depends on. Code that does more is within a
+//     SystemSection or a LockGuard (base/), which handle both.
+//   - Calls of the recorder to other people's code (driver, PyTorch, loader, interpreter) are made
+//     within a guard, with no lock held; C++ that may throw is called by CallForeign
+//     (loader/foreign_call.h).
 //
-// WorkGuard is for entries in which no call of the program's runs: errno is kept and cancellation
-// is off from the beginning to the end.
+// WorkGuard is for entries in which no call of the program runs: it keeps errno, and cancellation
+// is off while it lives.
 #pragma once
 
 #include "libmemprof/src/base/sys.h"

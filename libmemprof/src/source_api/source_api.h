@@ -14,7 +14,7 @@ namespace memprof {
 inline constexpr std::uint32_t kSourceApiVersion = 4;
 
 // One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
-// log.Op and log.Layer. The recorder adds the time, the thread and, if asked, the stack.
+// log.Op and log.Layer. The recorder adds the time, the thread and, if requested, the stack.
 struct SourceEvent {
   std::uint32_t op;
   std::uint32_t layer;

@@ -1,27 +1,26 @@
-// Remembers the stacks that one thread took lately, and tells a stack it has seen without walking
-// it.
+// A cache of the stacks that one thread took last: recognises a stack without walking it.
 //
 // A walk depends on the registers at its start and on some words of the stack: the return
-// addresses, and saved frame pointers where a frame needs one. If all of these are as they were,
-// each step would find the same rule and go to the same place: by induction the stack is the same.
-// So instead of walking, the memo compares these words where they were. This is exact, not a
-// guess, and costs about half a nanosecond a frame.
+// addresses, and saved frame pointers where a frame needs one. If all of these are unchanged, each
+// step finds the same rule and leads to the same frame: by induction the stack is the same. So the
+// memo compares these words at their places instead of walking. This is exact, and costs about half
+// a nanosecond a frame.
 //
-// Stacks that share place and stack pointer are told apart by a word in which they differ: a
-// branch says which, and its value is part of the key from there on.
+// Stacks with the same pc and stack pointer are distinguished by a word in which they differ: a
+// branch has the position of the word, and its value is part of the key from there on.
 //
 //   key (pc, sp) -> branch: word 17 -> key (.., value of word 17) -> leaf: first, n, id
 //                                                                     |
 //   words_, a ring:   ... | pc | sp | bp | offset:16 value:48 | (n) | ...
 //
-// Programs take their stacks in turns: each leaf remembers which one was asked for after it the
-// last time, and that one is compared first, without a search.
+// Programs repeat sequences of stacks: each leaf has the index of the leaf that was found after it
+// the last time, which is compared first, without a search.
 //
-// Where stack after stack is new, storing them costs more than it saves: then only some are.
+// If most stacks are new, storing them costs more than it saves: then only some are stored.
 //
-// A leaf whose words were overwritten meanwhile is void. Ring and table of entries grow with the
-// number of stacks, as far as the budget of all threads' memos allows; growing forgets.
-// Not thread-safe: belongs to one thread, and lies in zeroed memory.
+// A leaf whose words were overwritten is void. The ring and the table of entries grow with the
+// number of stacks, within the budget of all threads' memos; growing clears them. Not thread-safe:
+// belongs to one thread, and lies in zeroed memory.
 #pragma once
 
 #include <cstddef>

@@ -69,11 +69,11 @@ class TorchLayer {
   // After a call that removed the mappings in the range; the event gets `time_ns`.
   void Unmapped(ThreadSlot* slot, std::uint64_t address, std::uint64_t bytes,
                 std::uint64_t time_ns);
-  // All memory of the device has gone, and the log says so otherwise.
+  // All memory of the device has ended; another event of the log records that.
   void EndDevice(std::int32_t device);
 
-  // Tells the log how the framework was seen, unless it knows: to be called now and then, and with
-  // `ending` at the end.
+  // Records in the log how the framework was seen, unless that was recorded. Call it from time to
+  // time, and with `ending` at the end.
   void ReportSource(bool torch_loaded, bool torch_used, bool ending);
 
  private:

@@ -27,7 +27,7 @@ struct PythonRuntime {
   std::uint64_t code_type = 0;    // the type objects of the objects that are read
   std::uint64_t text_type = 0;
   std::uint64_t bytes_type = 0;
-  CodeRange evaluation;  // _PyEval_EvalFrameDefault, as far as its symbol says
+  CodeRange evaluation;  // _PyEval_EvalFrameDefault, by its symbol
 
   bool found() const { return runtime != nullptr; }
 };

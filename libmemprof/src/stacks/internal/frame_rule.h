@@ -1,9 +1,9 @@
-// How to step from one stack frame to its caller: what a row of a call-frame table boils down to
-// on x86-64 for all code that compilers commonly emit.
+// How to step from one stack frame to its caller: the content of a row of a call-frame table, on
+// x86-64, for all code that compilers commonly emit.
 //
-// The return address always lies at CFA - 8 and the caller's stack pointer is always the CFA (the
-// value of the stack pointer before the call). So a rule only says where the CFA is and where the
-// caller's rbp was saved:
+// The return address is always at CFA - 8 and the caller's stack pointer is always the CFA (the
+// value of the stack pointer before the call). So a rule only has the location of the CFA and that
+// of the caller's saved rbp:
 //
 //     63            32 31   28 27      24 23           8 7             0
 //    +----------------+-------+----------+--------------+---------------+
@@ -11,8 +11,8 @@
 //    |  cache)        |       |          | / 8, signed  | / 8, signed   |
 //    +----------------+-------+----------+--------------+---------------+
 //
-// What does not fit (a frame above 256 KiB, CFA in another register, a signal frame) is
-// kUnsupported, and the caller takes another unwinder for that stack.
+// Other rows (a frame above 256 KiB, a CFA in another register, a signal frame) are kUnsupported,
+// and the caller uses another unwinder for that stack.
 #pragma once
 
 #include <cstdint>
