@@ -1,4 +1,4 @@
-// The advice as a whole: what is hidden, and what comes first.
+// The advice as a whole: which findings are hidden, and their order.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// Patterns of what is asked of the driver, of allocators and of the host; ranking and noise.
+// Patterns of driver, allocator and host memory calls; ranking and noise.
 #include <gtest/gtest.h>
 
 #include "analysis/leaks/leaks.h"
@@ -24,8 +24,8 @@ TEST(AdviceLeakTest, SavesWhatTheGuardWouldHaveFreed) {
   const LeakReport leaks = FindLeaks(s.session());
   ASSERT_EQ(leaks.leaks.size(), 1u);
   EXPECT_EQ(found[0].why, leaks.leaks[0].why);
-  // At the end 40 MiB are held; freed `guard` steps after their birth step, at most guard + 1
-  // generations and what was born before the evidence would be.
+  // At the end 40 MiB are live. If each block were freed `guard` steps after the step of its birth,
+  // only guard + 1 generations and the blocks older than the evidence would be.
   const auto first = static_cast<std::uint64_t>(leaks.leaks[0].first_step);
   const auto guard = static_cast<std::uint64_t>(leaks.leaks[0].guard_steps);
   EXPECT_EQ(found[0].saves_bytes, (kSteps - first - guard - 1) * kMiB);
@@ -90,7 +90,7 @@ TEST(AdviceReserveTest, NearMisses) {
   Scenario s;
   const auto segment = s.Alloc("Segment", 20 * kMiB);
   s.AllocAt(segment, "Segment", 20 * kMiB, Layer::kSegment);
-  s.AllocAt(segment, "Block", 19 * kMiB, Layer::kBlock, 19 * kMiB);  // 5 % free
+  s.AllocAt(segment, "Block", 19 * kMiB, Layer::kBlock, 19 * kMiB);  // only 5 % free
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kOverReservation).empty());
 }
 
@@ -132,19 +132,19 @@ TEST(AdviceChurnTest, NearMisses) {
     s.AllocAt(segment, "Block", kMiB, Layer::kBlock, kMiB);  // blocks are cheap
     s.Free(segment, Layer::kBlock);
     s.Free(s.Alloc("Pool", kMiB, Layer::kStreamOrdered), Layer::kStreamOrdered);
-    if (step % 3 == 0) {  // lives for three steps, and too seldom
+    if (step % 3 == 0) {  // lives for three steps: not frequent enough
       if (kept != 0) s.Free(kept);
       kept = s.Alloc("Slow", kMiB);
     }
     if (step == 4) s.Free(s.Alloc("Once", kMiB));
     if (step % 3 == 1) s.Free(s.Alloc("Seldom", kMiB));  // in fewer than half of the steps
-    queue.push_back(s.Alloc("Queue", kMiB));             // lives into the step after the next
+    queue.push_back(s.Alloc("Queue", kMiB));             // freed in the step after the next
     if (step >= 2) s.Free(queue[step - 2]);
   }
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kChurn).empty());
 }
 
-// A segment of 2 MiB that comes and goes with each step.
+// A segment of 2 MiB that is allocated and freed in each step.
 void EmptyTheCache(Scenario& s, int steps, bool of_one_size) {
   for (int step = 0; step < steps; ++step) {
     s.Step(static_cast<std::uint64_t>(step));
@@ -165,7 +165,7 @@ TEST(AdviceCacheChurnTest, SegmentsThatComeBack) {
   EXPECT_EQ(found[0].count, 5u);
   EXPECT_EQ(found[0].bytes, 10 * kMiB);
   EXPECT_TRUE(found[0].examples[0].other.valid());
-  // What lies below a segment is not told a second time.
+  // Driver memory below a segment is not reported again.
   EXPECT_TRUE(s.Of(report, Pattern::kChurn).empty());
 }
 
@@ -204,7 +204,7 @@ TEST(AdvicePinnedTest, NeverCopied) {
   s.Alloc("Unused", 4 * kMiB, Layer::kPinned);
   const auto device = s.Alloc("Device", kMiB);
   s.Upload(device, used, kMiB);
-  s.Alloc("TooLate", kMiB, Layer::kPinned);  // nothing was copied while it lived
+  s.Alloc("TooLate", kMiB, Layer::kPinned);  // no copy while it was live
   const auto found = s.Of(s.Advice(), Pattern::kPinnedUnused);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(s.SiteOf(found[0].stack), "Unused");

@@ -1,4 +1,4 @@
-// Patterns of lifetimes and uses: each seeded, and what looks like it and is none.
+// Patterns of lifetimes and uses: cases that match each pattern, and near misses that must not.
 #include <gtest/gtest.h>
 
 #include "tests/analysis/advice/scenario.h"
@@ -159,7 +159,8 @@ TEST(AdviceReusableTest, NearMisses) {
   s.Launch({larger});           // another size
   s.Launch({first, together});
   s.Free(first);
-  const auto after = s.Alloc("After", 4 * kMiB);  // the first is gone: the allocator may reuse it
+  // freed before this: the allocator could reuse the first block
+  const auto after = s.Alloc("After", 4 * kMiB);
   s.Launch({after, together});
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kReusable).empty());
 }

@@ -1,5 +1,5 @@
-// Advice: what is below the noise, how many cases are named, giving up, and which findings a filter
-// lets pass.
+// Options of advice: findings below the noise limit, number of examples, the time limit, and
+// findings that a filter lets pass.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using testing::Scenario;
 
-// One large and one small thing that is never used, beside one that is.
+// Large and small allocations that are never used, and one that is used.
 void Fill(Scenario& s) {
   const auto used = s.Alloc("Used", 64 << 20);
   for (int i = 0; i < 5; ++i) s.Alloc("Large", (1 + i) << 20);
@@ -82,7 +82,7 @@ TEST(AdviceOptions, TellsHowFarItIsAndGivesUp) {
   }
 }
 
-// Loops over all allocations for each finding.
+// The reference loops over all allocations for each finding.
 TEST(PassingFindings, AreThoseOfWhichAnAllocationPasses) {
   std::mt19937 random(7);
   for (int round = 0; round < 20; ++round) {
@@ -95,13 +95,14 @@ TEST(PassingFindings, AreThoseOfWhichAnAllocationPasses) {
       Finding& finding = findings.emplace_back();
       finding.stack = a.stack;
       finding.device = a.device;
-      finding.layer = random() % 3 == 0 ? Layer::kSegment : a.layer;  // of which the site has none
+      // no allocation of the site has this layer
+      finding.layer = random() % 3 == 0 ? Layer::kSegment : a.layer;
     }
     findings.emplace_back().device = 0;  // without a stack
     std::vector<bool> chosen(session.records().size());
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = random() % 12 == 0;
     if (round == 0) chosen.assign(chosen.size(), true);
-    // Two sites as one.
+    // Two stacks form one site.
     const auto site_of = [](StackId stack) { return stack.value / 2; };
     const std::vector<bool> shown =
         PassingFindings(session, findings, site_of, AllocationSet(chosen));

@@ -1,5 +1,5 @@
-// Advice about lifetimes on random programs, against the rules of docs/advise.md taken literally:
-// loops over all events for each allocation, and peaks of the rebuilt trace.
+// Advice about lifetimes on random programs, against a literal implementation of the rules in
+// docs/advise.md: loops over all events for each allocation, and peaks of the rebuilt trace.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::Scenario;
 
-// Allocations, frees, launches, copies and memsets at random, on raw driver memory.
+// Random allocations, frees, launches, copies and memsets on raw driver memory.
 void RandomProgram(Scenario& s, std::uint32_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> live;  // address, bytes
@@ -115,7 +115,8 @@ class Reference {
   void Note(Pattern pattern, std::uint32_t i, Life away) {
     away_[{pattern, s_.SiteOf(session_.records()[i].stack)}].push_back(away);
   }
-  // The peak of the lives less what is away: each piece of a life is counted on its own.
+  // The peak of all lifetimes without the time spans in `away_`. A lifetime may be split into
+  // several parts.
   Answer Answers() const {
     std::vector<Life> lives;
     for (std::uint32_t i = 0; i < uses_.size(); ++i) lives.push_back(LifeOf(i));
@@ -169,7 +170,7 @@ TEST_P(AdviceTwin, FindsWhatTheRulesSay) {
   EXPECT_GT(saved, 0u);
 }
 
-// Whatever the pattern, what is said to be saved is never more than the peak.
+// The reported saving of a finding never exceeds the peak.
 TEST_P(AdviceTwin, NeverSavesMoreThanThereIs) {
   Scenario s;
   RandomProgram(s, GetParam() + 1000);

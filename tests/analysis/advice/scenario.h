@@ -1,5 +1,5 @@
-// Small programs told as logs: for tests of advice. Every function is one event (a launch: one and
-// its touches).
+// Builds logs of small programs, for tests of advice. Every function adds one event (a launch: one
+// event and its touches).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Scenario {
 
   LogBuilder& log() { return log_; }
 
-  // Memory at an address of its own; the answer. Sites are functions by name.
+  // Allocates at a new address, which it returns. Sites are functions with that name.
   std::uint64_t Alloc(const std::string& site, std::uint64_t bytes, Layer layer = Layer::kLinear,
                       std::uint64_t aux0 = 0, std::uint64_t aux1 = 0) {
     const std::uint64_t address = next_;
@@ -41,13 +41,14 @@ class Scenario {
   void Free(std::uint64_t address, Layer layer = Layer::kLinear) {
     log_.Free(layer, address, {.device = layer == Layer::kPinned ? kNoDevice : 0});
   }
-  // A kernel with these pointers among its arguments; without any: nothing is known of it.
+  // A kernel with these pointers among its arguments; without pointers, nothing is known of its
+  // arguments.
   void Launch(std::initializer_list<std::uint64_t> pointers = {}) {
     log_.Event(Op::kLaunch, Layer::kUnspecified, 0, 0, log_.String("kernel"), {});
     for (const std::uint64_t pointer : pointers)
       log_.Event(Op::kTouch, Layer::kUnspecified, pointer, 0, 0, {});
   }
-  // A kernel on memory that is there only to be used by it.
+  // A kernel that uses memory of its own only.
   void OtherLaunch() { Launch({Elsewhere()}); }
   void Copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, std::uint64_t kind) {
     log_.Event(Op::kMemcpy, Layer::kUnspecified, to, bytes, 0, {.aux0 = from, .aux1 = kind});
@@ -61,7 +62,7 @@ class Scenario {
   void Memset(std::uint64_t address, std::uint64_t bytes) {
     log_.Event(Op::kMemset, Layer::kUnspecified, address, bytes, 0, {});
   }
-  // What a call does to a stream that is being captured.
+  // A call on a stream that is being captured.
   void CaptureMemset(std::uint64_t address, std::uint64_t bytes) {
     log_.Event(Op::kMemset, Layer::kUnspecified, address, bytes, 0, {.aux1 = 16});
   }
@@ -74,14 +75,14 @@ class Scenario {
     return log_.Stack({"main (train.cc:1)", site + " (train.cc:2)"});
   }
 
-  // Everything, also what is below the noise.
+  // All findings by default, including those below the noise limit.
   AdviceReport Advice(double noise = 0) {
     session_ = LoadLog(log_);
     if (session_ == nullptr) return {};
     return FindAdvice(*session_, {.noise = noise});
   }
   const Session& session() const { return *session_; }
-  // The findings of `pattern` at `site` ("" = wherever).
+  // The findings of `pattern` at `site` ("" = at any site).
   std::vector<Finding> Of(const AdviceReport& report, Pattern pattern,
                           const std::string& site = "") {
     std::vector<Finding> found;

@@ -1,4 +1,4 @@
-// Patterns of copies and memsets: each seeded, and what looks like it and is none.
+// Patterns of copies and memsets: cases that match each pattern, and near misses that must not.
 #include <gtest/gtest.h>
 
 #include "tests/analysis/advice/scenario.h"
@@ -14,7 +14,7 @@ TEST(AdviceDeadWriteTest, OverwrittenUnread) {
   Scenario s;
   const auto a = s.Alloc("Buffer", kMiB);
   s.Memset(a + 100, 1000);
-  s.Upload(a, kHost, kMiB);  // covers it
+  s.Upload(a, kHost, kMiB);  // overwrites all of it
   s.Launch({a});
   const auto found = s.Of(s.Advice(), Pattern::kDeadWrite);
   ASSERT_EQ(found.size(), 1u);
@@ -46,18 +46,18 @@ TEST(AdviceDeadWriteTest, NearMisses) {
   s.Download(kHost, read, 10);
   s.Memset(kernel, kMiB);
   s.Launch({kernel + 64});
-  s.Memset(kernel, kMiB);  // after a kernel that may have read
+  s.Memset(kernel, kMiB);  // after a kernel that may have read it
   s.Launch({kernel});
   s.Memset(part, 1000);
-  s.Memset(part + 1, 1000);  // leaves the first byte
+  s.Memset(part + 1, 1000);  // does not cover the first byte
   s.Launch({part});
   s.Memset(unknown, kMiB);
   s.Launch();
   s.Memset(unknown, kMiB);  // after a launch that may have used anything
   s.Launch({unknown});
   s.Memset(managed, kMiB);
-  s.Memset(managed, kMiB);  // the host may have read
-  s.Memset(alive, kMiB);    // the log ends before anything comes of it
+  s.Memset(managed, kMiB);  // the host may have read it
+  s.Memset(alive, kMiB);    // no later use in the log
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());
 }
 
@@ -67,9 +67,9 @@ TEST(AdviceDeadWriteTest, WhatIsCapturedMovesNothing) {
   s.Launch({a, b});
   s.CaptureMemset(a, kMiB);
   s.CaptureCopy(b, a, kMiB);
-  s.CaptureCopy(b, a, kMiB);  // the same nodes once more, in another graph
+  s.CaptureCopy(b, a, kMiB);  // the same nodes again, in another graph
   s.CaptureMemset(a, kMiB);
-  for (int turn = 0; turn < 5; ++turn) s.Launch();  // of the graphs
+  for (int turn = 0; turn < 5; ++turn) s.Launch();  // launches of the graphs
   s.Free(a);
   s.Free(b);
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());
@@ -123,9 +123,9 @@ TEST(AdviceDuplicateTest, NearMisses) {
   s.Download(kHost + 2 * kMiB, unknown, kMiB);
   s.Download(kHost + 4 * kMiB, changed, 100);  // another part
   s.Copy(to, from, kMiB, 3);
-  s.Launch({to});  // what the copy brought may be overwritten
+  s.Launch({to});  // the copied bytes may be overwritten
   s.Copy(to, from, kMiB, 3);
-  s.Copy(from, to, kMiB, 3);  // the other way
+  s.Copy(from, to, kMiB, 3);  // the opposite direction
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDuplicateTransfer).empty());
 }
 
@@ -150,10 +150,10 @@ TEST(AdviceRoundTripTest, NearMisses) {
   s.Download(kHost, offloaded, kMiB);
   s.Free(offloaded);
   const auto back = s.Alloc("Back", kMiB);
-  s.Upload(back, kHost, kMiB);  // the device had given it up: an offload
+  s.Upload(back, kHost, kMiB);  // the device memory was freed in between: an offload
   s.Download(kHost + kMiB, changed, kMiB);
   s.Launch({changed});
-  s.Upload(changed, kHost + kMiB, kMiB);  // brings the old state back
+  s.Upload(changed, kHost + kMiB, kMiB);  // restores the old contents
   s.Upload(back, kHost + kMiB + 4, 64);   // another part
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kRoundTrip).empty());
 }
@@ -178,7 +178,7 @@ TEST(AdviceRepeatedUploadTest, NearMisses) {
   for (int i = 0; i < 2; ++i) s.Upload(twice, kHost, kMiB);
   const auto others = s.Alloc("Others", kMiB);
   for (std::uint64_t i = 1; i < 5; ++i) s.Upload(others, kHost + i * kMiB, kMiB);
-  for (int i = 0; i < 4; ++i) {  // a new batch in new memory, from the same staging buffer
+  for (int i = 0; i < 4; ++i) {  // new memory for each batch, copied from the same staging buffer
     const auto batch = s.Alloc("Batch", kMiB);
     s.Upload(batch, kHost + 9 * kMiB, kMiB);
     s.Launch({batch});
@@ -202,7 +202,7 @@ TEST(AdvicePageableTest, InEachStep) {
   CopyEachStep(s, kHost, 128 << 10, 6);
   const auto found = s.Of(s.Advice(), Pattern::kPageableCopy);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].count, 5u);  // without the first step
+  EXPECT_EQ(found[0].count, 5u);  // the first step does not count
   EXPECT_EQ(found[0].moved_bytes, 5u * (128 << 10));
   EXPECT_EQ(s.SiteOf(found[0].stack), "Batch");
 }
@@ -230,7 +230,7 @@ TEST(AdvicePageableTest, NearMisses) {
     EXPECT_TRUE(s.Of(s.Advice(), Pattern::kPageableCopy).empty());
   }
   {
-    Scenario s;  // set-up, and one step of many
+    Scenario s;  // copies in set-up, and in one of many steps
     const auto weights = s.Alloc("Weights", kMiB);
     for (int i = 0; i < 20; ++i) s.Upload(weights, kHost, kMiB);
     for (std::uint64_t i = 0; i < 10; ++i) {

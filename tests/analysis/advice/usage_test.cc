@@ -29,7 +29,7 @@ TEST(AdviceUnusedTest, MemoryThatNoKernelNames) {
 TEST(AdviceUnusedTest, NothingRanWhileItLivedIsCertain) {
   Scenario s;
   s.Free(s.Alloc("Unused", 6 * kMiB));
-  s.Launch();  // even one of which nothing is known
+  s.Launch();  // even a launch with unknown arguments
   const auto found = s.Of(s.Advice(), Pattern::kUnused);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].confidence, Confidence::kCertain);
@@ -54,7 +54,7 @@ TEST(AdviceUnusedTest, NearMisses) {
   s.Upload(copied + 16, 0x5000, 64);
   s.Memset(set, 64);
   s.Launch({inside + kMiB - 1});
-  // Segments are used through their blocks; arrays by handles.
+  // Segments are used through their blocks, arrays through handles.
   const auto segment = s.Alloc("Segment", 4 * kMiB);
   s.AllocAt(segment, "Segment", 4 * kMiB, Layer::kSegment);
   s.AllocAt(segment, "Block", kMiB, Layer::kBlock, kMiB);
@@ -105,9 +105,9 @@ TEST(AdviceIdleTest, NearMisses) {
   const auto briefly = s.Alloc("Briefly", 8 * kMiB);
   s.Launch({briefly});
   const auto other = s.Alloc("Other", 5 * kMiB);
-  for (int i = 0; i < 8; ++i) s.Launch({other});  // with that of the next use: nine
+  for (int i = 0; i < 8; ++i) s.Launch({other});  // nine launches with that of the next use
   s.Launch({briefly});
-  // Nothing is allocated meanwhile: nobody would need the room.
+  // No allocation in between, so nobody could use the memory.
   for (int i = 0; i < 20; ++i) s.Launch({other});
   s.Launch({briefly});
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kIdle).empty());

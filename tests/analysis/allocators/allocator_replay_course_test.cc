@@ -1,5 +1,5 @@
-// Replays that are watched: reserved bytes over time against the timeline, figures that come one
-// after the other, progress, and being asked to stop.
+// Intermediate results of replays: reserved bytes over time against the timeline, figures delivered
+// one after another, progress, and cancellation.
 #include <gtest/gtest.h>
 
 #include <stop_token>

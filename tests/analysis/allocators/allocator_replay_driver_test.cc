@@ -1,4 +1,4 @@
-// Memory beside the allocator, and what the device holds.
+// Memory outside of the allocator, and the capacity of the device.
 #include "analysis/allocators/allocator_replay.h"
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"

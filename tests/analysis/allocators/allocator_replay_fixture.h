@@ -1,4 +1,4 @@
-// Logs of the reference allocator, whose figures are known.
+// Logs of the reference allocator with known figures.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace memprof::analysis::testing {
 
-// Drives the reference and writes down what it does, as a program's own allocator would.
+// Drives the reference allocator and logs its actions, as a program's own allocator would.
 class ReferenceLog {
  public:
   explicit ReferenceLog(std::uint64_t max_split = ~std::uint64_t{0},
@@ -63,7 +63,7 @@ class ReferenceLog {
     }
   }
 
-  // Writes down what was asked for no more, as where PyTorch tells its blocks.
+  // From now on the log lacks requested sizes, as where PyTorch reports only blocks.
   void SayBlocksOnly() { says_ = false; }
 
   DeviceReplay Replay(const ReplayOptions& options) const {
@@ -81,7 +81,7 @@ class ReferenceLog {
   std::uint64_t peak() const { return peak_; }
 
  private:
-  // Segments that came and went, as they did: those that went first.
+  // Logs which segments were freed and allocated; frees come first.
   void NoteSegments(std::uint64_t stream) {
     std::map<std::uint64_t, std::uint64_t> now;
     std::uint64_t sum = 0;

@@ -1,5 +1,5 @@
-// Replay of recorded allocators: logs are written by a second caching allocator that is obviously
-// right, and replaying them must give its figures.
+// Replay of recorded allocators: a second, simple and obviously correct caching allocator writes
+// the logs, and replaying them must give its figures.
 #include "analysis/allocators/allocator_replay.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST(WhatIfTest, ReplaysWhatWasRecordedExactly) {
   }
 }
 
-// The same run written down with and without what was asked for.
+// The same run logged with and without requested sizes.
 TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
   double worst = 0, worst_of_blocks = 0;
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {

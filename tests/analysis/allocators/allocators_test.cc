@@ -1,5 +1,5 @@
-// One body of checks for every simulated allocator: random requests, and after each of them all
-// that must hold whatever the rules are.
+// The same checks for every simulated allocator: after each of many random requests, all general
+// invariants must hold.
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@ namespace {
 struct Case {
   std::string name;
   std::function<std::unique_ptr<Allocator>(Device*)> make;
-  bool keeps = false;  // what it took it keeps
+  bool keeps = false;  // never releases memory to the device
 };
 
 Case Caching(const std::string& name, const std::function<void(CachingOptions*)>& set) {
@@ -62,7 +62,7 @@ std::vector<Case> Cases() {
   };
 }
 
-// Requests as programs make them: many small ones, some large, sizes that come again.
+// Typical requests: many small ones, some large, with repeated sizes.
 class Requests {
  public:
   explicit Requests(std::uint32_t seed) : random_(seed) {}
@@ -147,7 +147,7 @@ class AllocatorTest : public ::testing::TestWithParam<Case> {
   void Churn(std::uint32_t seed, int operations) {
     Requests requests(seed);
     for (int i = 0; i < operations; ++i) {
-      // Memory grows and shrinks in waves.
+      // Memory use rises and falls repeatedly.
       const bool growing = i / 300 % 2 == 0;
       const std::uint64_t dice = requests.Below(100);
       if (dice == 0) {

@@ -1,4 +1,4 @@
-// What a request is rounded to.
+// How requests are rounded.
 #include "analysis/allocators/caching.h"
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
@@ -17,14 +17,14 @@ TEST(CachingRoundTest, RoundsToBlocks) {
 TEST(CachingRoundTest, RoundsToPartsOfPowersOfTwo) {
   CachingOptions options;
   options.roundup_power2.fill(4);
-  // The documentation's own example: 1200 lies between 1024 and 2048; parts of 256 bytes.
+  // The example of the documentation: 1200 is between 1024 and 2048, with divisions of 256 bytes.
   EXPECT_EQ(CachingRound(1200, options), 1536u) << "too small for parts: blocks of 512 bytes";
   EXPECT_EQ(CachingRound(2049, options), 2560u);
   EXPECT_EQ(CachingRound(1200 * kKiB, options), 1280 * kKiB);
   EXPECT_EQ(CachingRound(4 * kMiB, options), 4 * kMiB);
   EXPECT_EQ(CachingRound(9 * kMiB, options), 10 * kMiB);
   options.roundup_power2 = {};
-  options.roundup_power2[1] = 1;  // of 2 to 4 MiB
+  options.roundup_power2[1] = 1;  // for 2 to 4 MiB
   EXPECT_EQ(CachingRound(9 * kMiB - 1, options), 9 * kMiB);
   EXPECT_EQ(CachingRound(3 * kMiB, options), 3 * kMiB) << "one part is none";
   options.roundup_power2[1] = 2;

@@ -68,7 +68,7 @@ TEST_F(CachingTest, ServesEachStreamFromItsOwn) {
 
 TEST_F(CachingTest, SplitsLargeBlocksOnlyForMoreThanAMebibyte) {
   Start({});
-  const Handle whole = Get(19 * kMiB);  // a segment of its own, of 20 MiB
+  const Handle whole = Get(19 * kMiB);  // a separate segment of 20 MiB
   EXPECT_EQ(BytesOf(whole), 20 * kMiB) << "a rest of 1 MiB stays";
   allocator_->Free(whole);
   EXPECT_EQ(BytesOf(Get(19 * kMiB - 512)), 19 * kMiB - 512);

@@ -86,7 +86,7 @@ TEST(CachingTraceTest, ATraceBeginsWithWhatWasThereOnlyAsRecorded) {
     CachingAllocator allocator({}, &device);
     Replay(trace, &allocator, &device, {.as_recorded = as_recorded});
     EXPECT_EQ(allocator.figures().allocations, 3u);
-    // With the hole between them there is no room for the third.
+    // As recorded, the hole between the blocks is too small for the third request.
     EXPECT_EQ(allocator.figures().reserved, (as_recorded ? 36 : 20) * kMiB);
   }
 }

@@ -1,4 +1,4 @@
-// Curves of reserved bytes against every value that was ever told.
+// Curves of reserved bytes against all values that were passed to them.
 #include "analysis/allocators/reserved_curve.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@ namespace memprof::analysis {
 namespace {
 
 struct Told {
-  std::vector<CurvePoint> points;  // as they were told
+  std::vector<CurvePoint> points;  // all values passed
 
-  // The most at any instant of [begin, end).
+  // The maximum in [begin, end).
   std::uint64_t Most(TimeNs begin, TimeNs end) const {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -30,7 +30,7 @@ Told Tell(std::uint32_t seed, int changes, ReservedCurve* curve) {
   Told told;
   TimeNs time = 100;
   for (int i = 0; i < changes; ++i) {
-    time += random() % 4;  // also several changes at one time
+    time += random() % 4;  // repeated times too
     const std::uint64_t bytes = random() % 50;
     if (told.points.empty() || told.points.back().bytes != bytes)
       told.points.push_back({time, bytes});
@@ -70,8 +70,8 @@ TEST(ReservedCurveTest, HidesNoPeakHoweverManyChanges) {
     EXPECT_EQ(points.front().time, told.points.front().time);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const TimeNs end = i + 1 < points.size() ? points[i + 1].time : points.back().time + 10'000;
-      // At least what was told of any instant, and reached at some. (What held for no time at the
-      // very beginning may be the point's before.)
+      // Each point is at least the maximum of its time span, and reached in it. (A value that was
+      // replaced at the beginning of the span may be counted in the previous point.)
       if (end > points[i].time + 1) {
         EXPECT_GE(points[i].bytes, told.Most(points[i].time + 1, end));
       }

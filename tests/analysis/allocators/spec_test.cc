@@ -1,4 +1,4 @@
-// Names and options of simulated allocators as people write them.
+// Names and options of simulated allocators as users write them.
 #include "analysis/allocators/spec.h"
 
 #include "gmock/gmock.h"

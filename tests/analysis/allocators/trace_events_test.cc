@@ -1,4 +1,4 @@
-// Events of a trace, and where in the log they were, against plain lists.
+// Events of a trace and their rows in the log, against plain lists.
 #include "analysis/allocators/internal/trace_events.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(TraceEventsTest, AgainstAPlainList) {
   TraceEvents events;
   std::vector<TraceEvent> plain;
   EXPECT_TRUE(events.empty());
-  // Numbers around what fits into a word, and the largest there are.
+  // Numbers around the limits of the packed form, and the largest possible ones.
   const std::vector<std::uint32_t> edges = {0,        1,          (1u << 28) - 2, (1u << 28) - 1,
                                             1u << 28, 0xfffffffe, 0xffffffff};
   for (int i = 0; i < 2000; ++i) {
@@ -36,7 +36,7 @@ TEST(TraceEventsTest, RowsAgainstAPlainList) {
   TraceRows rows;
   std::vector<std::uint32_t> plain;
   EXPECT_TRUE(rows.empty());
-  std::uint32_t row = 300;  // the first may lie far from the beginning
+  std::uint32_t row = 300;  // the first row may be far from the beginning
   for (int i = 0; i < 500; ++i) {
     const std::size_t more = random() % 4;
     plain.insert(plain.end(), more, row);

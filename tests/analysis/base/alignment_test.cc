@@ -1,4 +1,4 @@
-// The alignment beside a plain table of lengths.
+// The alignment against a plain table of lengths.
 #include "analysis/base/alignment.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Problem Random(std::uint32_t seed) {
   return problem;
 }
 
-// length[row][column]: of the rows from `row` on, and the columns below `column`.
+// length[row][column]: the best length for the rows from `row` on and the columns below `column`.
 std::vector<std::vector<int>> Lengths(const Problem& problem) {
   std::vector<std::vector<int>> length(problem.rows.size() + 1,
                                        std::vector<int>(problem.columns + 1, 0));
@@ -55,7 +55,7 @@ TEST(AlignmentTest, IsTheLongestAndTakesTheHighestColumnsFirst) {
     const std::vector<std::vector<int>> length = Lengths(problem);
     std::uint32_t column = problem.columns;
     for (std::size_t row = 0; row < pairs.size(); ++row) {
-      // The highest column with which the rest can still be as long as it can be.
+      // The highest column that still allows the best length for the rest.
       std::uint32_t wanted = kUnaligned;
       for (std::uint32_t c = column; c-- > 0 && wanted == kUnaligned;)
         if (problem.Fits(row, c) && length[row + 1][c] + 1 == length[row][column]) wanted = c;
@@ -78,7 +78,7 @@ TEST(AlignmentTest, ManyRowsAreDoneInPieces) {
   problem.fits.assign(7, ColumnSet((problem.columns + 63) / 64));
   for (std::uint32_t c = 0; c < problem.columns; ++c)
     problem.fits[c % 7][c / 64] |= std::uint64_t{1} << c % 64;
-  // Every second column has a row.
+  // Only every second column matches a row.
   for (std::uint32_t c = problem.columns; c-- > 0;)
     if (c % 2 == 0) problem.rows.push_back(c % 7);
   ASSERT_GT(problem.rows.size(), kMaxRows);

@@ -1,4 +1,4 @@
-// What people write as sizes and times: the table of the grammar, and what is refused.
+// Sizes and times as users write them: the table of the grammar, and what is refused.
 #include "analysis/base/quantity.h"
 
 #include <gmock/gmock.h>
@@ -115,7 +115,7 @@ TEST(QuantityTest, TimesSayTheirUnitOrTheOptionDoes) {
         << text;
 }
 
-// What is printed can be typed: it is read as what it was, but for the third digit.
+// Printed values can be read back, with an error in the third digit at most.
 TEST(QuantityTest, ReadsWhatIsPrinted) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 2000; ++i) {
@@ -131,7 +131,8 @@ TEST(QuantityTest, ReadsWhatIsPrinted) {
   }
 }
 
-// The stand-in GPU has a parser of its own: it uses nothing of ours. It takes the same sizes.
+// The stand-in GPU has a separate parser because it shares no code with the profiler. It accepts
+// the same sizes.
 TEST(QuantityTest, TheStandInReadsTheSameSizes) {
   for (const auto& [text, kind, value] : kCases) {
     std::uint64_t bytes = 7;

@@ -1,4 +1,4 @@
-// Sizes, times and counts in words, at the borders between units.
+// Sizes, times and counts as text, at the borders between units.
 #include "analysis/base/units.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(UnitsTest, Duration) {
   EXPECT_EQ(FormatDuration(3'720'000'000'000), "1 h 02 min");
 }
 
-// What is read back differs by less than half of the third digit, and larger never reads smaller.
+// Reading back differs by less than half of the third digit, and preserves the order.
 TEST(UnitsTest, ThreeDigitsAreRight) {
   const auto read_back = [](const std::string& text) {
     const double factors[] = {1, 0x1p10, 0x1p20, 0x1p30, 0x1p40, 0x1p50, 0x1p60};
@@ -70,7 +70,7 @@ TEST(UnitsTest, DurationsAtTheBordersOfUnits) {
   EXPECT_EQ(FormatDuration(99'500'000'000), "1 min 40 s");
   EXPECT_EQ(FormatDuration(3'599'499'999'999), "59 min 59 s");
   EXPECT_EQ(FormatDuration(3'599'500'000'000), "1 h 00 min");
-  EXPECT_EQ(FormatDuration(~std::uint64_t{0}), "5124095 h 34 min");  // a damaged log may say so
+  EXPECT_EQ(FormatDuration(~std::uint64_t{0}), "5124095 h 34 min");  // possible in a damaged log
 }
 
 TEST(UnitsTest, TicksOfAnAxisAreExact) {

@@ -1,4 +1,4 @@
-// Categories: words, hills, sums, and whole trainings whose truth is known.
+// Categories: keywords, hills, sums, and whole training runs with known categories.
 #include "analysis/categories/categories.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// The last step's activations are no workspaces because nobody lived to free them.
+// The last step ends before its activations are freed; this must not make them workspaces.
 TEST(CategoriesTest, WhatADyingStepTookIsNotKept) {
   for (const int steps : {2, 6}) {
     LogBuilder log;
@@ -36,9 +36,9 @@ TEST(CategoriesTest, WhatADyingStepTookIsNotKept) {
   }
 }
 
-// A program whose stacks tell what its parameters are: a data set is none, a copy of a parameter is
-// one, and zeros of its shape are moments. Gradients are what a backward pass leaves behind with
-// sizes of parameters, in the last step too.
+// Stacks show which allocations are parameters: a data set is not one, a copy of a parameter is
+// one, and zeros of a parameter's shape are optimizer state. Gradients are allocations of a
+// backward pass with the sizes of parameters, also in the last step.
 TEST(CategoriesTest, WhatIsThereBeforeTheFirstStep) {
   constexpr std::uint64_t kWeight = 40'000, kData = 900'000;
   LogBuilder log;
@@ -76,7 +76,7 @@ TEST(CategoriesTest, WhatIsThereBeforeTheFirstStep) {
     EXPECT_EQ(categories.Of(AllocationId(i)).category, wanted[i]) << i;
 }
 
-// Names that say nothing, or something else, but were given as parameters.
+// Parameters with names that suggest nothing, or something else.
 TEST(NamedStateTest, ParametersAreWhatTheProgramCallsSo) {
   LogBuilder log;
   std::uint64_t address = 0x1000;
@@ -89,7 +89,7 @@ TEST(NamedStateTest, ParametersAreWhatTheProgramCallsSo) {
   };
   block("places", true);
   block("momentum_encoder.input", true);
-  block("", false);  // set-up that stays, and is none
+  block("", false);  // live from set-up on, but not a parameter
   log.Step(0);
   block("places.grad", false);
   block("places.row_var", false);

@@ -1,4 +1,4 @@
-// How much each kind of evidence tells of what a training holds.
+// How much each kind of evidence contributes to the categories of a training run.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,8 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// A training with a framework's allocator, two layers of known sizes, and the truth by block.
+// A training run with a framework's allocator, two layers of known sizes, and the true category of
+// each block.
 class Training {
  public:
   struct Options {
@@ -87,7 +88,7 @@ class Training {
             New(Category::kGradients, "Backward", "AccumulateGrad", kWeights[i], "w.weight.grad"));
       const std::uint64_t gradient = New(Category::kTemporaries, "Backward",
                                          "Layer" + std::to_string(i), 200'000 + 3000 * i, "x.grad");
-      // Something else is made while it lives, so that it is no scratch.
+      // Another allocation during its life, so that it does not count as scratch.
       const std::uint64_t scratch =
           New(Category::kWorkspaces, "Backward", "MatMul", 9000, "workspace");
       Delete(scratch);
@@ -121,7 +122,7 @@ class Training {
   std::uint64_t next_ = kBase;
 };
 
-// The share of blocks' bytes whose category is the truth.
+// The share of bytes in blocks with the right category.
 double RightShare(Training& training, const CategoryOptions& options) {
   const auto session = LoadLog(training.log());
   Symbols symbols(session);
@@ -180,7 +181,8 @@ TEST(CategoriesTest, WhatIsMadeAgainIsStillAnActivation) {
   log.Device(0, std::uint64_t{8} << 30);
   std::map<std::string, int> stacks;
   std::uint64_t next = 0x7f0000000000;
-  std::vector<std::pair<std::uint64_t, bool>> again;  // birth row, is one
+  // birth row, whether it is a recomputed activation
+  std::vector<std::pair<std::uint64_t, bool>> again;
   const auto make = [&](const std::string& pass, const std::string& layer, std::uint64_t bytes) {
     auto [it, fresh] = stacks.try_emplace(pass + layer, 0);
     if (fresh)

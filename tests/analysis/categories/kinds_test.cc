@@ -1,4 +1,5 @@
-// Categories of what the lines of a training loop make anew in its steps, whose truth is known.
+// Categories of allocations that lines of a training loop repeat in each step, against known
+// categories.
 #include "analysis/categories/internal/kinds.h"
 
 #include <gtest/gtest.h>
@@ -24,8 +25,8 @@ using testing::LogBuilder;
 constexpr std::uint64_t kWeights[] = {40'960, 81'920, 20'480};
 constexpr int kSteps = 8;
 
-// A Python training of three weights, all of it in the function `Loop`: activations forward,
-// gradients backward, and what a test adds.
+// A Python training loop with three weights, all in the function `Loop`: activations in the forward
+// pass, gradients in the backward pass, and allocations that a test adds.
 class KindsTraining {
  public:
   explicit KindsTraining(std::string loop = "main") : loop_(std::move(loop)) {
@@ -41,14 +42,15 @@ class KindsTraining {
     return address_;
   }
   void Free(std::uint64_t address) { log_.Free(Layer::kBlock, address); }
-  // What `held` has for each name is given back, and these instead.
+  // Frees the allocations held under `name`, and holds these instead.
   void Replace(const std::string& name, const std::vector<std::uint64_t>& by) {
     for (const std::uint64_t address : held_[name]) Free(address);
     held_[name] = by;
   }
 
   struct Hooks {
-    std::function<void(int)> before, between, after;  // forward, forward and backward, backward
+    // before the forward pass, between forward and backward pass, after the backward pass
+    std::function<void(int)> before, between, after;
   };
   void Run(const Hooks& hooks, int steps = kSteps) {
     for (int step = 0; step < steps; ++step) {
@@ -91,8 +93,8 @@ class KindsTraining {
   std::uint64_t address_ = 0x10'0000'0000;
 };
 
-// The last batch is still there in the end, and is no optimizer state for that; nor is one that has
-// the size of a weight by chance and was fetched before.
+// The last batch is live at the end but is not optimizer state, nor is a batch that has the size of
+// a weight by chance.
 TEST(CategoryKindsTest, BatchesAreInputsWhereverTheyAreMade) {
   for (const std::uint64_t bytes : {std::uint64_t{7'168}, kWeights[0]}) {
     KindsTraining training;
@@ -119,7 +121,7 @@ TEST(CategoryKindsTest, StateThatEachStepReplacesHasTheSizesOfParameters) {
   training.Expect();
 }
 
-// best = copy.deepcopy(model.state_dict()), when the score is the best so far.
+// best = copy.deepcopy(model.state_dict()), only when the score improves.
 TEST(CategoryKindsTest, CopiesNowAndThenAreOfParameters) {
   KindsTraining training;
   training.Run({.after = [&](int step) {
@@ -132,7 +134,8 @@ TEST(CategoryKindsTest, CopiesNowAndThenAreOfParameters) {
   training.Expect();
 }
 
-// What a line computes between the passes is an activation, though it is there as the next begins.
+// A result computed between the passes is an activation, even if it is still live when the next
+// step begins.
 TEST(CategoryKindsTest, LossesAreNoInputs) {
   KindsTraining training;
   training.Run({.between = [&](int) {
@@ -141,7 +144,7 @@ TEST(CategoryKindsTest, LossesAreNoInputs) {
   training.Expect();
 }
 
-// optimize_model() of many a tutorial has all of a step in it.
+// In many tutorials, optimize_model() contains a whole step.
 TEST(CategoryKindsTest, AFunctionThatIsCalledSoIsNoOptimizer) {
   KindsTraining training("optimize_model");
   training.Run({.before = [&](int) {
@@ -150,7 +153,7 @@ TEST(CategoryKindsTest, AFunctionThatIsCalledSoIsNoOptimizer) {
   training.Expect();
 }
 
-// The optimizer's own, made anew in each step, as the history of L-BFGS.
+// Optimizer state that is allocated again in each step, like the history of L-BFGS.
 TEST(CategoryKindsTest, WhatAnOptimizerKeepsOverTheStepIsItsState) {
   KindsTraining training;
   training.Run({.after = [&](int) {
@@ -162,8 +165,8 @@ TEST(CategoryKindsTest, WhatAnOptimizerKeepsOverTheStepIsItsState) {
   training.Expect();
 }
 
-// The gradient of the first layer's input has the size of a weight, and lives until the pass is
-// over; those of the other layers do not.
+// The gradient of the first layer's input has the size of a weight and lives until the end of the
+// pass; those of the other layers do not.
 TEST(CategoryKindsTest, GradientsAreAtMostAsManyAsParameters) {
   KindsTraining training;
   const auto make = [&training](std::uint64_t bytes) {
@@ -181,7 +184,7 @@ TEST(CategoryKindsTest, GradientsAreAtMostAsManyAsParameters) {
   training.Expect();
 }
 
-// Bytes of each category over all that was ever made.
+// Bytes of each category, summed over all allocations.
 std::map<Category, std::uint64_t> MadeOf(std::shared_ptr<const Session> session) {
   Symbols symbols(session);
   const Categories categories(*session, &symbols);
@@ -191,8 +194,8 @@ std::map<Category, std::uint64_t> MadeOf(std::shared_ptr<const Session> session)
   return made;
 }
 
-// The same program twice, once over a few steps: whether a block lives on into the next step, and
-// which is the last, each tells for itself.
+// Two processes of the same program, one with few steps: in each, its own steps determine which
+// blocks live into the next step, and which step is the last.
 TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
   const testing::TempDirectory directory;
   std::vector<std::string> paths;
@@ -201,7 +204,8 @@ TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
     KindsTraining training;
     training.log().header().set_pid(static_cast<std::uint32_t>(steps));
     training.log().header().set_hostname("node");
-    // The second begins when the first is over: its steps have the same numbers, later.
+    // The second process starts after the end of the first: its steps have the same numbers at
+    // later times.
     training.log().header().set_start_unix_ns(1'000'000'000'000'000'000 +
                                               (steps > 4) * 1'000'000'000);
     const auto make = [&training](int line) {
@@ -216,7 +220,7 @@ TEST(CategoryKindsTest, EachProcessGoesByItsOwnSteps) {
                         if (step == 1 || step == 3) make(17);  // kept
                       }},
                  steps);
-    training.Replace("velocity", {});  // as the program ends
+    training.Replace("velocity", {});  // at the program's end
     for (const auto& [category, bytes] : MadeOf(LoadLog(training.log()))) apart[category] += bytes;
     paths.push_back(directory.Write(std::to_string(steps) + ".mprof", training.log().Bytes()));
   }

@@ -1,4 +1,4 @@
-// What open ranges say of the allocations within.
+// What open ranges mean for allocations in them.
 #include "analysis/categories/phases.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ TEST(CategoryPhasesTest, RangesOfTheOwnThreadComeFirst) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.RangePush("backward", 1);
-  log.Alloc(Layer::kLinear, 0x1000, 512, {.thread = 2});  // 2 has none: that of 1 counts
+  // thread 2 has no range, so that of thread 1 counts
+  log.Alloc(Layer::kLinear, 0x1000, 512, {.thread = 2});
   log.RangePush("forward", 2);
   log.RangePush("layer 3", 2);
   log.Alloc(Layer::kLinear, 0x2000, 512, {.thread = 2});
@@ -35,7 +36,7 @@ TEST(CategoryPhasesTest, RangesOfTheOwnThreadComeFirst) {
               ::testing::ElementsAre(Phase::kBackward, Phase::kForward, Phase::kNone));
 }
 
-// Beside all open ranges, looked through at each allocation.
+// Against a search through all open ranges at each allocation.
 TEST(CategoryPhasesTest, RandomRangesOfSeveralThreads) {
   const std::pair<const char*, Phase> kNames[] = {{"forward", Phase::kForward},
                                                   {"backward", Phase::kBackward},

@@ -1,4 +1,4 @@
-// Categories of several ranks that run at once: each is judged as if it were alone.
+// Categories of several ranks that run at the same time: each rank has the same result as alone.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,11 +19,11 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::TrainingOptions;
 
-// What each rank made, in order.
+// The allocations of each rank in order: size and category.
 using Made = std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, std::string>>>;
 
 Made MadeIn(const Session& session, int only_rank = -1) {
-  // Stacks say more where more programs have them.
+  // Without stacks, whose evidence depends on the number of programs.
   const Categories categories(session, nullptr, {.stacks = false});
   Made made;
   for (std::uint32_t i = 0; i < session.records().size(); ++i) {
@@ -36,7 +36,7 @@ Made MadeIn(const Session& session, int only_rank = -1) {
   return made;
 }
 
-// Pipeline stages, say, hold other layers, and some may share a device.
+// For example pipeline stages with different layers, some of which share a device.
 TEST(CategoryRanksTest, RandomRanksAreJudgedApart) {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     const testing::TempDirectory directory;
@@ -50,7 +50,7 @@ TEST(CategoryRanksTest, RandomRanksAreJudgedApart) {
       options.micro_batches = 1 + static_cast<int>(seed % 2);
       options.keep_gradients = (seed + rank) % 4 == 0;
       options.leak = (seed + rank) % 5 == 0;
-      options.marks = seed % 6 != 0;  // where one marks none, its run's are taken
+      options.marks = seed % 6 != 0;  // without marks, the steps of the whole run are used
       LogBuilder log;
       log.header().set_pid(100 + rank);
       log.header().set_hostname("node");

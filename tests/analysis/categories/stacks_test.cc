@@ -1,4 +1,4 @@
-// What random call stacks say, beside each read by itself.
+// Evidence from random call stacks, against reading each stack separately.
 #include "analysis/categories/stacks.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using Facts = CategoryStacks::Facts;
 struct Word {
   const char* frame;
   Phase says = Phase::kNone;
-  const char* own = "";  // the function, where it is the program's: lines of one have one name
+  const char* own = "";  // the function if it belongs to the program; all its lines have this name
   bool zeros = false;
 };
 constexpr Word kWords[] = {
@@ -41,8 +41,8 @@ constexpr Word kWords[] = {
 };
 using Stack = std::vector<std::size_t>;  // of kWords, outermost first
 
-// Functions of the program that are called as an optimizer is, and in which a pass runs in one of
-// the stacks.
+// Functions of the program with a name like an optimizer's, in which a forward or backward pass
+// runs in some stack.
 std::set<std::string> Doubted(const std::vector<Stack>& stacks) {
   std::set<std::string> doubted;
   for (const Stack& stack : stacks)
@@ -75,7 +75,8 @@ Facts Read(const Stack& stack, const std::set<std::string>& doubted) {
   return facts;
 }
 
-// The position, counted from within, of the first frame that at most a quarter of the stacks have.
+// The position, counted from the innermost frame, of the first frame that at most a quarter of the
+// stacks contain.
 std::size_t Site(const Stack& stack, const std::vector<Stack>& stacks) {
   if (stacks.size() < 8) return 0;
   for (std::size_t i = 0; i < stack.size(); ++i) {

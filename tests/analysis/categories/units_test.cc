@@ -15,7 +15,7 @@ using Bytes = std::vector<std::uint64_t>;
 
 TEST(CategoryHillsTest, UpDownAndFlat) {
   std::vector<std::uint32_t> ends;
-  // Three up, two down, then a small one when all is given back.
+  // Three allocations, two frees, then a small allocation after everything is freed.
   const std::vector<Slope> slopes =
       FindSlopes(Bytes{0, 100, 200, 250, 150, 0}, Bytes{100, 100, 100, 10, 10, 5}, 0, &ends);
   EXPECT_THAT(slopes, ::testing::ElementsAre(Slope::kUp, Slope::kUp, Slope::kUp, Slope::kDown,
@@ -35,7 +35,7 @@ TEST(CategoryHillsTest, EveryMicroBatchIsAHill) {
   std::vector<std::uint64_t> levels, bytes;
   for (int i = 0; i < 3; ++i) {
     for (const std::uint64_t level : {0u, 100u, 200u, 150u, 50u}) {
-      levels.push_back(10u * static_cast<unsigned>(i) + level);  // something stays of each
+      levels.push_back(10u * static_cast<unsigned>(i) + level);  // part of each stays allocated
       bytes.push_back(level < 150 ? 100 : 1);
     }
   }
@@ -53,7 +53,7 @@ TEST(CategoryUnitsTest, ScratchIsAloneInItsTime) {
   log.Device(1, 1 << 30);
   log.Alloc(Layer::kLinear, 0x1000, 512);
   log.Alloc(Layer::kLinear, 0x2000, 512);
-  log.Alloc(Layer::kLinear, 0x9000, 512, {.device = 1});  // elsewhere
+  log.Alloc(Layer::kLinear, 0x9000, 512, {.device = 1});  // on another device
   log.Free(0x2000);
   log.Free(0x1000);
   log.Alloc(Layer::kLinear, 0x3000, 512);

@@ -110,7 +110,7 @@ TEST(CategoryWordsTest, Ranges) {
   EXPECT_EQ(PhaseOfRange("all-reduce"), Phase::kCommunication);
   EXPECT_EQ(PhaseOfRange("DataLoader.next"), Phase::kInput);
   EXPECT_EQ(PhaseOfRange("step 3"), Phase::kNone);
-  // Of modules, however they are called.
+  // Names of modules in any spelling.
   EXPECT_EQ(PhaseOfRange("optim_head.backward_lstm (forward)"), Phase::kForward);
   EXPECT_EQ(PhaseOfRange("forward_net (backward)"), Phase::kBackward);
   EXPECT_EQ(PhaseOfRange("blocks.3 (recomputed)"), Phase::kForward);

@@ -1,4 +1,4 @@
-// Programs that are recorded and compared.
+// Programs that are recorded and then compared.
 #pragma once
 
 #include <algorithm>

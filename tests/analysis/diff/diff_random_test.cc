@@ -1,4 +1,4 @@
-// Differences of random logs, against plain loops.
+// Differences of random logs against plain loops.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,6 @@ using testing::Find;
 using testing::RandomLog;
 using testing::Recorded;
 
-// Plain loops.
-
 std::string Frames(Symbols& symbols, StackId stack) {
   std::string text;
   if (!stack.valid()) return text;
@@ -29,7 +27,7 @@ std::string Frames(Symbols& symbols, StackId stack) {
   return text;
 }
 
-// The name of each stack's place: as the second run has it, if it does.
+// The name of each stack's place, from the second run if it has the place.
 std::map<std::string, std::string> PlaceNames(const Recorded& a, const Recorded& b) {
   std::map<std::string, std::string> names;
   for (const Recorded* run : {&b, &a})
@@ -43,7 +41,7 @@ std::map<std::string, std::string> PlaceNames(const Recorded& a, const Recorded&
   return names;
 }
 
-// Allocations that count once, with the name of their place.
+// Allocations that are not counted twice, with the name of their place.
 std::vector<std::pair<Allocation, std::string>> Leaves(
     const Recorded& run, const std::map<std::string, std::string>& names) {
   std::set<std::uint32_t> suballocated;
@@ -146,7 +144,7 @@ bool LivesAt(const Allocation& a, std::uint32_t event) {
   return a.birth.value <= event && (!a.death.valid() || a.death.value > event);
 }
 
-// What is live between two events at most: by place, and by device.
+// The maximum of live bytes between two events, by place and by device.
 struct PlainStep {
   PlainStep(const Session& session, const std::vector<std::pair<Allocation, std::string>>& leaves,
             std::uint32_t begin, std::uint32_t end) {
@@ -165,7 +163,7 @@ struct PlainStep {
   std::map<int, std::uint64_t> peak;
 };
 
-// How far the steady steps rise and fall, whichever is less.
+// The largest rise or the largest fall between steady steps, whichever is smaller.
 std::uint64_t PlainVariation(const std::vector<std::uint64_t>& values) {
   std::uint64_t rise = 0, fall = 0;
   for (std::size_t s = 2; s + 1 < values.size(); ++s) {

@@ -1,4 +1,4 @@
-// Comparisons: alignment by hand, figures and sites against plain loops on random logs.
+// Comparisons: hand-made alignments, and figures and sites of random logs against plain loops.
 #include "analysis/diff/diff.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ using testing::Find;
 using testing::LogBuilder;
 using testing::Recorded;
 
-// A log with `steps` steps, each of which allocates at these stacks and frees again; what `keeps`
-// is for is kept.
+// A log with `steps` steps. Each step allocates at these stacks and frees again, except at stacks
+// for which `keeps` is true.
 struct Program {
   std::vector<std::vector<std::string>> stacks;
   std::vector<std::uint64_t> bytes;
@@ -68,11 +68,11 @@ TEST(DiffTest, LinesThatMovedAlign) {
   Program program{{{"main (a.cc:1)", "F (a.cc:2)"}, {"main (a.cc:1)", "F (a.cc:8)"}},
                   {10 * kKiB, 20 * kKiB}};
   const Recorded a = Execute(program);
-  // In the other order, too.
+  // The same in the opposite order.
   program.stacks = {{"main (a.cc:5)", "F (a.cc:12)"}, {"main (a.cc:5)", "F (a.cc:6)"}};
   program.bytes = {50 * kKiB, 10 * kKiB};
   const DiffReport report = Diff(a, Execute(program));
-  ASSERT_EQ(report.sites.size(), 1u);  // the first call of F is as it was
+  ASSERT_EQ(report.sites.size(), 1u);  // the first call of F is unchanged
   EXPECT_EQ(report.sites[0].before, 20 * kKiB);
   EXPECT_EQ(report.sites[0].after, 50 * kKiB);
   EXPECT_FALSE(report.sites[0].fresh || report.sites[0].gone);
@@ -132,7 +132,7 @@ TEST(DiffTest, GrowthOfLeaks) {
   EXPECT_NEAR(growth->after, 2 * kKiB, 1);
   ASSERT_NE(Find(report, "Keep"), nullptr);
   EXPECT_NEAR(Find(report, "Keep")->after_growth, 2 * kKiB, 1);
-  // What only grows does not vary.
+  // A site that only grows has no variation.
   EXPECT_FALSE(Find(report, "Keep")->within_variation());
   EXPECT_EQ(Find(report, "Keep")->variation, 0u);
 }

@@ -34,7 +34,7 @@ bool AliveAfter(const AllocationRecord& a, EventId event) {
   return event.valid() && a.birth <= event && (!a.death.valid() || event < a.death);
 }
 
-// Bytes by layer on devices after the events told.
+// Live bytes by layer after the given event of each device.
 std::map<Layer, std::uint64_t> ByLayer(const Session& session,
                                        const std::map<int, EventId>& events) {
   std::map<Layer, std::uint64_t> bytes;
@@ -119,7 +119,7 @@ TEST(DiffGroupsTest, EmptyLogs) {
   for (const DiffShare& share : got.layers) EXPECT_EQ(share.before, 0u);
 }
 
-// What passes of each side, by place, against a loop.
+// Allocations of each side that pass the filter, by place, against a loop.
 TEST(DiffPartTest, SitesTellOfWhatPasses) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
     const GroupedRun a(seed), b(seed + 50);

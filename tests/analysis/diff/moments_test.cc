@@ -1,4 +1,5 @@
-// Moments of a run compared by live sets, against timelines, address maps and plain loops.
+// Comparisons of two moments of a run by live sets, against timelines, address maps and plain
+// loops.
 #include "analysis/diff/moments.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ struct MomentsRun {
   EventId Last() const { return EventId(static_cast<std::uint32_t>(session->events().size() - 1)); }
 };
 
-// Two devices whose pools are sampled now and then; `segments` on the first of them.
+// Two devices whose pools are sampled occasionally; `segments` on the first of them.
 MomentsRun PoolLog(std::uint32_t seed, bool segments) {
   std::mt19937 random(seed);
   LogBuilder log;
@@ -71,7 +72,7 @@ bool Alive(const AllocationRecord& a, EventId event) {
   return event.valid() && a.birth <= event && (!a.death.valid() || event < a.death);
 }
 
-// Percent of what allocators suballocate.
+// The free share, in percent, of the memory that allocators divide into blocks.
 double FreeShare(const Session& session, EventId event) {
   std::uint64_t suballocated = 0, free = 0;
   for (const int device : {0, 1}) {
@@ -87,7 +88,8 @@ double FreeShare(const Session& session, EventId event) {
                            : 100.0 * static_cast<double>(free) / static_cast<double>(suballocated);
 }
 
-// The next event is later: what timelines say of its time they say of the event.
+// Whether the next event has a later time, so that the timelines' values at this time are those
+// after the event.
 bool IsLastOfItsTime(const Session& session, EventId event) {
   return event.value + 1 == session.events().size() ||
          session.events().time(event.value) < session.events().time(event.value + 1);
@@ -120,7 +122,7 @@ void ExpectFigures(const MomentsRun& run, const std::vector<DeviceTimeline>& tim
   EXPECT_DOUBLE_EQ(share.after, FreeShare(session, to));
 }
 
-// Live bytes and allocations that count once, by place of the alignment.
+// Live bytes and allocations that are not counted twice, by place of the alignment.
 std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> PlacesAt(
     const MomentsRun& run, const StackAlignment& alignment, EventId event,
     const AllocationSet* passing) {
@@ -157,7 +159,7 @@ TEST(DiffMomentsTest, AnyTwoMomentsAgainstTimelinesAndPlainLoops) {
     const std::vector<DeviceTimeline> timelines = BuildTimelines(*run.session);
     const MomentDiff moments(*run.session, *run.symbols);
     std::mt19937 random(5);
-    EventId from;  // before the first
+    EventId from;  // before the first event
     for (int i = 0; i < 25; ++i) {
       const EventId to(random() % static_cast<std::uint32_t>(run.session->events().size()));
       if (!IsLastOfItsTime(*run.session, to)) continue;
@@ -165,7 +167,7 @@ TEST(DiffMomentsTest, AnyTwoMomentsAgainstTimelinesAndPlainLoops) {
       const DiffReport report = moments.Compare(from, to);
       ExpectFigures(run, timelines, report, from, to);
       ExpectSites(run, report, from, to, nullptr);
-      // Now and then one moment stays, now and then both sides change places.
+      // Sometimes the next comparison starts at the same moment, sometimes both sides are swapped.
       if (i % 3 == 0) from = to;
       if (i % 5 == 0) {
         ExpectSites(run, moments.Compare(to, from), to, from, nullptr);

@@ -1,4 +1,4 @@
-// Filters against conditions looked at one by one, and their words.
+// Filters against a separate check of each condition, and their text forms.
 #include "analysis/filter/allocation_filter.h"
 
 #include <gmock/gmock.h>

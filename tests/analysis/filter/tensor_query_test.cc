@@ -1,4 +1,4 @@
-// The query language of the table of tensors: what it means, and what it says of mistakes.
+// The query language of the table of tensors: the meaning of queries, and messages about errors.
 #include "analysis/filter/tensor_query.h"
 
 #include <gmock/gmock.h>

@@ -22,7 +22,7 @@ std::string Lower(std::string_view text) {
   return absl::AsciiStrToLower(absl::string_view(text.data(), text.size()));
 }
 
-// Everything that a row shows, as a person would read it off an Allocation.
+// All cells of a row, derived directly from an Allocation.
 struct Cells {
   AllocationId id;
   Allocation a;
@@ -106,7 +106,7 @@ class World {
     row.number[TensorField::kLifetime] = (a.alive() ? end : a.death_time) - a.birth_time;
     row.number[TensorField::kStream] = a.stream;
     row.number[TensorField::kDevice] = known(a.device);
-    row.number[TensorField::kProcess] = 1;  // of one log without a rank
+    row.number[TensorField::kProcess] = 1;  // the process number in a single log without a rank
     cells_.push_back(std::move(row));
   }
 
@@ -156,7 +156,8 @@ class World {
     }
     if (query.sort == TensorField::kLayer)
       return down ? a.a.layer > b.a.layer : a.a.layer < b.a.layer;
-    if (query.sort == TensorField::kShape) {  // random logs have one shape: all or nothing
+    // random logs have one shape, so rows either have it or have none
+    if (query.sort == TensorField::kShape) {
       return a.text.contains(query.sort) && !b.text.contains(query.sort);
     }
     if (IsTextField(query.sort)) {
@@ -206,7 +207,7 @@ TEST(TensorTable, AgreesWithASearchOfEveryCell) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     RandomLog log({.seed = seed, .operations = 300, .steps = seed == 4 ? 0 : 8});
     const World world(log.builder());
-    // Instants of events themselves: that is where "at" and "before" differ.
+    // The times of events, where "at" and "before" differ.
     const EventTable& events = world.session_->events();
     std::vector<bool> half(world.cells_.size());
     for (std::size_t i = 0; i < half.size(); ++i) half[i] = random() % 2 == 0;

@@ -1,4 +1,4 @@
-// Rows of tensors, blocks and driver allocations against a search that looks at every cell's text.
+// Rows of tensors, blocks and driver allocations against a search through the text of every cell.
 #include "analysis/filter/tensor_table.h"
 
 #include <gtest/gtest.h>

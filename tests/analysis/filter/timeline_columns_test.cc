@@ -17,14 +17,14 @@ using testing::Loaded;
 using testing::LogBuilder;
 using testing::RandomLog;
 
-// Values of a step function after each event: what stacks are compared with.
+// A step function with a value after each event, as the reference for stacks.
 struct Curve {
   std::vector<TimeNs> times;
   std::vector<std::uint64_t> values;
   Series Make() const { return Series(times, values); }
 };
 
-// The edges after every event, from where the reference of columns takes its values.
+// The upper edges of the bands after every event, as the reference for columns.
 std::vector<Curve> EdgeCurves(const TimelineStack& stack) {
   std::vector<Curve> curves(stack.bands().size());
   const EventTable& events = stack.session()->events();
@@ -56,7 +56,7 @@ TEST(TimelineGroupsTest, ColumnsHaveEveryLeastAndMost) {
     std::vector<Series> series;
     for (const Curve& curve : curves) series.push_back(curve.Make());
     for (int round = 0; round < 40; ++round) {
-      // Rising weakly, before and after the log too; narrow and wide columns.
+      // Ascending times, some equal, also outside of the log; narrow and wide columns.
       std::vector<TimeNs> times;
       const TimeNs span = round % 2 == 0 ? end - begin : (end - begin) / 50;
       const TimeNs from = begin - 2000 + twister() % (end - begin);

@@ -1,4 +1,4 @@
-// What tests of stacked curves share: a session with what its groups need.
+// Shared by tests of stacked curves: a session with the inputs of its groups.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline std::shared_ptr<const AllocationSet> Thirds(const Session& session) {
   return std::make_shared<const AllocationSet>(std::move(chosen));
 }
 
-// A session with what its groups need.
+// A session with the inputs of its groups.
 struct Loaded {
   explicit Loaded(const LogBuilder& log) : session(LoadLog(log)) {
     if (session == nullptr) return;

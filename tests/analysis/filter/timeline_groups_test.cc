@@ -24,7 +24,7 @@ constexpr TimelineGrouping kGroupings[] = {TimelineGrouping::kKind,     Timeline
                                            TimelineGrouping::kCategory, TimelineGrouping::kSite,
                                            TimelineGrouping::kStream,   TimelineGrouping::kProcess};
 
-// What an allocation is in a grouping, told without the stack: a band that equals its own.
+// Whether an allocation belongs to a band, determined without the stack.
 bool Belongs(const Loaded& log, const StackBand& band, AllocationId id,
              const std::vector<StackBand>& all) {
   const Allocation a = log.session->allocation(id);
@@ -53,7 +53,7 @@ bool Belongs(const Loaded& log, const StackBand& band, AllocationId id,
   }
 }
 
-// Bytes of every band at an instant, by looking at all allocations.
+// Bytes of every band at an instant, by a loop over all allocations.
 struct PlainBands {
   PlainBands(const Loaded& log, const TimelineStack& stack, const std::vector<StackBand>& bands,
              const AllocationSet* passing, bool blocks, TimeNs time)
@@ -82,7 +82,7 @@ struct PlainBands {
     }
     if (!bands.empty() && bands[0].kind == StackBandKind::kTensors) TakeTensorsOut(bands);
   }
-  // Out of the groups above them, the lowest first.
+  // Subtracts tensors from the groups, the lowest group first.
   void TakeTensorsOut(const std::vector<StackBand>& bands) {
     std::uint64_t rest = expected[0] = std::min(tensors, within);
     for (std::size_t b = 1; b < bands.size(); ++b) {
@@ -97,7 +97,7 @@ struct PlainBands {
   std::uint64_t in_use = 0, tensors = 0, within = 0;
 };
 
-// The stack after each event against the plain bands.
+// The stack after each event against the reference bands.
 void CheckBytes(const Loaded& log, const TimelineStack& stack, TimelineGrouping grouping,
                 bool filtered) {
   const Session& session = *log.session;
@@ -191,7 +191,7 @@ TEST(TimelineGroupsTest, TensorsAreNeverMoreThanWhatIsInUse) {
   EXPECT_EQ(stack->bands()[0].kind, StackBandKind::kTensors);
 }
 
-// As an imported snapshot has them that knows of no segment.
+// As in an imported snapshot without segments.
 TEST(TimelineGroupsTest, BlocksWithoutSegmentsAreInUse) {
   LogBuilder log;
   log.Alloc(Layer::kBlock, 0x1000, 4096);
@@ -213,7 +213,7 @@ TEST(TimelineGroupsTest, OnlyTheLargestSitesHaveBandsOfTheirOwn) {
   log.Device(0, 1 << 30);
   for (int i = 0; i < 12; ++i) {
     const int stack = log.Stack({"main (a.cc:1)", "F" + std::to_string(i) + " (a.cc:9)"});
-    // The last four hold most, but not at the peak.
+    // The last four hold the most memory, but not at the peak.
     const bool late = i >= 8;
     if (i == 8)
       for (int j = 0; j < 8; ++j) log.Free(0x1000 + 0x10000u * static_cast<unsigned>(j));

@@ -1,4 +1,4 @@
-// Which request of one run is which of another.
+// Which requests of two runs correspond.
 #include "analysis/footprint/internal/align.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// The same code at other addresses has the same keys; other code has others.
+// The same code at other addresses has the same keys; different code has different keys.
 TEST(StackKeysTest, AreThoseOfTheCode) {
   const auto keys = [](std::uint64_t bias, std::uint64_t offset, const std::string& build_id) {
     LogBuilder log;
@@ -68,7 +68,8 @@ RequestKeys KeysOf(const Requests& requests) {
   return RequestKeys(*session, births);
 }
 
-// By brute force: the n-th request of a site and step with the n-th of the same.
+// Brute force: the n-th request of a site and step corresponds to the n-th one of the same site and
+// step.
 TEST(MatchRequestsTest, PairsTheNthOfASiteInAStep) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 20; ++round) {

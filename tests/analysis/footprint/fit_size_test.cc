@@ -1,4 +1,4 @@
-// The law by which a request grows with the batch.
+// How the size of a request depends on the batch.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -36,9 +36,11 @@ TEST(FitSizeTest, FindsTheLawThatMadeTheNumbers) {
 TEST(FitSizeTest, TwoSizesMakeALineOfWholeBytesFromNothing) {
   EXPECT_EQ(FitSize({{4, 1000}, {8, 1400}}).growth, Growth::kLinear);
   EXPECT_EQ(FitSize({{4, 1000}, {8, 1400}}).At(16), 2200u);
-  EXPECT_EQ(FitSize({{4, 400}, {8, 800}}).growth, Growth::kLinear);       // 0 with nothing
-  EXPECT_EQ(FitSize({{4, 1000}, {8, 1401}}).growth, Growth::kIrregular);  // a quarter of a byte
-  EXPECT_EQ(FitSize({{4, 399}, {8, 800}}).growth, Growth::kIrregular);    // less than nothing
+  EXPECT_EQ(FitSize({{4, 400}, {8, 800}}).growth, Growth::kLinear);  // no constant part
+  // a fraction of a byte for each unit
+  EXPECT_EQ(FitSize({{4, 1000}, {8, 1401}}).growth, Growth::kIrregular);
+  // a negative constant part
+  EXPECT_EQ(FitSize({{4, 399}, {8, 800}}).growth, Growth::kIrregular);
   EXPECT_EQ(FitSize({{8, 1400}, {4, 1000}}).At(6), 1200u);
   EXPECT_EQ(FitSize({{4, 1000}}).growth, Growth::kUnknown);
   EXPECT_EQ(FitSize({{4, 1000}, {4, 2000}}).growth, Growth::kUnknown);
@@ -60,8 +62,8 @@ TEST(FitSizeTest, WithoutALawItGoesFromPointToPoint) {
   EXPECT_EQ(model.At(15), 12'500u);
   EXPECT_EQ(model.At(25), 15'000u);
   EXPECT_EQ(model.At(50), 14'000u);
-  EXPECT_EQ(model.At(1), 1u);  // the line would be below nothing
-  // Growing ever slower is no law either, though a parabola would go through three points.
+  EXPECT_EQ(model.At(1), 1u);  // the line would be negative here
+  // Growth that slows down is not accepted, although a parabola fits three points.
   EXPECT_EQ(FitSize({{10, 100'000}, {20, 150'000}, {40, 180'000}}).growth, Growth::kIrregular);
 }
 

@@ -1,5 +1,5 @@
-// Predictions against programs whose memory with any input is known, and the parts: fits against
-// the laws that made the numbers, alignment against a search of everything.
+// Predictions against programs with known memory use for any input; and the parts: fits against the
+// functions that made the numbers, alignment against an exhaustive search.
 #include "analysis/footprint/footprint.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::RunToy;
 using testing::ToyPeaks;
 using testing::ToyProgram;
 
-// With the largest of three left out, two are left, through which a line goes that is too low.
+// Without the largest of three runs only two remain, and a line through them is too low.
 TEST(FootprintTest, AChecksRunIsLeftOut) {
   ToyProgram program;
   program.requests = {{.site = 1, .per_square = 100'000, .lives = 5}};
@@ -34,7 +34,7 @@ TEST(FootprintTest, AChecksRunIsLeftOut) {
   EXPECT_EQ(run.check.peaks.requested, 11'200'000u);
 }
 
-// The heart: any program of such a kind, any allocator, any size, to the byte.
+// The main property: exact predictions for any program of this kind, any allocator and any size.
 TEST(FootprintTest, PredictsWhatAProgramTakes) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     ToyProgram program = ToyProgram::Random(seed);
@@ -81,7 +81,7 @@ TEST(FootprintTest, RunsTellWhatWasRecordedAndHowWellItIsUnderstood) {
   const auto& runs = footprints[0].runs();
   ASSERT_EQ(runs.size(), 3u);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    EXPECT_EQ(runs[i].batch, 4 * (i + 1));  // by size
+    EXPECT_EQ(runs[i].batch, 4 * (i + 1));  // sorted by size
     const ToyPeaks truth = RunToy(program, runs[i].batch, nullptr);
     EXPECT_EQ(runs[i].recorded.reserved, truth.reserved);
     EXPECT_EQ(runs[i].recorded.driver, truth.driver);
@@ -92,7 +92,7 @@ TEST(FootprintTest, RunsTellWhatWasRecordedAndHowWellItIsUnderstood) {
     EXPECT_EQ(runs[i].check.peaks.reserved, truth.reserved);
     EXPECT_NE(runs[i].check.base, runs[i].batch);
   }
-  // Of two sizes, leaving one out leaves too few.
+  // With two sizes, too few remain when one is left out.
   const std::vector<Footprint> two = Build(program, {4, 8});
   for (const FootprintRun& run : two[0].runs()) EXPECT_FALSE(run.checked);
 }
@@ -108,7 +108,8 @@ TEST(FootprintTest, SitesAddUpToWhatIsLiveAtTheHighestPoint) {
   const auto footprints = Build(program, {10, 20});
   ASSERT_EQ(footprints.size(), 1u);
   const auto& sites = footprints[0].sites();
-  ASSERT_EQ(sites.size(), 3u);  // of the last two only the larger is live with the others
+  // of the last two only the larger is live at the same time as the others
+  ASSERT_EQ(sites.size(), 3u);
   EXPECT_EQ(sites[0].bytes, 2 * (20'000u + 24));
   EXPECT_EQ(sites[0].requests, 2u);
   EXPECT_EQ(sites[0].growth, Growth::kLinear);
@@ -161,7 +162,7 @@ TEST(FootprintTest, AnAllocatorThatIsToldIsBelieved) {
   const auto footprints = BuildFootprints(inputs, &spec);
   ASSERT_TRUE(footprints.ok());
   EXPECT_EQ(footprints->at(0).spec(), spec);
-  // It is not the one that was recorded, and that shows.
+  // The allocator differs from the recorded one, so the result is uncertain.
   EXPECT_TRUE(footprints->at(0).uncertain());
 }
 

@@ -1,4 +1,4 @@
-// What fits, and what does not.
+// The largest input that fits, and the first that does not.
 #include <gtest/gtest.h>
 
 #include "analysis/footprint/footprint.h"
@@ -16,8 +16,8 @@ using testing::LogBuilder;
 using testing::RunToy;
 using testing::ToyProgram;
 
-// A request that was refused is one like the others: its size is fitted by its pair, and those
-// after it keep theirs.
+// A refused request is aligned like any other: its size is fitted from its counterpart, and later
+// requests keep theirs.
 TEST(FootprintTest, RefusedRequestsHaveTheirPlace) {
   std::vector<std::shared_ptr<const Session>> sessions;
   for (const std::uint64_t batch : {4u, 8u}) {
@@ -45,7 +45,7 @@ TEST(FootprintTest, RefusedRequestsHaveTheirPlace) {
   EXPECT_EQ(footprint.sites()[1].bytes, 8u << 10);
 }
 
-// Against trying one size after the other.
+// Against trying all sizes in order.
 TEST(FootprintTest, TheLargestThatFitsIsFound) {
   for (const std::uint32_t seed : {41u, 42u, 43u, 44u}) {
     const ToyProgram program = ToyProgram::Random(seed);
@@ -57,7 +57,7 @@ TEST(FootprintTest, TheLargestThatFitsIsFound) {
     const FootprintLimit limit = footprints[0].Largest(capacity);
     EXPECT_TRUE(limit.any);
     EXPECT_FALSE(limit.unbounded);
-    // Allocators are not quite monotonic: another border may be found, but it is one.
+    // Allocators are not strictly monotonic: a different limit may be found, but it must be one.
     EXPECT_FALSE(RunToy(program, limit.batch, nullptr, capacity).failed) << seed;
     EXPECT_TRUE(RunToy(program, limit.batch + 1, nullptr, capacity).failed) << seed;
     EXPECT_GE(limit.batch + 1, fails);
@@ -83,11 +83,11 @@ TEST(FootprintTest, LimitsThatAreNone) {
   auto footprints = Build(constant, {4, 8});
   ASSERT_EQ(footprints.size(), 1u);
   EXPECT_TRUE(footprints[0].Largest(1 << 30).unbounded);
-  const FootprintLimit none = footprints[0].Largest(1 << 20);  // less than one segment
+  const FootprintLimit none = footprints[0].Largest(1 << 20);  // smaller than one segment
   EXPECT_FALSE(none.any);
   EXPECT_EQ(none.batch, 0u);
   EXPECT_EQ(none.beyond.failed_bytes, 7000u);
-  // What lies beside the allocator counts too.
+  // Memory outside of the allocator counts too.
   constant.outside_per_unit = 1 << 20;
   footprints = Build(constant, {4, 8});
   const FootprintLimit beside = footprints[0].Largest(std::uint64_t{100} << 20);

@@ -1,4 +1,4 @@
-// Fragmentation: sums against the map, and pins against logs in which the block really was freed.
+// Fragmentation: sums against the address map, and pins against logs in which the block was freed.
 #include "analysis/fragmentation/fragmentation.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(FragmentationTest, PinsJoinWhatFreeingThemJoins) {
       const AddressMap map = BuildAddressMap(*freed, 0, kForever);
       const std::uint64_t run = HoleAt(map, address);
       const auto pin = pins.find(address);
-      if (pin == pins.end()) {  // nothing free beside it
+      if (pin == pins.end()) {  // no free memory beside it
         std::uint64_t own = 0;
         for (const Allocation& a : session->allocations()) {
           if (a.layer == Layer::kBlock && a.alive() && a.address == address) own = a.bytes;
@@ -101,7 +101,8 @@ TEST(FragmentationTest, FormulasByHand) {
   EXPECT_EQ(pool.unusable_bytes, static_cast<std::uint64_t>(kMiB));
   const double a = kMiB, b = 2 * kMiB - 512;
   EXPECT_DOUBLE_EQ(pool.external, 1 - b / (a + b));
-  EXPECT_DOUBLE_EQ(pool.request_relative, 1 - b / (a + b));  // one request of b fits, in its hole
+  // one request of size b fits, in its hole
+  EXPECT_DOUBLE_EQ(pool.request_relative, 1 - b / (a + b));
   EXPECT_DOUBLE_EQ(pool.sum_of_squares, 1 - (a * a + b * b) / ((a + b) * (a + b)));
   ASSERT_EQ(pool.pins.size(), 3u);
   EXPECT_EQ(pool.pins[0].bytes, 512u);  // the small block between the two holes
@@ -125,7 +126,8 @@ TEST(FragmentationTest, PeakIsTakenWhenMostOfTheReserveIsInUse) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const FragmentationReport report = AnalyseFragmentation(*session);
-  // At the second segment's birth 0x1000 were in use of 0x2000: more than ever after.
+  // When the second segment was allocated, 0x1000 of 0x2000 bytes were in use, the maximum in this
+  // log.
   EXPECT_EQ(report.step, 1);
   EXPECT_EQ(session->events().layer(session->EventAt(report.time).value), Layer::kSegment);
   EXPECT_DOUBLE_EQ(report.utilisation, 0.5);

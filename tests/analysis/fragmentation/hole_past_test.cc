@@ -1,5 +1,5 @@
-// Since when holes are free and what pools were asked for at most: looked back for, by the index,
-// and by the definition over every allocation there ever was.
+// Since when holes are free, and the largest requests of pools: by a search backwards, by the
+// index, and by the definition applied to every allocation.
 #include "analysis/fragmentation/internal/hole_past.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,6 @@ bool IsPage(const MapSegment& segment, AllocationId id) {
          std::count(segment.more_pages.begin(), segment.more_pages.end(), id) > 0;
 }
 
-// By the definition.
 TimesOfPieces ByEveryBlock(const Session& session, const std::vector<MapSegment>& segments,
                            TimeNs now) {
   TimesOfPieces times;
@@ -49,7 +48,8 @@ std::vector<MapSegment> Suballocated(const Session& session, int device, TimeNs 
   return segments;
 }
 
-// All three at instants spread over the log; returns how many holes had been in use before.
+// Compares all three at instants spread over the log; returns how many holes had been in use
+// before.
 int CompareAt(const Session& session, int instants) {
   const HoleIndex index(session);
   const TimeNs first = session.events().first_time(), last = session.events().last_time();
@@ -78,7 +78,8 @@ TEST(HolePastTest, IndexAndLookBackTellWhatEveryBlockTells) {
   }
 }
 
-// One segment whose blocks come and go in a random half of it: most ends lie before the last copy.
+// One segment whose blocks are allocated and freed in a random half of it: most ends precede the
+// last copy of the index.
 TEST(HolePastTest, ManyEndsInOneSegmentAreKnownFromCopies) {
   constexpr std::uint64_t kBase = 0x700000000000, kGrain = 512, kSlots = 40;
   LogBuilder log;
@@ -88,7 +89,7 @@ TEST(HolePastTest, ManyEndsInOneSegmentAreKnownFromCopies) {
   std::vector<bool> in_use(kSlots);
   for (int i = 0; i < 4000; ++i) {
     log.AdvanceTime(1000);
-    // Later the slots in use move up: the lower ones keep old ends.
+    // Later only the upper slots are used: the lower ones keep old ends.
     const std::size_t low = i < 2000 ? 0 : kSlots / 2;
     const std::size_t slot = low + random() % (kSlots - low);
     const std::uint64_t address = kBase + slot * kGrain;
@@ -122,7 +123,7 @@ TEST(HolePastTest, PagesOfAnExpandableSegmentTellTogether) {
     log.Free(Layer::kBlock, address);
   };
   use(kBase + 2 * kPage, 4096);   // in the third page
-  use(kBase + kPage / 2, kPage);  // from the first into the second
+  use(kBase + kPage / 2, kPage);  // from the first into the second page
   log.AdvanceTime(1000);
   log.Alloc(Layer::kBlock, kBase + kPage, 4096);  // leaves a hole on either side
   log.AdvanceTime(1000);

@@ -1,4 +1,4 @@
-// Since when a hole is there, and what pins it.
+// Since when a hole exists, and what pins it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(FragmentationHolesTest, TheLargestTensorOfAPinNamesIt) {
   EXPECT_EQ(session->tensor(pools[0].pins[0].tensor)->name, "large");
 }
 
-// Since when a hole is one, and what lies beside it, by looking at all allocations.
+// Since when a hole exists, and its neighbours, by a loop over all allocations.
 void CheckHole(const Session& session, const Hole& hole, TimeNs now) {
   TimeNs since = 0;
   std::uint64_t below = 0, above = ~std::uint64_t{0};
@@ -60,7 +60,7 @@ void CheckHole(const Session& session, const Hole& hole, TimeNs now) {
   EXPECT_EQ(hole.after.valid(), above != ~std::uint64_t{0});
 }
 
-// Likewise of a block between holes.
+// The same for a block between holes.
 void CheckPin(const Session& session, const PoolFragmentation& pool, const Pin& pin, TimeNs now) {
   const Allocation block = session.allocation(pin.block);
   TimeNs since = 0;

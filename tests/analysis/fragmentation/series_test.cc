@@ -20,7 +20,7 @@ using testing::LogBuilder;
 using testing::RandomLog;
 using testing::Times;
 
-// The pool of `series` at `time`, as the analysis of one instant tells it.
+// The pool of `series` at `time`, from the analysis of one instant.
 PoolState StateAt(const Session& session, const PoolSeries& series, TimeNs time) {
   PoolState state;
   for (const PoolFragmentation& pool : AnalyseFragmentation(session, series.device, time).pools) {
@@ -54,7 +54,7 @@ void ExpectSame(const PoolState& a, const PoolState& b) {
   EXPECT_NEAR(a.sum_of_squares, b.sum_of_squares, 1e-12);
 }
 
-// Every point is the worst of all instants in it.
+// Every point is the worst of all instants that it covers.
 void ExpectMatchesInstants(const Session& session, std::size_t points) {
   const auto all = BuildFragmentationSeries(session, kNoDevice, points);
   const std::vector<TimeNs> times = Times(session.events());
@@ -114,7 +114,8 @@ TEST(FragmentationSeriesTest, EqualTimesWithoutSteps) {
   for (const PoolSeries& series : all) EXPECT_EQ(series.device, 0);
 }
 
-// Blocks that overlap, stick out, come twice or have no bytes, as only damaged logs have them.
+// Blocks that overlap, extend beyond their segment, are duplicates or have no bytes, as in damaged
+// logs.
 TEST(FragmentationSeriesTest, DamagedLayoutsAreClippedLikeTheMap) {
   for (const std::uint32_t seed : {304u, 305u, 306u}) {
     SCOPED_TRACE(seed);
@@ -144,8 +145,8 @@ TEST(FragmentationSeriesTest, DamagedLayoutsAreClippedLikeTheMap) {
     log.Free(Layer::kSegment, 0x700000100000);
     const auto session = LoadLog(log);
     ASSERT_NE(session, nullptr);
-    // Without bytes in an empty segment the instant's analysis counts pieces, not blocks: compared
-    // is what both know.
+    // In an empty segment the analysis of an instant counts pieces instead of blocks, so only
+    // values that both have are compared.
     const auto all = BuildFragmentationSeries(*session, kNoDevice, 100);
     ASSERT_EQ(all.size(), 1u);
     for (const FragmentationPoint& point : all[0].points) {
@@ -190,12 +191,12 @@ TEST(FragmentationSeriesTest, StreamOrderedPools) {
   ASSERT_EQ(all[0].points.size(), 2u);
   EXPECT_EQ(all[0].points[0].state.pinned, 28 * kKiB);
   EXPECT_EQ(all[0].points[0].state.reserved, 32 * kKiB);
-  // As step 0 begins 20 KiB are free; the sample in it then says 4.
+  // At the begin of step 0, 20 KiB are free; the sample in the step has 4 KiB.
   EXPECT_EQ(all[0].points[1].state.pinned, 20 * kKiB);
   EXPECT_EQ(all[0].worst.time, all[0].points[0].time);
 }
 
-// Of very many pools, each has fewer.
+// With very many pools, each pool has fewer points.
 TEST(FragmentationSeriesTest, AllPoolsTogetherHaveALimitedNumberOfPoints) {
   constexpr std::size_t kAsked = 200;
   for (const std::uint64_t pools : {10, 3000}) {

@@ -1,5 +1,5 @@
 // Pools over time, change by change, against the analysis of single instants; and step functions
-// that are thinned out.
+// with reduced resolution.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const PoolFragmentation* Find(const std::vector<PoolFragmentation>& pools, const
   return nullptr;
 }
 
-// At every instant that something happened, every curve says what the analysis of it says.
+// At every instant with an event, each curve equals the analysis of that instant.
 TEST(PoolTimelines, AreWhatEachInstantTells) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     RandomLog log({.seed = seed, .operations = 160});
@@ -68,7 +68,7 @@ TEST(PoolTimelines, HaveThePoolsAndPointsOfTheSeries) {
     EXPECT_EQ(pool.points.size(), series[i].points.size());
     EXPECT_EQ(pool.worst.time, series[i].worst.time);
     EXPECT_EQ(pool.worst.state.pinned, series[i].worst.state.pinned);
-    // Thinned out or not, the highest of a curve is the highest that there was.
+    // Reducing the resolution keeps the maximum of a curve.
     EXPECT_EQ(timelines[i].pinned.max(), series[i].worst.state.pinned);
     EXPECT_LE(timelines[i].pinned.times().size(), 4u * 8u);
   }
@@ -153,7 +153,7 @@ TEST(ThinnedSeries, KeepsWhatFits) {
 TEST(ThinnedSeries, LosesNoExtremeNorTheEnd) {
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     const std::vector<Step> steps = RandomSteps(seed, 2000);
-    // What holds between two times only counts where anybody could have seen it.
+    // Only the last value at each time counts.
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
     TimeNs first_high = 0;
     for (const Step& step : steps) {

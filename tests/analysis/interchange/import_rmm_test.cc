@@ -56,7 +56,7 @@ TEST(RmmTest, AllocationsFreesAndFailures) {
 }
 
 TEST(RmmTest, OtherSpellings) {
-  // Seconds since 1970, another name for free, Windows' line ends, no header, handles for threads.
+  // Seconds since 1970, another name for free, Windows line ends, no header, handles as threads.
   ImportSummary summary;
   const auto session = ImportAndLoad(
       "140573312345856,1634567890.5,allocate,0x7f8a40000000,1024,0x7f8a38001020\r\n"
@@ -75,7 +75,7 @@ TEST(RmmTest, OtherSpellings) {
   const auto colons = Load("1,00:00:01:000002,allocate,0x1,1,0\n");
   ASSERT_NE(colons, nullptr);
   EXPECT_EQ(colons->events().time(0), 1'000'002'000u);
-  EXPECT_EQ(colons->run().start_unix_ns, 0u);  // no day is named
+  EXPECT_EQ(colons->run().start_unix_ns, 0u);  // the file has no date
 }
 
 TEST(RmmTest, MidnightAndClocksThatStepBack) {
@@ -87,7 +87,7 @@ TEST(RmmTest, MidnightAndClocksThatStepBack) {
   ASSERT_NE(session, nullptr);
   const EventTable& events = session->events();
   ASSERT_EQ(events.size(), 4u);
-  EXPECT_EQ(events.time(1), events.time(0));  // held
+  EXPECT_EQ(events.time(1), events.time(0));  // not before the previous event
   EXPECT_EQ(events.time(2) - events.time(0), 2000u);
   EXPECT_EQ(events.time(3) - events.time(2), 86'398'999'999'000u);
   ASSERT_EQ(session->anomalies().size(), 1u);

@@ -1,4 +1,4 @@
-// Files that are no snapshots of PyTorch, or mean no good, and how formats are told apart.
+// Files that are not snapshots of PyTorch or are malicious, and how formats are recognised.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(HostileSnapshotTest, WhatIsNoSnapshot) {
   EXPECT_THAT(ImportStatus(text.Finish()).message(), HasSubstr("a segment is no dictionary"));
 }
 
-// A few bytes that name the same action a million times.
+// A small file that names the same action a million times.
 TEST(HostileSnapshotTest, RepetitionThroughTheMemo) {
   SnapshotMaker maker;
   maker.Segments();

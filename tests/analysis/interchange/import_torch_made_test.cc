@@ -1,4 +1,4 @@
-// PyTorch's snapshots as logs: what each part of a snapshot becomes, on snapshots made by hand.
+// PyTorch's snapshots as logs: how each part of a snapshot is converted, on snapshots made by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(MadeSnapshotTest, SeveralDevicesMergeByTime) {
   EXPECT_EQ(segments[0].device, 2);
   EXPECT_EQ(segments[0].death_time, 1'000'009'000u);
   EXPECT_EQ(segments[1].device, 0);
-  // The first device's segment is not in the state at the end: gone without a trace.
+  // The first device's segment is not in the final state, and the trace does not free it.
   EXPECT_EQ(CountOf(*session, log::Anomaly::kTraceContradictions), 1u);
   EXPECT_FALSE(segments[1].alive());
 }
@@ -69,7 +69,7 @@ TEST(MadeSnapshotTest, MetadataStepsAndRanges) {
   maker.out().BeginList();
   maker.Annotation("ProfilerStep#7", "START", 10);
   maker.Annotation("forward", "START", 11);
-  maker.Annotation("forward", "START", 12);  // of another thread
+  maker.Annotation("forward", "START", 12);  // from another thread
   maker.Annotation("forward", "END", 13);
   maker.Annotation("ProfilerStep#7", "END", 14);
   maker.Annotation("forward", "END", 15);
@@ -117,7 +117,7 @@ TEST(MadeSnapshotTest, WithoutTimesActionsAreAMicrosecondApart) {
   maker.Traces([&] {
     maker.Trace([&] {
       maker.Action("segment_alloc", 0x100000, 4096, 0);
-      maker.Action("free", 0x100000, 512, 0);  // as viewers merge both halves
+      maker.Action("free", 0x100000, 512, 0);  // as viewers join the two parts of a free
       maker.Action("segment_free", 0x100000, 4096, 0);
     });
   });

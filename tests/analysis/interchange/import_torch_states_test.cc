@@ -1,4 +1,4 @@
-// What the state of the allocator says beyond the trace.
+// Information of the allocator's state that the trace does not contain.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::ImportAndLoad;
 using testing::Of;
 using testing::SnapshotMaker;
 
-// The pool of a graph or of the user, and a block that waits for a stream at the end.
+// The pool of a graph or of the user, and a block that still waits for a stream at the end.
 TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
   SnapshotMaker maker;
   maker.Segments([&] {
@@ -34,7 +34,7 @@ TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
     for (const std::string state : {"active_allocated", "inactive", "active_pending_free"}) {
       maker.out().Item();
       maker.out().BeginDict();
-      maker.Number("size", 1024);  // as before 2.1: no address
+      maker.Number("size", 1024);  // as before version 2.1: no address
       maker.Text("state", state);
       maker.out().EndDict();
     }
@@ -57,7 +57,7 @@ TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
   EXPECT_EQ(session->events().address(requests[0]), blocks[1].address);
 }
 
-// A trace names no pools before 2.9: what is there at the end says it.
+// Traces before version 2.9 do not name pools; the final state does.
 TEST(MadeSnapshotTest, ASegmentOfTheTraceHasThePoolOfTheState) {
   SnapshotMaker maker;
   maker.Segments([&] {
@@ -78,7 +78,7 @@ TEST(MadeSnapshotTest, ASegmentOfTheTraceHasThePoolOfTheState) {
   EXPECT_EQ(session->events().aux1(segments[0].birth.value), 3ull << 32 | 9);
 }
 
-// Before 2.0 a snapshot was a list of segments, and a block named its history.
+// Before version 2.0 a snapshot was a list of segments, and each block had its history.
 TEST(MadeSnapshotTest, TheOldList) {
   std::string bytes;
   PickleWriter out([&bytes](std::string_view piece) {

@@ -1,5 +1,5 @@
-// PyTorch's snapshots as logs: two real ones against what they say of themselves, and a toy
-// allocator whose truth is known.
+// PyTorch's snapshots as logs: two real ones against their own figures, and a toy allocator whose
+// state is known.
 #include <gtest/gtest.h>
 
 #include "analysis/report/report.h"
@@ -21,7 +21,7 @@ using testing::ReadData;
 using testing::ToyAllocator;
 using testing::ToyOptions;
 
-// Figures are sums over the file itself: total_size, active_size and requested_size of its
+// Expected figures are sums over the file: total_size, active_size and requested_size of its
 // segments.
 TEST(RealSnapshotTest, ATruncatedTraceOfTraining) {
   ImportSummary summary;
@@ -68,7 +68,7 @@ TEST(RealSnapshotTest, SegmentsStreamsAndAnOutOfMemory) {
   const auto session = ImportAndLoad(ReadData("torch_snapshot_oom.pickle"));
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->anomalies().empty());
-  EXPECT_TRUE(session->snapshots().empty());  // nothing was there before: no mark
+  EXPECT_TRUE(session->snapshots().empty());  // no memory before the trace: no mark
   const auto segments = Of(*session, Layer::kSegment);
   ASSERT_EQ(segments.size(), 2u);
   EXPECT_EQ(segments[0].stream, 0u);
@@ -86,21 +86,21 @@ TEST(RealSnapshotTest, SegmentsStreamsAndAnOutOfMemory) {
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_EQ(blocks[0].death_time, 1'795'232'709'057'152'000u);
   EXPECT_EQ(blocks[0].bytes, 4'194'304u);
-  EXPECT_TRUE(Events(*session, Op::kFreeRequested).empty());  // all were freed at once
+  EXPECT_TRUE(Events(*session, Op::kFreeRequested).empty());  // no free had to wait
 
   const auto failed = Events(*session, Op::kAllocFailed), oom = Events(*session, Op::kFrameworkOom);
   ASSERT_EQ(failed.size(), 1u);
   ASSERT_EQ(oom.size(), 1u);
   EXPECT_EQ(session->events().bytes(oom[0]), 4'398'046'511'104u);
-  EXPECT_EQ(session->events().aux0(oom[0]), 0u);  // allocated: all was freed
+  EXPECT_EQ(session->events().aux0(oom[0]), 0u);  // allocated bytes: none were left
   EXPECT_EQ(session->events().aux1(oom[0]), 0u);
   EXPECT_EQ(session->events().aux0(failed[0]), 85'899'345'920u);  // device_free
   EXPECT_EQ(session->events().result(failed[0]), 2u);
-  // So that "Where every byte was" can tell it, with what is known of the device.
+  // The failed request also gives a sample of the device's memory.
   const MemorySamples samples(*session);
   ASSERT_EQ(samples.Of(0).size(), 1u);
   EXPECT_EQ(samples.Of(0)[0].free_bytes, 85'899'345'920u);
-  EXPECT_EQ(samples.Of(0)[0].total_bytes, 85'899'345'920u);  // nothing was reserved then
+  EXPECT_EQ(samples.Of(0)[0].total_bytes, 85'899'345'920u);  // nothing was reserved at that time
 }
 
 std::size_t Runs(const testing::ToyState& state, bool expandable) {
@@ -114,7 +114,7 @@ std::size_t Runs(const testing::ToyState& state, bool expandable) {
   return runs;
 }
 
-// What each allocator held after each action, from the lifetimes of the imported log.
+// The memory of each allocator after each action, from the lifetimes of the imported log.
 class ToyImportTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(ToyImportTest, TotalsAfterEveryAction) {
@@ -130,7 +130,7 @@ TEST_P(ToyImportTest, TotalsAfterEveryAction) {
   EXPECT_EQ(summary.contradictions, 0u);
   EXPECT_TRUE(session->anomalies().empty());
 
-  // Actions of one instant cannot be told apart by time: compare where time moves on.
+  // Actions at one instant have equal times: compare only before the time increases.
   for (std::size_t i = 0; i < toy.actions().size(); ++i) {
     const std::uint64_t time = toy.actions()[i].time_us;
     if (i + 1 < toy.actions().size() && toy.actions()[i + 1].time_us == time) continue;
@@ -145,7 +145,7 @@ TEST_P(ToyImportTest, TotalsAfterEveryAction) {
     ASSERT_EQ(driver, toy.states()[i + 1].reserved()) << i;
     ASSERT_EQ(segments, toy.states()[i + 1].reserved()) << i;
     ASSERT_EQ(blocks, toy.states()[i + 1].allocated()) << i;
-    // Pages of an expandable segment are one segment to its allocator, and blocks lie across them.
+    // Adjacent pages of an expandable segment count as one segment, and blocks may span them.
     const AddressMap map = BuildAddressMap(*session, options.device, time * 1000);
     ASSERT_EQ(map.reserved_bytes, toy.states()[i + 1].reserved()) << i;
     ASSERT_EQ(map.allocated_bytes, toy.states()[i + 1].allocated()) << i;
@@ -178,7 +178,7 @@ TEST_P(ToyImportTest, EveryBlockHasItsStreamItsStackAndItsSegment) {
     EXPECT_EQ(session->string(session->frame(frames[0]).function), "allocate");  // innermost
     EXPECT_EQ(session->frame(frames[0]).line, static_cast<std::uint32_t>(allocs[i]->place));
   }
-  // A free that had to wait is marked where it was asked for.
+  // A free that had to wait is marked at the time of the request.
   std::size_t waited = 0;
   for (std::size_t i = 0; i < toy.actions().size(); ++i) {
     const auto& action = toy.actions()[i];

@@ -1,4 +1,4 @@
-// Pickles that a test spells out, as values.
+// Hand-written pickles, parsed to values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace memprof::analysis::testing {
 
 using Kind = PickleValue::Kind;
 
-// A pickle is read from a string that outlives it.
+// Keeps the bytes that the pickle refers to.
 struct Parsed {
   explicit Parsed(std::string text) : bytes(std::move(text)), pickle(Pickle::Parse(bytes)) {}
   std::string bytes;

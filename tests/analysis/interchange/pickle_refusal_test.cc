@@ -1,4 +1,4 @@
-// What the reader of pickles refuses, and what it bounds.
+// What the reader of pickles refuses, and its limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using namespace std::string_literals;
 using testing::Of;
 using testing::Parsed;
 
-// Whatever could run code, and whatever plain data does not need.
+// Opcodes that could run code, or that plain data does not need.
 TEST(PickleRefusalTest, OpcodesByNameAndOffset) {
   const std::pair<char, std::string> refused[] = {{'c', "GLOBAL"},
                                                   {'R', "REDUCE"},
@@ -50,7 +50,7 @@ TEST(PickleRefusalTest, OpcodesByNameAndOffset) {
   EXPECT_THAT(Parsed(Of("\xfe")).error(), HasSubstr("0xfe (no opcode of pickle)"));
 }
 
-// Exactly the opcodes of the list get through; no other byte does.
+// Exactly the listed opcodes are accepted.
 TEST(PickleRefusalTest, NoOtherOpcodeIsKnown) {
   const std::string taken =
       "(.01GJKMNX]ael)t}dsuhjqrBC\x80\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x94\x95";
@@ -61,7 +61,7 @@ TEST(PickleRefusalTest, NoOtherOpcodeIsKnown) {
   }
 }
 
-// The classic: a pickle that runs a shell.
+// The classic attack: a pickle that runs a shell.
 TEST(PickleRefusalTest, RunsNoShell) {
   EXPECT_THAT(
       Parsed(
@@ -111,7 +111,7 @@ TEST(PickleLimitTest, NestingIsBounded) {
   };
   EXPECT_TRUE(Parsed(nested(64)).pickle.ok());
   EXPECT_THAT(Parsed(nested(65)).error(), HasSubstr("nest too deeply"));
-  // Without marks, any depth costs nothing but the containers: nobody walks down.
+  // Without marks, deep nesting costs only memory for the containers, because it is not traversed.
   EXPECT_TRUE(Parsed(Of("N" + std::string(100'000, '\x85'))).pickle.ok());
 }
 
@@ -125,7 +125,7 @@ TEST(PickleLimitTest, MemoryIsBounded) {
     EXPECT_THAT(std::string(Pickle::Parse(bytes, limits).status().message()),
                 HasSubstr("takes more memory"));
   }
-  std::string growing = "]";  // one list, ever longer; the stack stays short
+  std::string growing = "]";  // a single growing list; the stack stays small
   for (int i = 0; i < 2000; ++i) growing += "(NNNNe";
   EXPECT_THAT(std::string(Pickle::Parse(Of(growing), limits).status().message()),
               HasSubstr("takes more memory"));
@@ -133,7 +133,7 @@ TEST(PickleLimitTest, MemoryIsBounded) {
   EXPECT_TRUE(Pickle::Parse(modest, limits).ok());
 }
 
-// A real file, cut everywhere: always one line, never a crash.
+// A real file, truncated at every position: always an error of one line, never a crash.
 TEST(PickleHostileTest, EveryCutIsSeen) {
   const std::string bytes = testing::ReadData("torch_snapshot_oom.pickle");
   ASSERT_TRUE(Pickle::Parse(bytes).ok());
@@ -141,7 +141,8 @@ TEST(PickleHostileTest, EveryCutIsSeen) {
     EXPECT_FALSE(Pickle::Parse(std::string_view(bytes).substr(0, size)).ok()) << size;
 }
 
-// Real files with bytes changed, taken out or doubled: whatever is read then is also imported.
+// Real files with bytes changed, removed or duplicated. If the result can be parsed, it is also
+// imported.
 TEST(PickleHostileTest, DamagedSnapshots) {
   std::mt19937_64 random(3);
   int read = 0;
@@ -171,7 +172,7 @@ TEST(PickleHostileTest, DamagedSnapshots) {
       EXPECT_EQ(std::string(status.message()).find('\n'), std::string::npos);
     }
   }
-  EXPECT_GT(read, 100);  // the others of the 3,000 were refused
+  EXPECT_GT(read, 100);  // the rest of the 3,000 were refused
 }
 
 }  // namespace

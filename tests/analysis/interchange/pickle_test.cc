@@ -1,4 +1,4 @@
-// Pickles: what is read and how, what is refused and how it is said, and what hostile bytes do.
+// Pickles: values and how they are read, error messages, and malicious bytes.
 #include "analysis/interchange/internal/pickle.h"
 
 #include <gtest/gtest.h>
@@ -67,10 +67,10 @@ TEST(PickleTest, OtherScalars) {
   }
   const Parsed bytes(Of("C\x01q"));
   EXPECT_EQ(Root(bytes).kind(), Kind::kBytes);
-  EXPECT_EQ(Root(bytes).Text(), "");  // bytes are no text
+  EXPECT_EQ(Root(bytes).Text(), "");  // bytes are not text
 }
 
-// As Python 3 writes {"a": [1, 2], "b": (3,), "c": ()} in protocols 2, 3 and 4.
+// {"a": [1, 2], "b": (3,), "c": ()} as Python 3 writes it in protocols 2, 3 and 4.
 TEST(PickleTest, ContainersOfSeveralProtocols) {
   const std::string written[] = {
       "\x80\x02}q\x00(X\x01\x00\x00\x00"
@@ -99,7 +99,7 @@ TEST(PickleTest, ContainersOfSeveralProtocols) {
     EXPECT_EQ(pickle.Items(pickle.At(pickle.root(), "b"))[0].Unsigned(), 3u);
     EXPECT_TRUE(pickle.Items(pickle.At(pickle.root(), "c")).empty());
     EXPECT_EQ(pickle.At(pickle.root(), "d").kind(), Kind::kNone);
-    EXPECT_TRUE(pickle.Items(pickle.root()).empty());  // no list
+    EXPECT_TRUE(pickle.Items(pickle.root()).empty());  // not a list
     EXPECT_TRUE(pickle.Pairs(pickle.At(pickle.root(), "a")).empty());
   }
 }
@@ -120,7 +120,7 @@ TEST(PickleTest, TheMemoGivesTheSameObject) {
   const auto inner = parsed.pickle->Items(outer[0]);
   EXPECT_EQ(inner[0].container(), inner[1].container());
   EXPECT_NE(inner[0].container(), outer[1].container());
-  // Slots out of order, and put anew.
+  // Memo slots out of order, and overwritten.
   const Parsed far(
       Of("K\x07r\x00\x00\x00\x40"
          "0K\x08q\x00"

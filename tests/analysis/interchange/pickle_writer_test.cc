@@ -1,4 +1,4 @@
-// Pickles that are written, read back.
+// Written pickles, read back.
 #include "analysis/interchange/internal/pickle_writer.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ class RoundTrip {
   const std::string& expected() const { return expected_; }
 
  private:
-  // Now and then more than one batch.
+  // Sometimes more than one batch.
   std::uint64_t Size() {
     const bool many = !large_ && random_() % 8 == 0;
     large_ |= many;
@@ -163,7 +163,7 @@ TEST(PickleWriterTest, TextIsWrittenOnceAndObjectsByReference) {
             "e."s);
 }
 
-// A browser passes the items of a batch as arguments of one call.
+// A browser passes the items of a batch as arguments of one call, so batches must be small.
 TEST(PickleWriterTest, BatchesOfAThousand) {
   std::string bytes;
   PickleWriter out([&bytes](std::string_view piece) {

@@ -1,5 +1,4 @@
-// Snapshots of PyTorch made by hand, item by item, and what tests ask of the logs that come of
-// them.
+// Builds PyTorch snapshots by hand, item by item; and queries on the logs made from them.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +11,19 @@
 
 namespace memprof::analysis::testing {
 
-// Allocations of a layer, by birth.
+// Allocations of a layer, in order of birth.
 std::vector<Allocation> Of(const Session& session, Layer layer);
-// Events of a kind, and of a layer where one is given.
+// Events with this op, and with this layer if one is given.
 std::vector<std::size_t> Events(const Session& session, Op op, Layer layer = Layer::kUnspecified);
 
 // Writes a snapshot as a pickle: parts of the top-level dictionary in the order of the calls.
 class SnapshotMaker {
  public:
   SnapshotMaker();
-  // For what has no function here.
+  // For items that have no function here.
   PickleWriter& out() { return out_; }
   void Segments(const std::function<void()>& items = [] {});
-  // Of all devices; each device's is a Trace.
+  // The traces of all devices; each device's is added by Trace.
   void Traces(const std::function<void()>& items);
   void Trace(const std::function<void()>& items);
   void Action(

@@ -1,4 +1,4 @@
-// Snapshots that were written, as PyTorch's viewer reads them.
+// Exported snapshots, as PyTorch's viewer reads them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +23,8 @@ inline std::string Export(const std::shared_ptr<const Session>& session,
   return bytes;
 }
 
-// What memory_viz does with a snapshot: it begins with the segments at the end, takes the trace
-// back action by action, and fails where a block lies in no segment.
+// Does what memory_viz does with a snapshot: starts with the final segments, undoes the trace
+// action by action, and fails where a block is not in a segment.
 class Viewer {
  public:
   explicit Viewer(const std::string& bytes) : bytes_(bytes), pickle_(*Pickle::Parse(bytes_)) {}
@@ -54,7 +54,7 @@ class Viewer {
       if (::testing::Test::HasFailure()) return;
     }
   }
-  // What was there before the trace.
+  // The memory that existed before the trace.
   std::size_t ranges() const { return ranges_.size(); }
   std::size_t blocks() const { return blocks_.size(); }
 
@@ -116,7 +116,7 @@ class Viewer {
   std::string bytes_;
   Pickle pickle_;
   std::map<std::uint64_t, std::uint64_t> ranges_;
-  std::map<std::uint64_t, bool> blocks_;  // pending?
+  std::map<std::uint64_t, bool> blocks_;  // address, whether a free is pending
   std::uint64_t last_time_us_ = ~0ull;
 };
 

@@ -1,4 +1,5 @@
-// Logs as snapshots: what the viewer needs holds, and what comes back from one is what went in.
+// Logs exported as snapshots: the viewer's requirements hold, and importing a snapshot gives the
+// original log.
 #include "analysis/interchange/torch_export.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ using testing::LogBuilder;
 using testing::RandomLog;
 using testing::Viewer;
 
-// Any log: an allocator beside raw driver memory, pools and tensors, on two devices.
+// Contains all kinds of memory: an allocator, raw driver memory, pools and tensors, on two devices.
 TEST(TorchExportTest, RandomLogsSatisfyTheViewer) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     RandomLog random({.seed = seed});
@@ -35,7 +36,7 @@ TEST(TorchExportTest, RandomLogsSatisfyTheViewer) {
     for (const DeviceFigures& device : before.devices) {
       Viewer viewer(exported);
       viewer.Replay(static_cast<std::size_t>(device.info.id));
-      EXPECT_EQ(viewer.ranges(), 0u);  // the trace begins with nothing
+      EXPECT_EQ(viewer.ranges(), 0u);  // no memory before the trace
       EXPECT_EQ(viewer.blocks(), 0u);
       for (const DeviceFigures& other : after.devices) {
         if (other.info.id != device.info.id) continue;
@@ -57,7 +58,7 @@ TEST(TorchExportTest, DriverMemoryIsASegmentWithOneBlock) {
   log.Alloc(Layer::kManaged, 0x30000, 500, {.stack = site, .stream = 9});
   TorchExportSummary summary;
   const std::string bytes = Export(LoadLog(log), &summary);
-  EXPECT_EQ(summary.actions, 7u);   // 2 + 3 + 2: pinned memory is not a device's
+  EXPECT_EQ(summary.actions, 7u);   // 2 + 3 + 2: pinned memory is not exported
   EXPECT_EQ(summary.left_out, 1u);  // the array
   Viewer viewer(bytes);
   viewer.Replay(0);
@@ -114,17 +115,18 @@ TEST(TorchExportTest, NamesOfTensorsStepsRangesAndOutOfMemory) {
                                             "ProfilerStep#4 END"));
 }
 
-// Blocks without a segment, blocks right in driver memory, and blocks that end with what is below.
+// Blocks without a segment, blocks directly in driver memory, and blocks that end with the memory
+// below them.
 TEST(TorchExportTest, BlocksOfAllKindsLieInSegments) {
   LogBuilder log;
   log.Device(0, 1 << 30);
-  log.Alloc(Layer::kBlock, 0x5000, 512);  // in nothing
+  log.Alloc(Layer::kBlock, 0x5000, 512);  // not in any memory
   log.Alloc(Layer::kLinear, 0x100000, 8192);
   log.Alloc(Layer::kBlock, 0x100800, 1024);  // in driver memory
   log.Alloc(Layer::kLinear, 0x200000, 8192);
   log.Alloc(Layer::kSegment, 0x200000, 8192);
   log.Alloc(Layer::kBlock, 0x200000, 1024);
-  log.Free(0x200000);                     // takes the segment and the block along
+  log.Free(0x200000);                     // also ends the segment and the block
   log.Alloc(Layer::kBlock, 0x5000, 256);  // its free was missed
   const std::string bytes = Export(LoadLog(log));
   Viewer viewer(bytes);
@@ -135,7 +137,8 @@ TEST(TorchExportTest, BlocksOfAllKindsLieInSegments) {
   EXPECT_EQ(pickle.Items(pickle.At(pickle.root(), "segments")).size(), 2u);
 }
 
-// Blocks that overlap or stick out, as in damaged logs, are cut: the viewer adds sizes up.
+// Blocks that overlap or extend beyond their segment, as in damaged logs, are cut, because the
+// viewer adds sizes.
 TEST(TorchExportTest, OverlappingBlocksTileTheirSegment) {
   LogBuilder log;
   log.Device(0, 1 << 30);
@@ -143,7 +146,7 @@ TEST(TorchExportTest, OverlappingBlocksTileTheirSegment) {
   log.Alloc(Layer::kSegment, 0x100000, 8192);
   log.Alloc(Layer::kBlock, 0x100000, 4096);
   log.Alloc(Layer::kBlock, 0x100200, 512);   // inside the first
-  log.Alloc(Layer::kBlock, 0x100c00, 2048);  // half in it
+  log.Alloc(Layer::kBlock, 0x100c00, 2048);  // half inside the segment
   const std::string bytes = Export(LoadLog(log));
   const Pickle pickle = *Pickle::Parse(bytes);
   const PickleValue segment = pickle.Items(pickle.At(pickle.root(), "segments"))[0];

@@ -1,4 +1,4 @@
-// Snapshots that are read, written and read again.
+// Snapshots that are imported, exported and imported again.
 #include <gtest/gtest.h>
 
 #include "tests/analysis/interchange/torch_export_fixture.h"
@@ -14,7 +14,7 @@ using testing::ToyAllocator;
 using testing::ToyOptions;
 using testing::Viewer;
 
-// All that a log says, event by event, in words.
+// All information of a log, event by event, as text.
 std::vector<std::string> Told(const Session& session) {
   std::vector<std::string> lines;
   const EventTable& events = session.events();
@@ -72,8 +72,8 @@ TEST_P(ToyRoundTripTest, EventByEvent) {
   }
 }
 
-// Pages are cut where they will be unmapped, so that a second import may cut them otherwise: the
-// totals at every moment are the same.
+// Export divides pages where they are unmapped, so a second import may divide them differently. The
+// totals at every moment must be equal.
 TEST_P(ToyRoundTripTest, ExpandableSegments) {
   ToyOptions options;
   options.seed = static_cast<std::uint32_t>(GetParam()) + 400;

@@ -1,4 +1,4 @@
-// What is reconstructed from a snapshot against an allocator that knows the truth.
+// The state reconstructed from a snapshot, against the true state of the toy allocator.
 #include "analysis/interchange/internal/torch_state.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using analysis::testing::ToyState;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// Ranges joined where they adjoin, so that equal memory compares equal however it was cut.
+// Joins adjacent ranges, so that equal memory compares equal however it is divided.
 std::map<std::uint64_t, std::uint64_t> Joined(
     const std::map<std::uint64_t, std::uint64_t>& ranges) {
   std::map<std::uint64_t, std::uint64_t> joined;
@@ -43,7 +43,7 @@ void ExpectStart(const Reconstruction& state, const ToyState& truth, const ToySt
     if (at_end != end.blocks.end() && at_end->second == true_block) {
       EXPECT_EQ(block->bytes, true_block.bytes);
     } else {
-      EXPECT_LE(block->bytes, true_block.bytes);  // what it asked for, rounded
+      EXPECT_LE(block->bytes, true_block.bytes);  // at least its rounded request
       EXPECT_GE(block->bytes, true_block.requested);
     }
     ++block;
@@ -52,7 +52,7 @@ void ExpectStart(const Reconstruction& state, const ToyState& truth, const ToySt
 
 class TruthTest : public ::testing::TestWithParam<int> {};
 
-// Odd cases are expandable; some do not split large blocks.
+// Odd parameters use expandable segments; some do not split large blocks.
 TEST_P(TruthTest, StateAtTheStartAndSizesOfBlocks) {
   ToyOptions options;
   options.seed = static_cast<std::uint32_t>(GetParam());
@@ -71,8 +71,8 @@ TEST_P(TruthTest, StateAtTheStartAndSizesOfBlocks) {
     EXPECT_EQ(state.contradictions, 0u);
     const std::size_t skipped = toy.actions().size() - ring;
     ExpectStart(state, toy.states()[skipped], toy.states().back());
-    // A block that was there before and did not live to the end may have been larger than it is
-    // taken for, and then a hole looks larger too: exact where nothing was before.
+    // A block from before the trace that is freed before the end may have been larger than
+    // reconstructed, and its hole too. So sizes are exact only if the trace is complete.
     for (std::size_t i = 0; ring == toy.actions().size() && i < ring; ++i) {
       if (toy.actions()[i].action != "alloc") continue;
       EXPECT_EQ(state.block_bytes[i], toy.TakenBy(i)) << i;
@@ -96,11 +96,11 @@ TEST(RoundingTest, StepsBetweenPowersOfTwo) {
   for (const auto& [bytes, rounded] : std::map<std::uint64_t, std::uint64_t>{
            {1200 * 1024, 1280 * 1024},  // steps of 256 KiB above 1 MiB
            {kMiB, kMiB},
-           {2048, 2048},  // not above 512 * 4: as without
+           {2048, 2048},  // at most 512 * 4: not affected
            {2050, 2560},
            {5000, 5120}})  // steps of 1 KiB above 4 KiB
     EXPECT_EQ(RoundedSize(bytes, settings), rounded) << bytes;
-  // Each power of two has its own row; those above the last share it.
+  // Each power of two has its own entry; larger ones share the last entry.
   settings.roundup_divisions.fill(0);
   settings.roundup_divisions[1] = 2;
   EXPECT_EQ(RoundedSize(kMiB + 513, settings), kMiB + 1024);
@@ -137,14 +137,15 @@ TEST(ReservedTest, CutsAndJoins) {
   reserved.Add(Range(0x4000, 0x1000));
   EXPECT_EQ(reserved.bytes(), 0x3000u);
   EXPECT_EQ(reserved.EndOfRun(0x1800), 0x3000u);
-  Segment other = Range(0x3000, 0x1000, true);  // adjoins, of another stream
+  Segment other = Range(0x3000, 0x1000, true);  // adjacent, but of another stream
   other.stream = 1;
   reserved.Add(other);
   EXPECT_EQ(reserved.EndOfRun(0x1800), 0x3000u);
   EXPECT_TRUE(reserved.Remove(0x3000, 0x1000));
   EXPECT_EQ(reserved.EndOfRun(0x4000), 0x5000u);
   EXPECT_EQ(reserved.EndOfRun(0x3000), 0x3000u);  // nothing there
-  EXPECT_TRUE(reserved.Remove(0x1800, 0x1000));   // the end of one, the beginning of the other
+  // the end of one range and the beginning of the next
+  EXPECT_TRUE(reserved.Remove(0x1800, 0x1000));
   EXPECT_EQ(reserved.bytes(), 0x2000u);
   EXPECT_EQ(reserved.At(0x1800), nullptr);
   ASSERT_NE(reserved.At(0x2fff), nullptr);
@@ -153,7 +154,7 @@ TEST(ReservedTest, CutsAndJoins) {
   EXPECT_EQ(reserved.bytes(), 0x1800u);
   EXPECT_TRUE(reserved.Remove(0x4400, 0x100));  // out of the middle
   EXPECT_EQ(reserved.ranges().size(), 3u);
-  reserved.Add(Range(0x4000, 0x1000));  // over what is there
+  reserved.Add(Range(0x4000, 0x1000));  // overlaps existing ranges
   EXPECT_EQ(reserved.bytes(), 0x1800u);
 }
 
@@ -165,7 +166,7 @@ Entry Do(Action action, std::uint64_t address, std::uint64_t bytes) {
   return entry;
 }
 
-// The trace was switched off before the state was taken.
+// The trace was stopped before the snapshot was taken.
 TEST(ContradictionTest, TheStateIsBelieved) {
   Device device;
   device.segments = {Range(0x100000, 2 * kMiB), Range(0x800000, 2 * kMiB)};
@@ -179,7 +180,7 @@ TEST(ContradictionTest, TheStateIsBelieved) {
                   Do(Action::kFreeRequested, 0x100000, 512),
                   Do(Action::kFreeCompleted, 0x100000, 512)};
   const Reconstruction state = Reconstruct(device, Settings());
-  EXPECT_EQ(state.segments.size(), 1u);  // 0x800000, which the trace does not know
+  EXPECT_EQ(state.segments.size(), 1u);  // 0x800000, which is not in the trace
   ASSERT_EQ(state.late_blocks.size(), 1u);
   EXPECT_EQ(state.late_blocks[0].address, 0x100000u);
   EXPECT_EQ(state.late_blocks[0].bytes, 1024u);
@@ -208,7 +209,7 @@ TEST(ContradictionTest, ABlockOutsideOfAllSegmentsIsCounted) {
   EXPECT_EQ(Reconstruct(device, Settings()).contradictions, 1u);
 }
 
-// What an out-of-memory found, also of what was there before.
+// The memory at an out-of-memory error, including memory from before the trace.
 TEST(OomTest, AllocatedAndReservedAtThatInstant) {
   Device device;
   device.segments = {Range(0x100000, 2 * kMiB), Range(0x800000, 2 * kMiB)};

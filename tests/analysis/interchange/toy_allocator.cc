@@ -21,7 +21,7 @@ std::uint64_t Up(std::uint64_t bytes, std::uint64_t grain) {
   return (bytes + grain - 1) / grain * grain;
 }
 
-// Where the pages of an expandable segment begin.
+// The first address of an expandable segment's pages.
 std::uint64_t Base(std::uint64_t stream, bool small) {
   return 0x100000000000 + (stream * 2 + (small ? 1 : 0)) * 0x10000000000;
 }
@@ -55,7 +55,7 @@ void WriteBlock(PickleWriter& out, std::uint64_t address, std::uint64_t bytes,
   out.BeginDict();
   Field(out, "address", address);
   Field(out, "size", bytes);
-  Field(out, "requested_size", block == nullptr ? 77 : block->requested);  // stale in holes
+  Field(out, "requested_size", block == nullptr ? 77 : block->requested);  // old value in holes
   out.Key("state");
   out.Text(block == nullptr ? "inactive"
            : block->pending ? "active_pending_free"
@@ -127,7 +127,7 @@ ToyAllocator::ToyAllocator(const ToyOptions& options) : options_(options), rando
     } else if (choice < 96) {
       Free();
     } else if (choice < 98) {
-      for (bool again = true; again;) {  // other streams are done
+      for (bool again = true; again;) {  // pending frees complete
         again = false;
         for (const auto& [address, block] : state_.blocks) {
           if (!block.pending) continue;
@@ -150,7 +150,7 @@ void ToyAllocator::Record(const std::string& action, std::uint64_t address, std:
 
 std::vector<ToyAllocator::Hole> ToyAllocator::Holes(std::uint64_t stream, bool small) const {
   std::vector<Hole> holes;
-  std::uint64_t end = 0;  // of the range before
+  std::uint64_t end = 0;  // of the previous range
   for (const auto& [address, range] : state_.ranges) {
     if (range.stream != stream || range.small != small) continue;
     std::uint64_t cursor = address;
@@ -211,7 +211,7 @@ void ToyAllocator::Grow(std::uint64_t rounded, std::uint64_t stream) {
                                                       : Up(rounded, 2 * kMiB);
     Record("segment_alloc", next_address_, bytes, stream);
     state_.ranges[next_address_] = {bytes, stream, small};
-    next_address_ += bytes + (Random(2) == 0 ? 0 : 2 * kMiB);  // neighbours now and then
+    next_address_ += bytes + (Random(2) == 0 ? 0 : 2 * kMiB);  // sometimes adjacent
     return Done();
   }
   std::uint64_t end = Base(stream, small);
@@ -249,7 +249,7 @@ void ToyAllocator::Free() {
   if (Random(6) == 0) return;
   const std::uint64_t now = now_us_;
   Complete(at->first);
-  if (Random(8) != 0) actions_.back().time_us = now_us_ = now;  // nearly always the same instant
+  if (Random(8) != 0) actions_.back().time_us = now_us_ = now;  // almost always the same instant
 }
 
 void ToyAllocator::Complete(std::uint64_t address) {

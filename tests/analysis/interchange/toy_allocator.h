@@ -1,6 +1,6 @@
-// A toy of PyTorch's caching allocator, with its rules of rounding, splitting, growing and of frees
-// that wait for other streams. It knows its whole state after every action, so that what is
-// reconstructed from a snapshot of it can be compared with the truth.
+// A simplified caching allocator with PyTorch's rules for rounding, splitting, growing, and frees
+// that wait for other streams. It knows its whole state after every action, as the truth for the
+// state reconstructed from its snapshot.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ToyOptions {
 struct ToyAction {
   std::string action;
   std::uint64_t address = 0, bytes = 0, stream = 0, time_us = 0;
-  int place = 0;  // which of a few stacks
+  int place = 0;  // index of its stack
 };
 
 struct ToyBlock {
@@ -41,7 +41,7 @@ struct ToyRange {
   bool small = false;
 };
 
-// By address.
+// Keyed by address.
 struct ToyState {
   std::map<std::uint64_t, ToyRange> ranges;
   std::map<std::uint64_t, ToyBlock> blocks;
@@ -55,12 +55,12 @@ class ToyAllocator {
   explicit ToyAllocator(const ToyOptions& options);
 
   const std::vector<ToyAction>& actions() const { return actions_; }
-  // Before action i; the last is the end.
+  // Element i is the state before action i; the last one is the final state.
   const std::vector<ToyState>& states() const { return states_; }
-  // What action i, an alloc, took.
+  // The size of the block that action i, an alloc, took.
   std::uint64_t TakenBy(std::size_t i) const;
 
-  // As torch.cuda.memory._dump_snapshot() would write it, with the last `ring` actions.
+  // The snapshot in the format of torch.cuda.memory._dump_snapshot(), with the last `ring` actions.
   std::string Snapshot(std::size_t ring) const;
 
  private:
@@ -87,11 +87,11 @@ class ToyAllocator {
   std::uint64_t now_us_ = 1'700'000'000'000'000, next_address_ = 0x7f0000000000;
 };
 
-// Imports `bytes` into a file of its own and loads that. Null after a failed expectation.
+// Imports `bytes` into a separate log file and loads that. Null after a failed expectation.
 std::shared_ptr<const Session> ImportAndLoad(std::string_view bytes,
                                              ImportSummary* summary = nullptr,
                                              const std::string& name = "test.pickle");
-// The status of importing what should not be imported.
+// The error status of an import that must fail.
 absl::Status ImportStatus(std::string_view bytes, const std::string& name = "test");
 
 // A file of tests/data.
