@@ -181,8 +181,6 @@ TEST(CategoriesTest, WhatIsMadeAgainIsStillAnActivation) {
   log.Device(0, std::uint64_t{8} << 30);
   std::map<std::string, int> stacks;
   std::uint64_t next = 0x7f0000000000;
-  // birth row, whether it is a recomputed activation
-  std::vector<std::pair<std::uint64_t, bool>> again;
   const auto make = [&](const std::string& pass, const std::string& layer, std::uint64_t bytes) {
     auto [it, fresh] = stacks.try_emplace(pass + layer, 0);
     if (fresh)

@@ -1,4 +1,4 @@
-// Which surviving memory launches, copies and memsets named, against a loop over all pairs.
+// The surviving memory that launches, copies and memsets used, against a loop over all pairs.
 #include "analysis/leaks/internal/access.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(LeaksAccessTest, BothEndsOfACopyAreUses) {
   log.Alloc(Layer::kLinear, 0x2000, 256);
   log.Event(Op::kMemcpy, Layer::kUnspecified, 0x1000, 16, 0, {.aux0 = 0x20ff});
   const AccessFacts facts = FactsOf(log);
-  EXPECT_FALSE(facts.known);  // no launch was seen, so nothing says what is not used
+  EXPECT_FALSE(facts.known);  // without any launch, unused memory cannot be recognised
   ASSERT_EQ(facts.last_use.size(), 2u);
   EXPECT_EQ(facts.last_use.at(0), EventId(2));
   EXPECT_EQ(facts.last_use.at(1), EventId(2));
@@ -49,10 +49,10 @@ TEST(LeaksAccessTest, OnlyLaunchesMakeUseKnown) {
 
 TEST(LeaksAccessTest, UsesOutsideAndOnOtherDevicesDoNotCount) {
   LogBuilder log;
-  log.Event(Op::kTouch, Layer::kUnspecified, 0x1000, 0, 0, {});  // before it was born
+  log.Event(Op::kTouch, Layer::kUnspecified, 0x1000, 0, 0, {});  // before its birth
   log.Alloc(Layer::kLinear, 0x1000, 256);
   log.Event(Op::kTouch, Layer::kUnspecified, 0xfff, 0, 0, {});
-  log.Event(Op::kTouch, Layer::kUnspecified, 0x1100, 0, 0, {});  // one past its end
+  log.Event(Op::kTouch, Layer::kUnspecified, 0x1100, 0, 0, {});  // one byte after its end
   log.Event(Op::kTouch, Layer::kUnspecified, 0x1000, 0, 0, {.device = 1});
   EXPECT_TRUE(FactsOf(log).last_use.empty());
 }

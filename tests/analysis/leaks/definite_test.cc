@@ -1,4 +1,4 @@
-// Memory to which nothing points any more.
+// Memory that no pointer refers to any more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// When the memory will be full.
+// The step at which memory will be exhausted.
 #include "analysis/leaks/forecast.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TEST(LeaksTest, FiguresOfASteadyLeak) {
   const Leak& leak = report.leaks[0];
   EXPECT_EQ(leak.layer, Layer::kBlock);
   EXPECT_EQ(leak.device, 0);
-  EXPECT_EQ(leak.bytes, 200 * kMiB);  // the last step's too: they are alive at the end
+  EXPECT_EQ(leak.bytes, 200 * kMiB);  // including the last step's, which are live at the end
   EXPECT_EQ(leak.blocks, 50u);
   EXPECT_EQ(leak.survivors.size(), 50u);
   EXPECT_EQ(leak.first_step, 4);
@@ -43,14 +43,16 @@ TEST(LeaksTest, FiguresOfASteadyLeak) {
   EXPECT_GT(leak.steps_to_oom, 0);
 }
 
-// A run that dies: each step keeps `kLeak` and needs `kWork` beside it, on a device of `kDevice`
-// whose context takes `kContext`; the allocator takes segments of 16 MiB and never gives them back.
+// A run that ends out of memory: each step keeps `kLeak` and also needs `kWork`, on a device of
+// `kDevice` whose context takes `kContext`. The allocator takes segments of 16 MiB and never frees
+// them.
 class DyingRun {
  public:
   static constexpr std::uint64_t kDevice = 1024 * kMiB, kContext = 100 * kMiB, kLeak = 8 * kMiB,
                                  kWork = 256 * kMiB, kSegment = 16 * kMiB;
 
-  // `steps` whole steps and the begin of one more. How many of them it could do: room().
+  // `steps` whole steps and the beginning of one more. room() is the memory that limits their
+  // number.
   explicit DyingRun(int steps, bool sampled = true) {
     log_.Device(0, kDevice);
     const int keep = log_.Stack({"main (a.py:1)", "Keep (a.py:2)"});
@@ -67,7 +69,7 @@ class DyingRun {
     }
   }
   const LogBuilder& log() const { return log_; }
-  // Steps that fit after `steps`, counted one by one.
+  // How many more steps fit after `steps`, counted one by one.
   static int StepsLeft(int steps, std::uint64_t room) {
     int more = 0;
     while ((static_cast<std::uint64_t>(steps) + more + 1) * kLeak + kWork <= room) ++more;
@@ -75,7 +77,7 @@ class DyingRun {
   }
 
  private:
-  // Leaks lie one behind the other from the front, work behind what will leak.
+  // Leaks are placed one after another from the start, work memory after them.
   std::uint64_t Take(std::uint64_t bytes, int stack) {
     used_ += bytes;
     while (reserved_ < used_) {

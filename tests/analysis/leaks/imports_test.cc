@@ -1,4 +1,4 @@
-// Memory of other processes.
+// Memory imported from other processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// One handle is imported in every step and never closed: as steady as a leak, and none of ours.
+// One handle is imported in every step and never closed: this grows like a leak, but the memory is
+// not this process's.
 TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
   LogBuilder log;
   const int open = log.Stack({"main (a.cc:1)", "Open (a.cc:2)"});
@@ -43,7 +44,7 @@ TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
               HasSubstr("(a view of external memory) and never closed. What it shows has been"));
 }
 
-// What is imported once is told once, however many buffers and arrays show it.
+// Imported memory is reported once, however many buffers and arrays are views of it.
 TEST(LeaksTest, WhatHasNoBytesIsNotAliveAtExitUnlessImported) {
   LogBuilder log;
   const int sparse = log.Stack({"main (a.cc:1)", "Sparse (a.cc:2)"});

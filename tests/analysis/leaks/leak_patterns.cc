@@ -1,4 +1,4 @@
-// The patterns, one after the other.
+// Definitions of the patterns.
 #include "tests/analysis/leaks/leak_patterns.h"
 
 #include <deque>
@@ -28,14 +28,14 @@ Step Queue(std::size_t bound) {
   };
 }
 
-// A leak of `bytes` in every step for which `when` holds.
+// Leaks `bytes` in every step for which `when` is true.
 Step LeakWhen(std::function<bool(LeakRun&, int)> when, std::uint64_t bytes) {
   return [when = std::move(when), bytes](LeakRun& run, int step) {
     if (step >= 0 && when(run, step)) run.Alloc(bytes);
   };
 }
 
-// One allocation for each of `shapes` shapes when it first comes by.
+// Allocates once for each of `shapes` shapes, when the shape first occurs.
 Step ShapeCache(int shapes) {
   auto seen = std::make_shared<std::set<std::uint64_t>>();
   return [seen, shapes](LeakRun& run, int step) {
@@ -45,7 +45,7 @@ Step ShapeCache(int shapes) {
   };
 }
 
-// Freed together every `period` steps.
+// Frees all every `period` steps.
 Step Cycle(int period) {
   return [period](LeakRun& run, int step) {
     if (step < 0) return;
@@ -95,7 +95,7 @@ void AddLeaksOfEveryStep(std::vector<LeakPattern>& patterns) {
       65536);
 }
 
-// In some steps, or of some allocations.
+// Leaks in some steps, or of some allocations.
 void AddPartialLeaks(std::vector<LeakPattern>& patterns) {
   const auto add = [&patterns](std::string name, std::function<Step()> make, int min_steps,
                                double slope = 0) {
@@ -262,7 +262,7 @@ void LeakRun::BackgroundAlloc(const std::string& site, std::uint64_t bytes, bool
 
 std::shared_ptr<const Session> MakeLeakRun(const Step& step, std::uint32_t seed, int steps) {
   LeakRun run(seed, steps);
-  // One segment for everything that the allocator hands out.
+  // One segment for all memory of the allocator.
   run.log_.Alloc(Layer::kLinear, 0x10'0000'0000, std::uint64_t{40} << 30);
   run.log_.Alloc(Layer::kSegment, 0x10'0000'0000, std::uint64_t{40} << 30);
   for (int i = 0; i < 8; ++i) run.BackgroundAlloc("Parameter (model.cc:5)", 4 * kMiB, false);
@@ -273,7 +273,7 @@ std::shared_ptr<const Session> MakeLeakRun(const Step& step, std::uint32_t seed,
     if (i == 0) {
       for (int k = 0; k < 16; ++k) run.BackgroundAlloc("AdamState (optim.cc:3)", 4 * kMiB, false);
     }
-    // Raw memory lies beside the allocator's segment.
+    // Driver memory is placed after the allocator's segment.
     if (run.layer_ != Layer::kBlock && run.next_ < 0x80'0000'0000) run.next_ = 0x80'0000'0000;
     step(run, i);
   }

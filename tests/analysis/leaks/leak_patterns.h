@@ -1,5 +1,5 @@
-// Training runs with one site of a known kind: leaks that must be found, and what looks like a leak
-// and is none. Every run also has parameters, optimizer state and temporaries.
+// Training runs with one site of a known kind: leaks that must be found, and patterns similar to a
+// leak that must not. Every run also has parameters, optimizer state and temporaries.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace memprof::analysis::testing {
 
-// A run in the making: what a pattern's step function may do.
+// A run being built, as the step functions of patterns use it.
 class LeakRun {
  public:
   LeakRun(std::uint32_t seed, int steps);
 
   int steps() const { return steps_; }
   std::uint64_t Random(std::uint64_t below) { return random_() % below; }
-  // An allocation of the site under test; returns its address.
+  // Allocates at the site under test; returns the address.
   std::uint64_t Alloc(std::uint64_t bytes);
   void Free(std::uint64_t address);
   // Its layer (default: a framework's block) and device.
@@ -52,17 +52,17 @@ class LeakRun {
   std::map<std::uint64_t, std::uint64_t> live_;  // of the site under test
 };
 
-// Runs `step(run, index)` for index -1 (set-up) and 0 … steps-1 and loads the log. The site under
-// test allocates at "Pattern (pattern.cc:1)".
+// Runs `step(run, index)` for index -1 (set-up) and 0 … steps-1, and loads the log. The site under
+// test is "Pattern (pattern.cc:1)".
 std::shared_ptr<const Session> MakeLeakRun(const std::function<void(LeakRun&, int)>& step,
                                            std::uint32_t seed, int steps);
 
 struct LeakPattern {
   std::string name;
   bool leaks = false;
-  // Makes the step function; state lives in its captures.
+  // Creates the step function, whose captures hold its state.
   std::function<std::function<void(LeakRun&, int)>()> make;
-  int min_steps = 30;         // shorter runs cannot tell
+  int min_steps = 30;         // shorter runs are not conclusive
   double bytes_per_step = 0;  // expected slope; 0 = not checked
 };
 

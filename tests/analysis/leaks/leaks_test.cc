@@ -1,4 +1,5 @@
-// What FindLeaks reports beyond the verdict: figures, layers, reasons, and honest silence.
+// What FindLeaks reports besides the verdict: figures, layers, reasons, and where it gives no
+// verdict.
 #include "analysis/leaks/leaks.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +46,7 @@ TEST(LeaksTest, ParametersAndOptimizerStateAreAliveAtExitOnly) {
   }
   EXPECT_FALSE(ListsSite(report.live_at_exit, symbols, "Pattern"));
   EXPECT_FALSE(ListsSite(report.live_at_exit, symbols, "Activation"));
-  // Segments are not judged: their blocks are.
+  // Only blocks are judged, not their segments.
   for (const Leak& leak : report.live_at_exit) EXPECT_EQ(leak.layer, Layer::kBlock);
   EXPECT_THAT(report.live_at_exit[0].why, HasSubstr("warmed up"));
   EXPECT_THAT(report.live_at_exit[1].why, HasSubstr("before the first step"));
@@ -99,7 +100,7 @@ TEST(LeaksTest, LongLivedBlocksAskForALongerRun) {
       [](LeakRun& run, int step) {
         if (step < 0) return;
         const std::uint64_t address = run.Alloc(kMiB);
-        if (step == 20) run.Free(run.live().begin()->first);  // one lived for 20 steps
+        if (step == 20) run.Free(run.live().begin()->first);  // this one was live for 20 steps
         (void)address;
       },
       1, 40);
@@ -132,7 +133,7 @@ TEST(LeaksTest, MarksOfSeveralThreadsAreOneStep) {
   EXPECT_DOUBLE_EQ(report.leaks[0].bytes_per_step, 4096);
 }
 
-// A new place in each step, that shares nothing with the others: no site is sure, but the run is.
+// A new site in each step, with no common frames: no site is certain, but growth of the run is.
 TEST(LeaksTest, NoGrowthIsNotSaidWhileWhatIsHeldRises) {
   LogBuilder log;
   for (int step = 0; step < 60; ++step) {
@@ -150,7 +151,8 @@ TEST(LeaksTest, NoGrowthIsNotSaidWhileWhatIsHeldRises) {
   EXPECT_EQ(report.rising.size(), 3u);
 }
 
-// Two processes whose steps do not go together leak 8 KiB a step each, and so they do side by side.
+// Two processes whose steps are not synchronous leak 8 KiB per step each. In one session both leaks
+// are found.
 TEST(LeaksTest, EachProcessIsJudgedByItsOwnSteps) {
   const TempDirectory directory;
   std::vector<std::string> paths;

@@ -1,4 +1,4 @@
-// The arithmetic of the leak rule against definitions written out.
+// The arithmetic of the leak rule against literal implementations of the definitions.
 #include "analysis/leaks/internal/rule.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Against the share of random draws that come as early.
+// Against the share of random draws with births as early as these.
 TEST(LeaksRuleTest, SteadyChanceMatchesDraws) {
   std::mt19937_64 random(5);
   for (const int n : {4, 8, 23}) {
@@ -32,7 +32,7 @@ TEST(LeaksRuleTest, SteadyChanceMatchesDraws) {
   EXPECT_EQ(SteadyChance({}, 0, 10), 1);
 }
 
-// Each byte on its own: a fall takes those that came last.
+// The reference keeps each byte separately: a decrease removes the latest ones.
 TEST(LeaksRuleTest, StackedGrowthMatchesAListOfBytes) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -78,7 +78,7 @@ TEST(LeaksRuleTest, TheSlopeIsWhatCameAfterTheFirstGeneration) {
   EXPECT_EQ(ProfileSlope({}, 0, 50), 0);
 }
 
-// A site that keeps one byte of every step for which `born` says so.
+// A site that keeps one byte from every step for which `born` is true.
 template <typename Born>
 SiteHistory Keeping(std::int64_t steps, std::int64_t longest, Born born) {
   SiteHistory history;
@@ -126,12 +126,12 @@ TEST(LeaksRuleTest, FewLateButLargeBirthsAreNoSteadyGrowth) {
     return (step >= 10 && step < 40) || step == 60 || step == 90;
   });
   for (std::size_t step = 60; step < 100; ++step) {
-    history.lows[step] += step < 90 ? 1000 : 2000;  // growth alone would convict
+    history.lows[step] += step < 90 ? 1000 : 2000;  // by growth alone this would be a leak
   }
   EXPECT_EQ(JudgeSite(history).verdict, SiteVerdict::kNoLeak);
 }
 
-// A leak by chance: 23 births of 120 steps, most of them early.
+// A random leak: 23 births in 120 steps, most of them early.
 TEST(LeaksRuleTest, UnevenBirthsAreALeakAllTheSame) {
   const std::set<std::int64_t> births = {1,  5,  9,  14, 17, 20, 22, 27, 30, 33, 38, 41,
                                          44, 49, 55, 58, 63, 70, 77, 84, 91, 99, 108};
@@ -141,7 +141,7 @@ TEST(LeaksRuleTest, UnevenBirthsAreALeakAllTheSame) {
   EXPECT_EQ(judgement.verdict, SiteVerdict::kLeak) << judgement.score;
 }
 
-// A cache has each size once; then births that become rarer are an old story.
+// A cache stores each size once, so births become rarer.
 TEST(LeaksRuleTest, RareSizesFillACache) {
   SiteHistory history = Keeping(100, 0, [](std::int64_t step) {
     return step == 12 || step == 15 || step == 19 || step == 26 || step == 37 || step == 58 ||
@@ -151,7 +151,7 @@ TEST(LeaksRuleTest, RareSizesFillACache) {
   EXPECT_EQ(JudgeSite(history).verdict, SiteVerdict::kNoLeak);
 }
 
-// As a tensor that is replaced by a larger one in each step.
+// For example a tensor that is replaced by a larger one in each step.
 TEST(LeaksRuleTest, WhatIsHeldRisesThoughNoBlockIsOld) {
   std::vector<std::uint64_t> lows(60);
   for (std::size_t step = 0; step < lows.size(); ++step) lows[step] = step * 1024;

@@ -1,4 +1,4 @@
-// Which site a leak is of, and what is said of several.
+// Which site is reported for a leak, and what is reported for several sites.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ TEST(LeaksTest, WithoutStacksSizesTellSitesApart) {
   EXPECT_EQ(report.leaks[0].guard_steps, 2);
 }
 
-// hist = torch.cat([hist, x]): no block is old.
+// hist = torch.cat([hist, x]): no block lives long.
 TEST(LeaksTest, ATensorReplacedByALargerOneGrows) {
   for (const bool freed_on_exit : {false, true}) {
     const auto session = MakeLeakRun(
@@ -127,8 +127,8 @@ TEST(LeaksTest, ATensorReplacedByALargerOneGrows) {
   }
 }
 
-// Many sites leak little each: they have the line in common from which they are called, or, of
-// wrappers around wrappers, all their lines.
+// Many sites leak little each. They have in common the line that calls them or, for wrappers around
+// wrappers, all lines.
 TEST(LeaksTest, SitesOfOneLineAreSummedUp) {
   for (const bool deeper : {false, true}) {
     LogBuilder log;
@@ -149,7 +149,7 @@ TEST(LeaksTest, SitesOfOneLineAreSummedUp) {
     ASSERT_NE(session, nullptr);
     const LeakReport report = FindLeaks(*session);
     ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
-    EXPECT_GE(report.leaks[0].blocks, 54u);  // all but what a site made while the run warmed up
+    EXPECT_GE(report.leaks[0].blocks, 54u);  // all except those from the warm-up
     EXPECT_NEAR(report.leaks[0].bytes_per_step, kMiB, 1);
     EXPECT_THAT(report.leaks[0].why, HasSubstr("sites with callers in common"));
   }

@@ -1,4 +1,4 @@
-// Suppressions: what their patterns match, against a matcher that tries everything.
+// Which frames the patterns of suppressions match, against a matcher that tries all possibilities.
 #include "analysis/leaks/suppressions.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The whole of `text`, by trying every length for each `*`.
+// Matches the whole `text`, by trying every length for each `*`.
 bool Whole(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] == '*') {

@@ -1,4 +1,4 @@
-// Survivors of leaks: against a look at every allocation for every leak.
+// Survivors of leaks, against a check of every allocation for every leak.
 #include "analysis/leaks/survivors.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<Leak> AllLeaks(const LeakReport& report) {
   return leaks;
 }
 
-// Alive at the end, or before the last mark when leaks were judged.
+// Live at the end, or before the last step mark, where leaks are judged.
 bool Survives(const Session& session, const Allocation& a) {
   if (a.alive()) return true;
   if (session.steps().empty()) return false;

@@ -1,4 +1,4 @@
-// Verdicts by time, where nobody marked steps.
+// Verdicts by time, in programs that mark no steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// Turns of a loop that marks no steps: in each, some temporaries come and go around `turn`.
+// Iterations of a loop without step marks. Each allocates and frees temporaries around the call of
+// `turn`.
 std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,
                                             const std::function<void(LogBuilder&, int)>& turn) {
   LogBuilder log;
@@ -71,7 +72,7 @@ TEST(LeaksUnmarkedTest, WhatIsMadeFirstAndKeptIsNoLeak) {
   EXPECT_EQ(report.basis, LeakBasis::kTime);
 }
 
-// Activations pile up forward, and gradients as they are given back.
+// Activations accumulate in the forward pass; gradients accumulate while activations are freed.
 TEST(LeaksUnmarkedTest, ASinglePassIsNoLoop) {
   LogBuilder log;
   const auto layer = [](std::uint64_t base, int i) {
@@ -98,8 +99,8 @@ TEST(LeaksUnmarkedTest, ASinglePassIsNoLoop) {
   EXPECT_TRUE(report.leaks.empty()) << report.leaks[0].why;
 }
 
-// 60 turns that each keep a result and free a temporary, under `way`; where `outside` is said, each
-// turn makes something there first.
+// 60 iterations that each keep a result and free a temporary, called by `way`; with `outside`, each
+// iteration first allocates there.
 LeakReport TurnsUnder(const std::vector<std::string>& way, const std::string& outside = "") {
   LogBuilder log;
   const auto stack = [&](const std::string& site) {
@@ -144,7 +145,7 @@ TEST(LeaksUnmarkedTest, ALoopAroundPassesMakesSomethingOutsideOfThem) {
   EXPECT_EQ(report.leaks[0].blocks, 60u);
 }
 
-// A step of training is no pass by its name alone.
+// A function is not an optimizer just because it is named "step".
 TEST(LeaksUnmarkedTest, AStepThatIsNoOptimizersIsATurn) {
   EXPECT_EQ(TurnsUnder({"main (train.py:9)", "step (train.py:3)"}).leaks.size(), 1u);
   EXPECT_EQ(TurnsUnder({"main (train.py:9)"}).leaks.size(), 1u);

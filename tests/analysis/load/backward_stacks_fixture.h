@@ -1,4 +1,4 @@
-// A process that computes forward and backward, told call by call.
+// A process that runs forward and backward passes, described call by call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@ namespace memprof::analysis::testing {
 
 inline constexpr std::uint32_t kTorch = 0, kOther = 1, kBindings = 2;
 
-// Tables and events as a log has them. Frames are given outermost first: "train.py:12 main" is
-// Python's, "!name" is native and not PyTorch's, anything else a function of PyTorch's; "name@2" is
-// another place in the same function.
+// Tables and events like those of a log. Frames are given outermost first: "train.py:12 main" is a
+// Python frame, "!name" is native and not PyTorch's, anything else is a function of PyTorch;
+// "name@2" is a different place in the same function.
 class Process {
  public:
   explicit Process(const std::string& torch = "/v/torch/lib/libtorch_cpu.so") {
@@ -55,7 +55,7 @@ class Process {
     });
     stacks.Attribute(order_, &events_);
   }
-  // Outermost first, in the words above.
+  // Outermost first, in the same notation.
   std::vector<std::string> StackOf(std::size_t event) const {
     std::vector<std::string> frames;
     for (StackId node = events_.rows[event].stack; node.valid();
@@ -69,7 +69,8 @@ class Process {
     }
     return frames;
   }
-  // The made-up frame of a stack: "backward of …", "backward within …", "backward: …", "backward".
+  // The synthetic frame of a stack: "backward of …", "backward within …", "backward: …",
+  // "backward".
   std::string MarkOf(std::size_t event) const {
     for (const std::string& frame : StackOf(event))
       if (frame.find("backward ") != std::string::npos || frame.starts_with("backward"))

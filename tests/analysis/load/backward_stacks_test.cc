@@ -1,4 +1,4 @@
-// Stacks of autograd's threads get the frames of forward code: on tables made by hand.
+// Stacks of autograd's threads get the frames of forward code; on hand-made tables.
 #include "analysis/load/internal/backward_stacks.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using testing::Process;
 
-// As the generated nodes of PyTorch 2.6 do.
+// Like the generated nodes of PyTorch 2.6.
 TEST(BackwardStacksTest, ANodeThatAllocatesAtTwoPlacesIsOneRun) {
   Process process;
   process.Forward("train.py:1 a", "addmm");
@@ -92,14 +92,15 @@ TEST(BackwardStacksTest, FailedRequestsToo) {
   EXPECT_EQ(process.MarkOf(3), "") << "a free has none";
 }
 
-// Where autograd calls Python, as for a layer of one's own or for checkpointing, there is a line.
+// Where autograd calls Python, for a custom layer or for checkpointing, the stack already has a
+// line.
 TEST(BackwardStacksTest, PythonWithinANodeSpeaksForItself) {
   Process process;
   process.Forward("train.py:27 Block.forward", "addmm");
   process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
                  "torch::autograd::PyNode::apply", "train.py:50 Mine.backward",
                  "at::_ops::mul_Tensor::redispatch", "!malloc"});
-  // A backward pass on the thread that asked for it.
+  // A backward pass on the thread that requested it.
   process.Alloc({"train.py:74 main", "torch::autograd::Engine::evaluate_function",
                  "torch::autograd::generated::AddmmBackward0::apply", "!malloc"});
   process.Attribute();
@@ -108,7 +109,8 @@ TEST(BackwardStacksTest, PythonWithinANodeSpeaksForItself) {
   EXPECT_EQ(process.StackOf(2).size(), 4u);
 }
 
-// A pass within a pass, as of reentrant checkpointing: between the two is PyTorch's Python only.
+// A pass within a pass, as in reentrant checkpointing: only Python frames of PyTorch are between
+// the two.
 TEST(BackwardStacksTest, APassWithinAPassIsOfWhatWasComputedAgain) {
   Process process;
   const std::vector<std::string> outer = {
@@ -127,8 +129,8 @@ TEST(BackwardStacksTest, APassWithinAPassIsOfWhatWasComputedAgain) {
   EXPECT_EQ(process.StackOf(0), again);
 }
 
-// A hook, or what a checkpoint computes again in the middle of a node, runs operators of its own:
-// the nodes after it go on with the forward pass where they were.
+// A hook, or a recomputation by a checkpoint within a node, runs operators of its own. The
+// following nodes continue the forward pass at the previous position.
 TEST(BackwardStacksTest, WhatRunsBetweenNodesIsNotWhatTheyBelongTo) {
   Process process;
   process.Forward("train.py:27 Block.forward", "addmm");
@@ -142,7 +144,7 @@ TEST(BackwardStacksTest, WhatRunsBetweenNodesIsNotWhatTheyBelongTo) {
   EXPECT_EQ(process.MarkOf(4), "train.py:27 backward of Block.forward");
 }
 
-// A Function's forward pass is one node, whatever it runs: so is that of a reentrant checkpoint.
+// The forward pass of a Function is a single node, whatever it runs; so is a reentrant checkpoint.
 TEST(BackwardStacksTest, WhatAFunctionRunsMakesNoNodes) {
   Process process;
   process.Forward("train.py:27 Block.forward", "addmm");

@@ -1,4 +1,4 @@
-// Rings that are damaged, foreign or hostile.
+// Rings that are damaged, from other programs or malicious.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using testing::kStart;
 using testing::RingSessionTest;
 
 // ---------------------------------------------------------------------------------------------
-// Rings that cannot be believed: the log alone is shown, and it is said.
+// Rings that are not usable: only the log is shown, and the session says so.
 
 class BadRingTest : public RingSessionTest {
  protected:
@@ -85,7 +85,7 @@ TEST_F(BadRingTest, OfAnotherUser) {
   directory_.Write("dead.ring", ring_.bytes());
   ASSERT_EQ(chmod(ring_path_.c_str(), 0), 0);
   const uid_t self = geteuid();
-  if (self == 0) {  // root may read everything, so somebody else tries
+  if (self == 0) {  // root may read everything, so another user tries
     ASSERT_EQ(seteuid(65534), 0);
   }
   const absl::StatusCode code = Recover();
@@ -116,15 +116,15 @@ TEST_F(BadRingTest, HugeClaimsAreCutToWhatIsThere) {
   for (const std::uint32_t slab : {0u, 1u}) ring_.slab(slab)->published = 0xffffffff;
   const auto session = LoadKilled(committed_);
   ASSERT_NE(session, nullptr);
-  // Slabs are taken as full, no further: the rest of their payload is zeroes.
+  // Slabs are read as full, but no further: the rest of their payload is zeros.
   const std::size_t in_slabs = 2 * ring::kEventsPerSlab;
   EXPECT_EQ(session->events().size(), 600 + in_slabs);
   EXPECT_EQ(session->allocations().size(), whole_->allocations().size());
 }
 
 TEST_F(BadRingTest, AFileBeyondAllMeasureIsReadAsFarAsARingGoes) {
-  // A slab of events behind the largest ring that there can be. What lies between is a hole: it
-  // costs no disk, but looking through all of a larger one would cost minutes.
+  // A slab of events after the end of the largest possible ring. The space between is a hole in the
+  // file, which takes no disk; searching all of a larger ring would take minutes.
   const std::string slab = ring_.bytes().substr(ring::kRingHeaderBytes, ring::kSlabBytes);
   ring_.header()->slab_count = ring_.header()->slabs_ready = 0xffffffff;
   std::ofstream file(directory_.Write("dead.ring", ring_.bytes()),
@@ -140,7 +140,7 @@ TEST_F(BadRingTest, AFileBeyondAllMeasureIsReadAsFarAsARingGoes) {
 }
 
 TEST_F(BadRingTest, CountsThatContradictEachOtherGiveNothing) {
-  ring_.slab(0)->taken = ring_.slab(0)->published + 1;  // more taken than there was
+  ring_.slab(0)->taken = ring_.slab(0)->published + 1;  // more taken than published
   ring_.slab(1)->state = ring::SlabState::kFree;
   const auto session = LoadKilled(committed_);
   ASSERT_NE(session, nullptr);
@@ -157,7 +157,7 @@ TEST_F(BadRingTest, ADefinitionTornInTheMiddleCostsItselfAlone) {
     SCOPED_TRACE(what);
     const auto session = LoadKilled(committed_);
     ASSERT_NE(session, nullptr);
-    EXPECT_EQ(session->events().size(), 1000u);  // all events, whatever befell the names
+    EXPECT_EQ(session->events().size(), 1000u);  // all events, whatever happened to the names
     EXPECT_EQ(session->stack_count(), 2 + nodes);
     EXPECT_EQ(CountOf(*session, log::Anomaly::kRingRecovered), 1u);
     EXPECT_EQ(CountOf(*session, log::Anomaly::kDefinitionsLost), 1u);

@@ -57,7 +57,7 @@ TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
   EXPECT_EQ(raw.rows[1].time, 10u);
 }
 
-// Picks, again and again, the row that must come next among the threads' first ones.
+// Repeatedly picks the row that must come next among the first remaining rows of the threads.
 std::vector<std::uint32_t> ReferenceOrder(const std::vector<Row>& rows) {
   std::vector<std::vector<std::size_t>> threads(4);
   for (std::size_t i = 0; i < rows.size(); ++i) threads[rows[i].thread].push_back(i);
@@ -93,8 +93,8 @@ TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
   }
 }
 
-// Two threads whose events lie one after the other in the file and alternate in time, and far more
-// of them than the replay reads before it gives back what it has read.
+// Two threads whose events are one after the other in the file but alternate in time. There are far
+// more events than the replay reads before it releases what it has read.
 TEST(LifetimesOfManyTest, WhatIsForgottenHasBeenRead) {
   constexpr std::uint32_t kEach = 400'000;
   RawEvents raw;
@@ -126,7 +126,7 @@ TEST(LifetimesOfManyTest, WhatIsForgottenHasBeenRead) {
     EXPECT_EQ(events.time(e), e);
     EXPECT_EQ(events.thread(e), thread) << e;
     EXPECT_EQ(events.address(e), 0x1000u * (i / 2 * 2 + thread + 1)) << e;
-    EXPECT_EQ(events.bytes(e), i / 2 * 2 + 1) << e;  // a free says what it freed
+    EXPECT_EQ(events.bytes(e), i / 2 * 2 + 1) << e;  // a free has the bytes of its allocation
   }
   for (const std::uint64_t count : anomalies) EXPECT_EQ(count, 0u);
 }
@@ -134,7 +134,7 @@ TEST(LifetimesOfManyTest, WhatIsForgottenHasBeenRead) {
 TEST(OrderByTimeTest, ManyThreadsInOneLog) {
   LogBuilder log;
   for (std::uint32_t i = 0; i < 1000; ++i) {
-    log.SetTime(1'000'000 + (i * 7919) % 1000);  // all over the place: steps within threads
+    log.SetTime(1'000'000 + (i * 7919) % 1000);  // in random order: times step back within threads
     log.Alloc(Layer::kLinear, 0x1000u * (i + 1), i, {.thread = 1 + i % 5});
   }
   const auto session = LoadLog(log, {.events_per_chunk = 33});
@@ -145,7 +145,7 @@ TEST(OrderByTimeTest, ManyThreadsInOneLog) {
   std::uint64_t last[6] = {};
   for (std::size_t i = 0; i < session->events().size(); ++i) {
     const std::uint32_t tid_row = session->events().thread(i);
-    EXPECT_LE(last[tid_row], session->events().address(i));  // each thread in its own order
+    EXPECT_LE(last[tid_row], session->events().address(i));  // each thread keeps its own order
     last[tid_row] = session->events().address(i);
   }
 }

@@ -1,5 +1,5 @@
-// A log that is read while it is being written: at every length it says what was written so far,
-// and nothing else.
+// A log that is read while it is being written: at every length the session contains exactly what
+// was written so far.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ using testing::TempDirectory;
 
 constexpr int kEvents = 600, kEventsPerChunk = 40;
 
-// Says events [0, count); what the second half refers to is defined by then only.
+// Logs events [0, count). Definitions for the second half are added only then.
 void Program(LogBuilder& log, int count) {
   log.Device(0, 1 << 30);
   std::set<std::uint64_t> live;
@@ -41,12 +41,12 @@ void Program(LogBuilder& log, int count) {
 }
 
 struct Piece {
-  std::size_t end = 0;     // of the log up to and with this chunk
-  std::size_t events = 0;  // in it
+  std::size_t end = 0;     // end of this chunk in the log
+  std::size_t events = 0;  // number of events in the log up to there
 };
 
-// A log in the order in which a recorder writes one: definitions come just before the events that
-// need them. And where its chunks end.
+// The log in the order in which a recorder writes it: definitions directly before the events that
+// need them. Also records where its chunks end.
 class GrowingLogTest : public ::testing::Test {
  protected:
   GrowingLogTest() {
@@ -81,7 +81,7 @@ class GrowingLogTest : public ::testing::Test {
     return (*reader)->chunks();
   }
 
-  // Events in the chunks that lie wholly in the first `size` bytes.
+  // Events in the chunks that are entirely within the first `size` bytes.
   std::size_t EventsIn(std::size_t size) const {
     std::size_t events = 0;
     for (const Piece& piece : pieces_)
@@ -89,7 +89,8 @@ class GrowingLogTest : public ::testing::Test {
     return events;
   }
 
-  // Every chunk's end and what lies around it, the file's first bytes, and some lengths between.
+  // The end of every chunk and lengths close to it, the first bytes of the file, and some lengths
+  // between.
   std::set<std::size_t> Lengths() const {
     std::set<std::size_t> lengths;
     for (std::size_t i = 0; i <= sizeof(log::FileHeader) + 2; ++i) lengths.insert(i);
@@ -102,7 +103,7 @@ class GrowingLogTest : public ::testing::Test {
     return lengths;
   }
 
-  // What `session`, read from the first `size` bytes, must be.
+  // Checks `session`, read from the first `size` bytes.
   void ExpectPrefix(const Session& session, const Session& complete, std::size_t size) {
     const std::size_t events = EventsIn(size);
     ASSERT_EQ(session.events().size(), events);
@@ -110,7 +111,7 @@ class GrowingLogTest : public ::testing::Test {
       ASSERT_EQ(session.events().time(i), complete.events().time(i));
       ASSERT_EQ(session.events().address(i), complete.events().address(i));
       ASSERT_EQ(session.events().op(i), complete.events().op(i));
-      // No event comes before the definitions that it refers to.
+      // Definitions come before the events that refer to them.
       const StackId stack = session.events().stack(i), same = complete.events().stack(i);
       ASSERT_EQ(stack.valid(), same.valid());
       if (stack.valid()) {
@@ -138,7 +139,7 @@ TEST_F(GrowingLogTest, EveryLengthSaysWhatWasWrittenUntilThen) {
     SCOPED_TRACE(size);
     const auto session =
         LoadLogs({directory_.Write("b.mprof", bytes_.substr(0, size))}, {.find_steps = false});
-    if (size < pieces_[0].end) {  // nothing of it can be told yet
+    if (size < pieces_[0].end) {  // too short for any information
       EXPECT_EQ(session.status().code(), size < sizeof(log::FileHeader)
                                              ? absl::StatusCode::kInvalidArgument
                                              : absl::StatusCode::kDataLoss);
@@ -169,7 +170,7 @@ TEST_F(GrowingLogTest, IsReadWhileAThreadWritesIt) {
       begun = written + size;
       file.write(bytes_.data() + written, static_cast<std::streamsize>(size)).flush();
       written += size;
-      // The reader gets a look now and then, whatever the machine does.
+      // Waits sometimes, so that the reader reads at least once, however slow the machine is.
       if (random() % 4 == 0)
         for (const int seen = loads; loads == seen;) std::this_thread::yield();
     }
@@ -190,7 +191,7 @@ TEST_F(GrowingLogTest, IsReadWhileAThreadWritesIt) {
     EXPECT_EQ(CountOf(**session, log::Anomaly::kChunksCorrupt), 0u);
     last = events;
   }
-  loads = -1;  // lets go of a writer that still waits for a look
+  loads = -1;  // releases a writer that still waits for the reader
   writer.join();
   EXPECT_EQ(last, static_cast<std::size_t>(kEvents));
 }
@@ -219,7 +220,8 @@ TEST_F(GrowingLogTest, NoProcessHasAnImpossibleId) {
   ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
   log.header().set_hostname(host);
   log.header().set_ring_path(directory_.Write("ring", "its ring"));
-  for (const std::uint32_t pid : {0u, 0x80000000u, 0xffffffffu}) {  // kill() takes these for groups
+  // kill() treats these as process groups
+  for (const std::uint32_t pid : {0u, 0x80000000u, 0xffffffffu}) {
     log.header().set_pid(pid);
     const auto session = LoadLogs({directory_.Write("d.mprof", log.Bytes({.trailer = false}))},
                                   {.find_steps = false});

@@ -1,4 +1,4 @@
-// Lifetimes of all kinds of memory, by the plainest means.
+// A simple reference for lifetimes of all kinds of memory.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct KindsEvent {
   ImportKind kind = ImportKind::kUnknown;
 };
 
-// The rules of docs/log-format.md with one list and loops over it.
+// The rules of docs/log-format.md, with one list and loops over it.
 class KindsTwin {
  public:
   struct Life {
@@ -28,10 +28,10 @@ class KindsTwin {
     std::uint64_t address;
     std::uint32_t context;
     ImportKind kind;
-    std::vector<std::uint32_t> marks;  // events that say something about it
+    std::vector<std::uint32_t> marks;  // events that refer to it
     std::uint32_t death = EventId::kNone;
     EndReason reason = EndReason::kAlive;
-    bool released = false;  // of VMM memory: nobody holds its handle any more
+    bool released = false;  // for VMM memory: its handle is released
     bool alive() const { return reason == EndReason::kAlive; }
   };
 
@@ -83,7 +83,7 @@ class KindsTwin {
     return life.layer != Layer::kStreamOrdered && life.layer != Layer::kGraph &&
            life.layer != Layer::kMulticast && SpaceOf(life.layer, life.kind) != 'v';
   }
-  // The kinds of memory that the function for `layer` is prescribed for.
+  // The kinds of memory that the free function for `layer` is meant for.
   static std::set<Layer> FreedBy(Layer layer) {
     if (layer == Layer::kLinear || layer == Layer::kManaged)
       return {Layer::kLinear, Layer::kManaged, Layer::kImported};
@@ -106,7 +106,7 @@ class KindsTwin {
       if (lives[i].alive() && accept(lives[i])) End(i, reason);
   }
 
-  // What can still be freed at `address`; on another device only if `any`. -1 = nothing.
+  // The live allocation at `address`; on another device only if `any`. -1 = none.
   int Find(char space, std::uint64_t address, int device, bool any) const {
     int other = -1;
     for (std::size_t i = 0; i < lives.size(); ++i) {
@@ -134,7 +134,7 @@ class KindsTwin {
     lives.push_back({event.layer, event.device, event.address, event.context, event.kind, {}});
   }
 
-  // Something imported, whatever its number means. -1 = nothing.
+  // A live import, in any address space. -1 = none.
   int FindImport(const KindsEvent& event) const {
     for (const char space : {'d', 'v', 'i'}) {
       const int found = Find(space, event.address, event.device, true);

@@ -1,6 +1,6 @@
 // Lifetimes of every kind of driver and host memory against a brute-force reference on random
 // traces: linear, managed, stream-ordered, graph, arrays, pinned, registered, VMM, imported,
-// modules and multicast objects, which share numbers but not address spaces; and what is said about
+// modules and multicast objects, which share numbers but not address spaces. Also the marks on
 // them.
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ std::vector<KindsEvent> RandomKinds(std::mt19937& random, int length) {
     event.device = draw(4) == 0 ? 1 : 0;
     event.context = draw(5) == 0 ? 0 : static_cast<std::uint32_t>(event.device + 1);
     event.layer = kLayers[draw(std::size(kLayers))];
-    if (event.layer == Layer::kManaged) event.device = 0;     // its addresses are the process's
-    if (OccupiesHost(event.layer)) event.device = kNoDevice;  // its context is some device's
+    if (event.layer == Layer::kManaged) event.device = 0;     // its addresses belong to the process
+    if (OccupiesHost(event.layer)) event.device = kNoDevice;  // its context belongs to some device
     event.address = kPiece * (1 + draw(5));                   // the same few numbers in every space
     event.bytes = kPiece;
     const unsigned choice = draw(115);
@@ -73,7 +73,7 @@ std::vector<KindsEvent> RandomKinds(std::mt19937& random, int length) {
   return events;
 }
 
-// The traces reach every way in which each kind can end, and no other.
+// The traces cover all ways in which each kind can end, and no others occur.
 void ExpectEveryEnd(std::map<std::pair<Layer, EndReason>, int>& seen) {
   using enum EndReason;
   for (const Layer layer : {Layer::kLinear, Layer::kManaged, Layer::kArray, Layer::kPinned,

@@ -14,7 +14,7 @@ using testing::LoadLog;
 using testing::LogBuilder;
 
 // ---------------------------------------------------------------------------------------------
-// The reference: the rules once more, with lists and loops only.
+// The reference: the rules again, with lists and loops only.
 
 struct ReferenceLifetime {
   Layer layer;
@@ -209,7 +209,7 @@ TEST(LifetimesTest, EqualsItsBruteForceTwin) {
       ++reasons[static_cast<int>(actual.end_reason)];
     }
   }
-  for (const int seen : reasons) EXPECT_GT(seen, 0);  // the traces reach every reason
+  for (const int seen : reasons) EXPECT_GT(seen, 0);  // the traces cover every reason
 }
 
 }  // namespace

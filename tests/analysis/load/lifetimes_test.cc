@@ -18,8 +18,9 @@ TEST(LifetimesTest, FreesMatchByAddressNotByFamily) {
   log.Alloc(Layer::kStreamOrdered, 0x1000, 64, {.stream = 9, .aux0 = 0x77});
   log.Alloc(Layer::kManaged, 0x2000, 64);
   log.Alloc(Layer::kPinned, 0x3000, 64);
-  log.Free(Layer::kLinear, 0x1000);  // cuMemFree of stream-ordered memory: legal, another family
-  log.Free(Layer::kLinear, 0x2000);  // cuMemFree is what frees managed memory
+  // cuMemFree of stream-ordered memory: legal, but the function of another kind
+  log.Free(Layer::kLinear, 0x1000);
+  log.Free(Layer::kLinear, 0x2000);  // cuMemFree is the right function for managed memory
   log.Free(Layer::kLinear, 0x3000);
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
@@ -30,7 +31,7 @@ TEST(LifetimesTest, FreesMatchByAddressNotByFamily) {
   EXPECT_EQ(session->allocations()[2].device, kNoDevice);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kForeignFrees), 2u);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 0u);
-  // A matched free says what it freed.
+  // A matched free has the fields of its allocation.
   EXPECT_EQ(session->events().layer(3), Layer::kStreamOrdered);
   EXPECT_EQ(session->events().bytes(3), 64u);
   EXPECT_EQ(session->events().device(5), kNoDevice);
@@ -54,7 +55,7 @@ TEST(LifetimesTest, UnmatchedAndMissedFrees) {
   log.Free(0x1000);
   log.Alloc(Layer::kLinear, 0x1000, 64);
   log.Alloc(Layer::kLinear, 0x1000, 128);
-  log.Free(Layer::kTensor, 0x1000);  // no tensor: the driver's memory stays
+  log.Free(Layer::kTensor, 0x1000);  // not a tensor: the driver's memory stays
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 2u);
@@ -68,7 +69,7 @@ TEST(LifetimesTest, FailedFreeDidNotHappen) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 64);
   log.Free(0x1000);
-  log.Free(0x9000, {.thread = 2});  // another thread between
+  log.Free(0x9000, {.thread = 2});  // an event of another thread in between
   log.Event(Op::kFreeFailed, Layer::kLinear, 0x1000, 0, 0, {.result = 1});
   log.Free(0x5000);                                                         // never existed …
   log.Event(Op::kFreeFailed, Layer::kLinear, 0x5000, 0, 0, {.result = 1});  // … so it failed
@@ -122,9 +123,10 @@ TEST(LifetimesTest, FrameworkLayersLieInEachOther) {
   log.Alloc(Layer::kSegment, 0x10000, 0x10000);
   log.Alloc(Layer::kBlock, 0x10400, 0x400, {.aux0 = 1000});
   log.TensorCreate(0x10480, 256, weights);
-  log.TensorCreate(0x10480, 256, weights, {.device = 1});  // same address, other device: alone
+  // same address on another device: no relation
+  log.TensorCreate(0x10480, 256, weights, {.device = 1});
   log.Free(0x10000);                  // cuMemFree while the framework still uses it
-  log.Free(Layer::kTensor, 0x10480);  // said too late, but said
+  log.Free(Layer::kTensor, 0x10480);  // reported late
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const auto& all = session->allocations();

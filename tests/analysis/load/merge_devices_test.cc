@@ -42,7 +42,7 @@ TEST(SessionMergeTest, DevicesAreTheSameByUuidOnOneHost) {
             (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(DevicesOf({{"a", 0, ""}, {"a", 0, ""}, {"b", 0, ""}}), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(DevicesOf({{"a", 3, "x"}, {"b", 3, "x"}}), (std::vector<int>{3, 0}));
-  // A process that only touched a device knows nothing but its ordinal.
+  // A process that only touched a device knows only its ordinal.
   EXPECT_EQ(DevicesOf({{"a", 0, ""}, {"a", 0, "first"}, {"a", 1, "second"}}),
             (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(DevicesOf({{"a", 0, "first"}, {"a", 1, ""}}), (std::vector<int>{0, 1}));
@@ -66,7 +66,7 @@ TEST(SessionMergeTest, SharedMemoryIsCountedWhereItWasMade) {
   EXPECT_EQ(peaks[0].bytes, 4096u);
 }
 
-// Both have a handle 0x10 that they released while it is mapped at 0xa000.
+// Each process has a handle 0x10 that it released while its memory is mapped at 0xa000.
 TEST(SessionMergeTest, HandlesAndAddressesOfProcessesStayApart) {
   Files files;
   for (std::uint32_t p = 0; p < 2; ++p) {
@@ -94,7 +94,7 @@ TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
     log.Device(0, 100'000);
     log.Alloc(Layer::kLinear, 0x1000, 10'000);
     log.SetTime(50'000 + p);
-    // 40,000 are free; 30,000 are of other processes.
+    // 40,000 are free; 30,000 belong to other processes.
     log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
               {.aux0 = 100'000, .aux1 = 30'001});
     files.Add(log);

@@ -1,4 +1,4 @@
-// What tests of sessions of several logs share: logs of processes, together and alone.
+// Shared by tests of sessions of several logs: logs of processes, alone and together.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using Sessions = std::vector<std::shared_ptr<const Session>>;
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000;
 
-// A log's run: the wall clock said 10^18 when the host's monotonic clock was zero.
+// Sets the run of a log: the wall clock was 10^18 when the host's monotonic clock was zero.
 inline void SetRun(LogBuilder& log, const std::string& host, std::uint32_t pid, std::uint64_t start,
                    std::uint64_t zero = 1'000'000'000 * kSecond) {
   log.header().set_hostname(host);

@@ -1,4 +1,4 @@
-// Logs that follow one another, and the clocks by which one knows.
+// Runs that follow one another, and the clocks that show their order.
 #include <gtest/gtest.h>
 
 #include "analysis/leaks/clock.h"
@@ -27,7 +27,8 @@ TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
                                    {"early", zero + kSecond, 0},  // slewed
                                    {"other", zero + 2 * kSecond, 2 * kSecond},
                                    {"late", zero + 500 * kSecond, 500 * kSecond},  // booted later
-                                   {"early", zero + 3600 * kSecond, 3600 * kSecond}};  // and again
+                                   // the first host, after another boot
+                                   {"early", zero + 3600 * kSecond, 3600 * kSecond}};
   Files files;
   std::uint32_t pid = 0;
   for (const Case& c : cases) {
@@ -46,7 +47,7 @@ TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
     EXPECT_EQ(a.birth_time, 11 * kSecond + cases[i].shift);
   }
   EXPECT_EQ(session->run().start_time, 10 * kSecond);
-  EXPECT_EQ(session->run().end_time, 3611 * kSecond + 1000);  // the trailer's
+  EXPECT_EQ(session->run().end_time, 3611 * kSecond + 1000);  // from the trailer
 }
 
 TEST(SessionMergeTest, ALogWithoutWallClockDoesNotHideThatOfOthers) {
@@ -70,7 +71,7 @@ TEST(SessionMergeTest, LogsThatDoNotOverlapAreRunsOfTheirOwn) {
   EXPECT_EQ(numbers({{0, 1}, {2, 3}, {4, 5}}), (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
-// Both marked steps 0 to 3, one run after the other: as alone.
+// Both runs have steps 0 to 3, one run after the other: each has the same steps as alone.
 TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
   Files files;
   for (const std::uint64_t p : {1, 0}) {  // the later one is named first
@@ -109,7 +110,7 @@ TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
   EXPECT_EQ(session->steps().size(), 8u) << "one after the other";
 }
 
-// A run takes what it holds with it, to the next one and to nobody's leaks.
+// Memory that a run holds at its end does not remain in the next run and is not a leak.
 TEST(SessionMergeTest, WhatARunStillHeldIsGoneAsTheNextBegins) {
   Files files;
   constexpr std::uint64_t kKept = 1 << 20;

@@ -1,4 +1,4 @@
-// The steps of several logs as those of one session.
+// Steps of several logs combined in one session.
 #include "analysis/load/internal/merge_steps.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(SessionMergeTest, StepsBeginWithTheFirstRankAndNoneBeginsTwice) {
     LogBuilder log;
     SetRun(log, "node", 100 + p, 0);
     for (std::uint64_t step = 0; step < 4; ++step) {
-      log.SetTime(1000 + step * 1000 + (p == 1 ? 1200 : 0));  // lags behind by more than a step
+      log.SetTime(1000 + step * 1000 + (p == 1 ? 1200 : 0));  // more than one step later
       log.Step(step);
     }
     files.Add(log);
@@ -69,7 +69,7 @@ TEST(SessionMergeTest, FoundStepsBeginWithTheFirstOfTheRanksThatAgree) {
   EXPECT_TRUE(none.job.steps.empty());
 }
 
-// A rank is always half a step behind: what it makes is of its own steps.
+// A rank is always half a step late: its allocations belong to its own steps.
 TEST(SessionMergeTest, StepsOfARankThatLagsAreItsOwn) {
   Files files;
   for (std::uint64_t p = 0; p < 2; ++p) {
@@ -102,7 +102,7 @@ TEST(SessionMergeTest, StepsAreFoundInEachLog) {
     files.Add(log);
   }
   std::size_t asked = 0;
-  const auto finder = [&](const Session& session) {  // every event begins one
+  const auto finder = [&](const Session& session) {  // every event begins a step
     FoundSteps found{.origin = {StepSource::kPattern, 1, 0, "so"}};
     asked += session.processes().size();
     for (std::uint32_t i = 0; i < session.events().size(); ++i)

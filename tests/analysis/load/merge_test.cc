@@ -1,4 +1,4 @@
-// Several logs as one session, against the same logs one by one.
+// Several logs in one session, against the same logs one by one.
 #include "analysis/load/internal/merge.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::SetRun;
 
 constexpr std::uint64_t kOwn = (std::uint64_t{1} << kProcessShift) - 1;
 
-// Three processes on two devices of one host, whose allocators hand out the same addresses.
+// Three processes on two devices of one host, whose allocators use the same addresses.
 void WriteRandom(Files& files, std::uint32_t seed) {
   for (std::uint32_t p = 0; p < 3; ++p) {
     RandomLog log({.seed = seed * 10 + p, .operations = 300});
@@ -49,7 +49,7 @@ std::string StackText(const Session& session, StackId stack) {
   return text;
 }
 
-// Everything that an allocation says of itself, but for rows, which differ.
+// All fields of an allocation except rows, which differ.
 std::string Describe(const Session& session, const Allocation& a) {
   const TensorInfo* tensor = session.tensor(a.tensor);
   std::string text;
@@ -61,7 +61,7 @@ std::string Describe(const Session& session, const Allocation& a) {
   return text + (tensor == nullptr ? "" : tensor->name) + " " + StackText(session, a.stack);
 }
 
-// Likewise of an event.
+// The same for an event.
 std::string Describe(const Session& session, const Event& e) {
   std::string text;
   for (const std::uint64_t number :
@@ -152,7 +152,7 @@ TEST(SessionMergeTest, SitesOfTheSameCodeAreOne) {
   EXPECT_EQ(sites[0].bytes, 8192u);
 }
 
-// A module of 4096 bytes that is loaded at `bias`, and an allocation from 0x10 bytes into it.
+// A module of 4096 bytes loaded at `bias`, and an allocation by code at offset 0x10.
 void WriteModule(Files& files, std::uint32_t pid, std::uint64_t bias, const std::string& build_id) {
   LogBuilder log;
   SetRun(log, "node", pid, 0);

@@ -1,4 +1,4 @@
-// The log and the ring of a program that was killed, written without one.
+// The log and the ring of a killed program, written without running one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@
 
 namespace memprof::analysis::testing {
 
-inline constexpr std::uint32_t kPid = 0x7fffffff;  // no process has it
+inline constexpr std::uint32_t kPid = 0x7fffffff;  // no process has this pid
 inline constexpr std::uint64_t kStart = 1'000'000'000;
 inline constexpr int kRingEventsPerChunk = 50;
 
-// 1000 events of two threads: the program that is killed at different moments below.
+// 1000 events of two threads. The tests below kill the program at different moments.
 inline void Program(LogBuilder& log) {
   log.Device(0, 1 << 30);
   log.Thread(2, 1002, "worker");
@@ -56,13 +56,13 @@ class RingSessionTest : public ::testing::Test {
     EXPECT_TRUE(session.ok()) << session.status();
     return session.ok() ? *session : nullptr;
   }
-  // Of the killed process: its log of `size` bytes, and the ring.
+  // Loads the killed process's log of `size` bytes, together with the ring.
   std::shared_ptr<const Session> LoadKilled(std::size_t size) {
     directory_.Write("dead.ring", ring_.bytes());
     return Load(bytes_.substr(0, size));
   }
 
-  // The same, after what `memprof run` does in the end: the ring is in the log, and gone.
+  // The same after the last action of `memprof run`: the ring is appended to the log and deleted.
   std::shared_ptr<const Session> LoadFolded(std::size_t size) {
     directory_.Write("dead.ring", ring_.bytes());
     const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
@@ -76,7 +76,7 @@ class RingSessionTest : public ::testing::Test {
     return session.ok() ? *session : nullptr;
   }
 
-  // Where in the log the first `events` events end.
+  // The position in the log after the first `events` events.
   std::size_t EndOf(int events) {
     const auto reader =
         LogReader::Open(directory_.Write("a.mprof", bytes_), LogReader::Mode::kScan);
@@ -88,7 +88,7 @@ class RingSessionTest : public ::testing::Test {
     return 0;
   }
 
-  // Event `i` of the whole log as it stood in the ring.
+  // Event `i` of the whole log in the ring's format.
   ring::RingEvent EventOf(std::size_t i) const {
     const EventTable& events = whole_->events();
     ring::RingEvent event{};
@@ -103,10 +103,10 @@ class RingSessionTest : public ::testing::Test {
     return event;
   }
 
-  // Events [begin, end) into slabs, one for each thread; those before `taken` are in the log
-  // already, those before `pending` in the batch that is on its way there.
+  // Puts events [begin, end) into slabs, one for each thread. Those before `taken` are already in
+  // the log, those before `pending` in the batch being written.
   void PutEvents(std::size_t begin, std::size_t end, std::size_t taken, std::size_t pending) {
-    for (const std::uint32_t thread : {2u, 1u}) {  // slabs lie in no order
+    for (const std::uint32_t thread : {2u, 1u}) {  // slabs are in no particular order
       const std::uint32_t slab = ring_.AddSlab(ring::SlabKind::kEvents, thread, thread);
       for (std::size_t i = begin; i < end; ++i) {
         if (whole_->events().thread(i) + 1 != thread) continue;

@@ -1,5 +1,5 @@
 // The log and the ring of a killed process, read together: every event once, at every phase of a
-// commit, and nothing believed that a damaged or foreign ring says.
+// commit, and no use of a damaged ring or one of another process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ using testing::RingSessionTest;
 
 TEST_F(RingSessionTest, KilledBetweenBatches) {
   const std::size_t committed = EndOf(600);
-  PutEvents(500, 1000, 600, 600);  // slabs keep what was drained until they are full
+  PutEvents(500, 1000, 600, 600);  // slabs keep drained events until they are full
   ring_.header()->committed = committed;
   ring_.header()->commit_at = committed;
   ExpectWholeKilledAt(committed);
@@ -35,7 +35,7 @@ TEST_F(RingSessionTest, KilledBetweenBatches) {
 
 TEST_F(RingSessionTest, KilledWhileABatchWasGathered) {
   PutEvents(600, 1000, 600, 800);
-  ring_.header()->committed = EndOf(600);  // commit_at says: not yet
+  ring_.header()->committed = EndOf(600);  // commit_at is not set yet
   ExpectWholeKilledAt(EndOf(600));
 }
 
@@ -43,7 +43,7 @@ TEST_F(RingSessionTest, KilledInTheMiddleOfAWrite) {
   PutEvents(600, 1000, 600, 800);
   ring_.header()->committed = EndOf(600);
   ring_.header()->commit_at = EndOf(800);
-  // Whole chunks of the batch and a part of one: all of it is in the ring as well.
+  // Whole chunks of the batch and a part of one were written; all of them are also in the ring.
   for (const std::size_t size : {EndOf(600) + 1, EndOf(650), EndOf(700) + 30, EndOf(800) - 1}) {
     ExpectWholeKilledAt(size);
   }
@@ -61,7 +61,8 @@ TEST_F(RingSessionTest, ALogThatCannotGrowKeepsItsRing) {
   ring_.header()->committed = EndOf(600);
   ring_.header()->commit_at = EndOf(800);
   directory_.Write("dead.ring", ring_.bytes());
-  // It died in the middle of a write, and folding then finds the disk full after some bytes.
+  // The process was killed in the middle of a write, and appending the ring then finds the disk
+  // full after some bytes.
   const std::size_t end = EndOf(600), size = EndOf(650) + 10;
   const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
   const pid_t child = fork();
@@ -115,7 +116,7 @@ TEST_F(RingSessionTest, OnlyOrphanedRingsAreRemoved) {
   const std::string shared = directory_.File("shm");
   EXPECT_EQ(RemoveOrphanedRings(shared, kNow), 1);
   EXPECT_FALSE(std::filesystem::exists(empty));
-  // The log may have been moved: its ring waits for it, for some time.
+  // The log may have been moved: its ring is kept for some time.
   EXPECT_TRUE(std::filesystem::exists(gone));
   EXPECT_EQ(RemoveOrphanedRings(shared, kNow + kKeepForMovedLogNs), 0);
   EXPECT_TRUE(std::filesystem::exists(gone));
@@ -124,7 +125,7 @@ TEST_F(RingSessionTest, OnlyOrphanedRingsAreRemoved) {
   for (const std::string& kept : {alive, needed, nameless, other})
     EXPECT_TRUE(std::filesystem::exists(kept)) << kept;
   EXPECT_TRUE(std::filesystem::is_symlink(link));
-  // Once the log is complete, or another's, nobody needs the ring.
+  // A ring is not needed if the log is complete or belongs to another process.
   directory_.Write("a.mprof", bytes_);
   EXPECT_EQ(RemoveOrphanedRings(shared, kNow), 1);
   EXPECT_FALSE(std::filesystem::exists(needed));
@@ -168,7 +169,7 @@ TEST_F(RingSessionTest, DefinitionsAndCountersComeAlong) {
     frame->set_line(id);
   }
   ring_.AddDefinition(texts, DefinitionKind::kFields, fields.SerializeAsString());
-  // Native nodes and Python's in turns, below the two that the log has.
+  // Native and Python nodes alternate, below the two nodes that the log has.
   ring_.AddNode(texts, {.address = 0x5000, .id = 3, .parent = 2, .kind = log::FRAME_NATIVE});
   ring_.AddNode(texts, {.address = 50, .id = 4, .parent = 3, .kind = log::FRAME_PYTHON});
   ring_.AddNode(texts, {.address = 0x4000, .id = 5, .parent = 4, .kind = log::FRAME_NATIVE});
@@ -191,7 +192,7 @@ TEST_F(RingSessionTest, DefinitionsAndCountersComeAlong) {
   EXPECT_EQ(session->self().hook_time_ns, 77u);
   EXPECT_EQ(CountOf(*session, log::Anomaly::kEventsLost), 13u);
   const auto frames = session->StackFrames(session->events().stack(1000));
-  ASSERT_EQ(frames.size(), 6u);  // innermost first; the outermost two are of the log
+  ASSERT_EQ(frames.size(), 6u);  // innermost first; the outermost two are in the log
   const auto frame = [&](int i) { return session->frame(frames[static_cast<std::size_t>(i)]); };
   EXPECT_EQ(session->string(frame(0).function), "later");
   EXPECT_EQ(frame(0).line, 51u);

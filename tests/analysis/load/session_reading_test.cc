@@ -1,4 +1,4 @@
-// Sessions of logs that are odd, cut short or still written.
+// Sessions of logs that are unusual, truncated or still being written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -114,14 +114,14 @@ TEST(SessionTest, LogOfALivingProcessIsGrowing) {
   log.header().set_ring_path(directory.Write("ring", "x"));
   log.Alloc(Layer::kLinear, 0x1000, 64);
   const std::string bytes = log.Bytes({.trailer = false});
-  // Also when a chunk is just being written.
+  // The same while a chunk is being written.
   const auto session =
       LoadLogs({directory.Write("a.mprof", bytes + std::string("PCHK"))}, {.find_steps = false});
   ASSERT_TRUE(session.ok()) << session.status();
   EXPECT_TRUE((*session)->run().growing);
   EXPECT_FALSE((*session)->run().complete);
   EXPECT_TRUE((*session)->anomalies().empty());
-  // With its ring gone the process is another one, or recording ended.
+  // Without the ring, the pid belongs to another process, or recording ended.
   log.header().set_ring_path(directory.File("no such ring"));
   const auto gone =
       LoadLogs({directory.Write("b.mprof", log.Bytes({.trailer = false}))}, {.find_steps = false});

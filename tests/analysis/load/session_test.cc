@@ -1,4 +1,4 @@
-// What a log says is what its session says: tables, events, lifetimes, steps, ranges.
+// A session has the contents of its log: tables, events, lifetimes, steps, ranges.
 #include "analysis/store/session.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST(SessionTest, RunAndTables) {
   EXPECT_EQ(session->self().events, 1u);
 }
 
-// Every field of every table arrives, told apart by values that occur once.
+// Every field of every table is loaded. Each value is unique, so that mixed-up fields are detected.
 TEST(SessionTest, TablesSayWhatTheLogSays) {
   LogBuilder log;
   log::Module* module = log.definitions().add_module();

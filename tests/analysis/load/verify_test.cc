@@ -1,4 +1,4 @@
-// What `memprof verify` finds, and that it finds nothing in a sound log.
+// What `memprof verify` finds, and that it finds nothing in a valid log.
 #include "analysis/load/verify.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// VMM memory lives from create until its handle is released and its last mapping is gone.
+// VMM memory lives until its handle is released and its last mapping is removed.
 #include <gtest/gtest.h>
 
 #include "tests/support/load_log.h"
@@ -33,7 +33,7 @@ TEST(VmmTest, ReleasedMemoryLivesUntilItsLastUnmap) {
   log.Alloc(Layer::kVmmAddress, kVa, 16 * kMiB2);
   log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);
   Map(&log, kVa, kHandle);
-  Map(&log, kVa + 4 * kMiB2, kHandle);     // twice
+  Map(&log, kVa + 4 * kMiB2, kHandle);     // a second mapping
   log.Free(Layer::kVmmPhysical, kHandle);  // event 4: the handle only
   Unmap(&log, kVa, kMiB2);
   Unmap(&log, kVa + 4 * kMiB2, kMiB2);  // event 6
@@ -80,7 +80,7 @@ TEST(VmmTest, HandleIsRecycledWhileTheMemoryStaysMapped) {
   log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);
   Map(&log, kVa, kHandle);
   log.Free(Layer::kVmmPhysical, kHandle);
-  log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);  // the driver gives the same number again
+  log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);  // the driver reuses the number
   Map(&log, kVa + kMiB2, kHandle);
   Unmap(&log, kVa, kMiB2);  // event 5: ends the first
   const auto session = LoadLog(log);
@@ -96,7 +96,7 @@ TEST(VmmTest, MappingOverAMappingEndsTheOlderOne) {
   log.Alloc(Layer::kVmmPhysical, kHandle + 1, kMiB2);
   Map(&log, kVa, kHandle);
   log.Free(Layer::kVmmPhysical, kHandle);
-  Map(&log, kVa, kHandle + 1);  // event 4: its unmap was missed
+  Map(&log, kVa, kHandle + 1);  // event 4: the unmap was not recorded
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->allocations()[0].death, EventId(4));
@@ -109,14 +109,14 @@ TEST(VmmTest, SegmentsOfMappedMemoryLieInIt) {
   log.Alloc(Layer::kVmmPhysical, kHandle, kMiB2);
   Map(&log, kVa, kHandle);
   log.Alloc(Layer::kSegment, kVa, kMiB2);
-  log.Alloc(Layer::kSegment, kVa + kMiB2, kMiB2);  // nothing mapped: in the reservation
+  log.Alloc(Layer::kSegment, kVa + kMiB2, kMiB2);  // not mapped: its parent is the reservation
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(session->allocations()[2].parent, AllocationId(1));
   EXPECT_EQ(session->allocations()[3].parent, AllocationId(0));
 }
 
-// An expandable segment is recorded page by page; its blocks need not end where pages do.
+// An expandable segment is recorded page by page; its blocks may cross page borders.
 TEST(VmmTest, ABlockOverSeveralPagesLiesInTheFirst) {
   LogBuilder log;
   for (const std::uint64_t page : {0u, 1u, 3u}) {
@@ -126,10 +126,10 @@ TEST(VmmTest, ABlockOverSeveralPagesLiesInTheFirst) {
     log.Alloc(Layer::kSegment, address, kMiB2);
   }
   const std::uint64_t last = kVa + 2 * kMiB2 - 512;
-  log.Alloc(Layer::kBlock, kVa + kMiB2 - 512, kMiB2 + 512);  // to the very end of the second
-  log.Alloc(Layer::kBlock, last, 1024);                      // over memory that is not there
+  log.Alloc(Layer::kBlock, kVa + kMiB2 - 512, kMiB2 + 512);  // up to the end of the second page
+  log.Alloc(Layer::kBlock, last, 1024);                      // extends into unmapped memory
   log.Alloc(Layer::kBlock, kVa + 2 * kMiB2, 512);            // in the gap
-  // Neighbours that the driver gave one by one share no blocks.
+  // Adjacent segments from separate driver allocations have no common blocks.
   log.Alloc(Layer::kLinear, 0x1000, 0x1000);
   log.Alloc(Layer::kSegment, 0x1000, 0x1000);
   log.Alloc(Layer::kLinear, 0x2000, 0x1000);

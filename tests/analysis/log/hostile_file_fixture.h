@@ -1,4 +1,4 @@
-// Files of chunks that are damaged on purpose.
+// Files of chunks that are deliberately damaged.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -35,14 +35,14 @@ class HostileFileTest : public ::testing::Test {
     for (int i = 0; i < 100; ++i) log_.Alloc(Layer::kLinear, 0x1000u * (i + 1), 64);
   }
 
-  // Offsets of the chunks of `bytes`, a sound log.
+  // Offsets of the chunks of `bytes`, a valid log.
   std::vector<analysis::Chunk> Chunks(const std::string& bytes) {
     auto reader = LogReader::Open(directory_.Write("chunks.mprof", bytes), LogReader::Mode::kScan);
     EXPECT_TRUE(reader.ok()) << reader.status();
     return (*reader)->chunks();
   }
 
-  // The error of a file with this content: one line that begins with the path.
+  // The error for a file with this content: one line that begins with the path.
   absl::Status ErrorOf(const std::string& content) {
     const std::string path = directory_.Write("hostile.mprof", content);
     const absl::Status status = LoadLogs({path}).status();

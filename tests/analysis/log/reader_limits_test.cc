@@ -1,4 +1,4 @@
-// What the reader bounds.
+// Limits of the reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
@@ -44,12 +44,12 @@ TEST_F(HostileFileTest, FramesBeyondTheLimits) {
   frame.stored_bytes = frame.raw_bytes = 100;
   EXPECT_TRUE(FramePlausible(frame));
   frame.raw_bytes = 101;
-  EXPECT_FALSE(FramePlausible(frame));  // not compressed, yet of another size
+  EXPECT_FALSE(FramePlausible(frame));  // not compressed, but the sizes differ
   frame.flags = log::kChunkZstd;
   frame.raw_bytes = (4u << 20) + 25600;
   EXPECT_TRUE(FramePlausible(frame));
   ++frame.raw_bytes;
-  EXPECT_FALSE(FramePlausible(frame));  // compressed beyond belief
+  EXPECT_FALSE(FramePlausible(frame));  // impossible compression ratio
   frame.stored_bytes = log::kMaxStoredBytes;
   frame.raw_bytes = log::kMaxRawBytes + 1;
   EXPECT_FALSE(FramePlausible(frame));
@@ -58,7 +58,7 @@ TEST_F(HostileFileTest, FramesBeyondTheLimits) {
   EXPECT_FALSE(FramePlausible(frame));
 }
 
-// A few hundred bytes a chunk, each claiming 65,536 events: 6 MB of columns apiece.
+// A few hundred bytes per chunk, each claiming 65,536 events: 6 MB of columns for each chunk.
 TEST_F(HostileFileTest, EventBombIsRefusedBeforeItIsUnpacked) {
   log::Events events;
   events.set_count(log::kMaxEventsPerChunk);
@@ -74,7 +74,7 @@ TEST_F(HostileFileTest, EventBombIsRefusedBeforeItIsUnpacked) {
 }
 
 TEST_F(HostileFileTest, DefinitionBombIsRefused) {
-  const std::string raw(4u << 20, '\x0a');  // reads as strings of ten bytes
+  const std::string raw(4u << 20, '\x0a');  // parses as strings of ten bytes
   std::string stored(ZSTD_compressBound(raw.size()), 0);
   stored.resize(ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), 3));
   const std::string chunk =
@@ -84,7 +84,8 @@ TEST_F(HostileFileTest, DefinitionBombIsRefused) {
   EXPECT_THAT(std::string(ErrorOf(bytes).message()), HasSubstr("tables"));
 }
 
-// Every four bytes look like the beginning of a long chunk: a checksum for each would take hours.
+// Every four bytes look like the beginning of a long chunk: computing a checksum for each would
+// take hours.
 TEST_F(HostileFileTest, FileOfSyncsEnds) {
   log::ChunkFrame frame{};
   frame.sync = log::kChunkSync;

@@ -1,4 +1,4 @@
-// Files that are no logs, and logs that are cut, damaged, from the future or a trap.
+// Files that are not logs, and logs that are truncated, damaged, of a newer format or malicious.
 #include "analysis/log/reader.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST_F(HostileFileTest, DamagedChunksAreLeftOut) {
   const std::vector<analysis::Chunk> chunks = Chunks(sound);
   for (const analysis::Chunk& chunk : chunks) {
     if (chunk.kind() != log::ChunkKind::kEvents) continue;
-    // In the payload, in the length, and in the sync of the frame.
+    // Damage in the payload, in the length, and in the sync word of the frame.
     for (const std::uint64_t where : {chunk.end() - 1, chunk.offset + 10, chunk.offset}) {
       std::string bytes = sound;
       bytes[where] ^= 0x55;
@@ -98,7 +98,7 @@ TEST_F(HostileFileTest, DamagedChunksAreLeftOut) {
   }
 }
 
-// A chunk that is all there was not cut off by the end of the file, even if it is the last.
+// A damaged chunk that is complete is not a truncated tail, even if it is the last chunk.
 TEST_F(HostileFileTest, ADamagedLastChunkIsNoCutTail) {
   const std::string sound = log_.Bytes({.events_per_chunk = 10, .trailer = false});
   const analysis::Chunk last = Chunks(sound).back();

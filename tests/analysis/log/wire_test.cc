@@ -1,4 +1,4 @@
-// Wire format: varints, fields, UTF-8; and libprotobuf agrees.
+// Wire format: varints, fields, UTF-8; compared with libprotobuf.
 #include "analysis/log/wire.h"
 
 #include <gtest/gtest.h>

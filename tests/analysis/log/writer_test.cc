@@ -1,4 +1,4 @@
-// What is written is read back as it was, sound, and in the limits that readers keep.
+// A written log can be read back unchanged, is valid, and respects the limits of readers.
 #include "analysis/log/writer.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST_F(LogWriterTest, EveryFieldOfManyEvents) {
   std::vector<LogWriter::Event> written;
   for (int i = 0; i < 10'000; ++i) {
     LogWriter::Event event;
-    event.op = Op::kMemcpy;  // says nothing about lifetimes
+    event.op = Op::kMemcpy;  // has no effect on lifetimes
     event.device = static_cast<int>(random() % 3) - 1;
     event.time = 1000 + static_cast<std::uint64_t>(i) * 7;
     event.address = random();
@@ -169,7 +169,7 @@ TEST_F(LogWriterTest, TextIsMadeValidAndNotTooLong) {
   EXPECT_EQ(session->threads()[0].name, "\xef\xbf\xbd");
 }
 
-// What compresses a thousandfold looks like a decompression bomb to a reader.
+// To a reader, a very high compression ratio looks like a decompression bomb.
 TEST_F(LogWriterTest, NothingLooksLikeABomb) {
   for (int i = 0; i < 320; ++i) log_.String(std::to_string(i) + std::string(60'000, 'x'));
   for (int i = 0; i < 200'000; ++i) log_.Add({.op = Op::kSync, .time = 5});

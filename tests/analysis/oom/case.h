@@ -1,4 +1,4 @@
-// A log with failed requests, and what the last of them means: for tests of the explanation.
+// A log with failed requests and the analysis of the last one, for tests of the explanation.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace memprof::analysis::testing {
 
 inline constexpr std::uint64_t kBase = 0x700000000000;
 
-// A log with its failures and what the last one means.
+// A log, its failed requests and the explanation of the last one.
 struct Case {
   std::shared_ptr<const Session> session;
   std::unique_ptr<Symbols> symbols;

@@ -34,7 +34,7 @@ TEST(OomTest, FragmentationNamesTheBlockInTheWay) {
   ASSERT_EQ(blocks->blocks.size(), 1u);
   EXPECT_EQ(blocks->bytes, 512u);
   EXPECT_TRUE(c.Find(RemedyKind::kPacked)->fits);
-  // Of the holes, three pages of 2 MiB are whole.
+  // The holes contain three whole pages of 2 MiB.
   EXPECT_EQ(c.Find(RemedyKind::kExpandable)->bytes, 6 * kMiB);
   EXPECT_EQ(c.Find(RemedyKind::kExpandable)->short_by, 2 * kMiB);
   EXPECT_EQ(c.Find(RemedyKind::kSmallerRequest)->bytes, 5 * kMiB - 512);
@@ -56,7 +56,8 @@ TEST(OomTest, AHoleOfAnotherStreamIsStranded) {
   EXPECT_TRUE(c.Find(RemedyKind::kOnePool)->fits);
 }
 
-// A segment of 10 MiB that a captured graph keeps, with a hole of 8 MiB, and an empty one of 6.
+// A segment of 10 MiB with a hole of 8 MiB and an empty one of 6 MiB, both kept by a captured
+// graph.
 void GraphPool(LogBuilder& log, std::uint64_t pool, std::uint64_t capture) {
   Segment(log, kBase, 10 * kMiB, {.stream = 7, .aux1 = pool});
   Segment(log, kBase + 64 * kMiB, 6 * kMiB, {.stream = 7, .aux1 = pool});
@@ -97,7 +98,8 @@ TEST(OomTest, ARequestOfACaptureIsForItsPool) {
   EXPECT_EQ(c.last.private_pool, 1ull << 32);
   EXPECT_EQ(c.last.space.private_pools.count, 0u);
   EXPECT_EQ(c.last.space.largest_own, 8 * kMiB);
-  // What follows in the default stream is not, though the block before it was.
+  // A later failure in the default stream does not belong to the pool, although the block before it
+  // does.
   AllocatorGivesUp(log, 9 * kMiB);
   const Case after = Load(log);
   EXPECT_EQ(after.last.stream, 0u);

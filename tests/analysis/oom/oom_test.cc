@@ -1,4 +1,4 @@
-// Failed requests: what belongs together, causes, remedies and changes by hand.
+// Failed requests: which belong together, causes, remedies and changes, on hand-made logs.
 #include "analysis/oom/oom.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST(OomTest, CapacityIsShortByWhatIsMissing) {
   const Remedy* sites = c.Find(RemedyKind::kSites);
   ASSERT_NE(sites, nullptr);
   EXPECT_TRUE(sites->fits);
-  ASSERT_EQ(sites->sites.size(), 1u);  // both would do, the smaller is enough
+  ASSERT_EQ(sites->sites.size(), 1u);  // both would be enough; the smaller one is named
   EXPECT_EQ(c.SiteName(sites->sites[0].site), "Small");
   const Remedy* smaller = c.Find(RemedyKind::kSmallerRequest);
   ASSERT_NE(smaller, nullptr);
@@ -160,8 +160,8 @@ TEST(OomTest, NamesNoFrameThatOnlyReports) {
   EXPECT_EQ(Load(log).last.site.function, "Layer3");
 }
 
-// Two processes on one device: the other one's holes are not for this one, and what it holds is
-// told once.
+// Two processes on one device: holes of the other process cannot be used, and its memory is counted
+// once.
 TEST(OomTest, OtherProcessesOfTheSession) {
   const testing::TempDirectory directory;
   std::vector<std::string> paths;
@@ -190,13 +190,13 @@ TEST(OomTest, OtherProcessesOfTheSession) {
   const FailureReport report = FailureExplainer(**session, symbols, sites).Explain(failures[0]);
   const DeviceSpace& space = report.space;
   EXPECT_EQ(Sum(space), space.total + space.elsewhere);
-  EXPECT_EQ(space.blocks, 21 * kMiB);  // of both
+  EXPECT_EQ(space.blocks, 21 * kMiB);  // of both processes
   EXPECT_EQ(space.own_pool.count, 0u);
   EXPECT_EQ(space.other_pools.count, 0u);
   EXPECT_EQ(space.foreign.bytes, 19 * kMiB);
   EXPECT_EQ(space.largest_other, 0u);
   EXPECT_EQ(report.cause, FailureCause::kCapacity);
-  EXPECT_EQ(space.others, 50 * kMiB);  // 70, less the segment that the session knows of
+  EXPECT_EQ(space.others, 50 * kMiB);  // 70, less the segment of the other process in the session
 }
 
 TEST(OomTest, HeadroomBetweenSamples) {
@@ -210,7 +210,7 @@ TEST(OomTest, HeadroomBetweenSamples) {
   const Case c = Load(log);
   const std::vector<Headroom> rooms = FindHeadroom(*c.session);
   ASSERT_EQ(rooms.size(), 1u);
-  EXPECT_EQ(rooms[0].lowest, 20 * kMiB);  // 10 MiB of somebody else's, and ours
+  EXPECT_EQ(rooms[0].lowest, 20 * kMiB);  // 10 MiB of another process, and this one's
   EXPECT_EQ(rooms[0].step, 1);
   EXPECT_EQ(rooms[0].lowest_free, 85 * kMiB);
   EXPECT_EQ(rooms[0].samples, 2u);

@@ -1,5 +1,5 @@
-// Failed requests on random logs: bytes and remedies against plain loops and logs in which the
-// memory really was freed.
+// Failed requests on random logs: figures against plain loops, and remedies against logs in which
+// the memory was freed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using testing::LoadLog;
 using testing::RandomLog;
 using testing::Sum;
 
-// The state of the log's end, by loops over all lifetimes.
+// The state at the end of the log, by loops over all lifetimes.
 struct PlainSpace {
   std::uint64_t blocks = 0, rounding = 0, holes = 0, cached = 0, direct = 0;
   std::map<std::uint64_t, std::pair<std::uint64_t, bool>> segments;  // address: bytes, used
@@ -55,8 +55,8 @@ PlainSpace Measure(const Session& session, int device) {
   return plain;
 }
 
-// Whether the request fits once all memory of `sites` is freed at the end of the log: it is freed
-// in another log, and the pieces of that one are looked at.
+// Whether the request fits if all memory of `sites` is freed at the end of the log: frees it in
+// another log and checks the pieces there.
 bool FitsWithout(const testing::RandomLogOptions& options, const Case& c,
                  const std::set<std::uint32_t>& sites) {
   RandomLog again(options);
@@ -126,7 +126,7 @@ TEST(OomRandomTest, RandomLogsCloseAndRemediesHold) {
     std::uint64_t live = 0;
     for (const SiteUse& use : c.last.sites) live += use.bytes;
     EXPECT_EQ(live, plain.blocks + plain.rounding + plain.direct);
-    // Every remedy that names sites is enough, and none of its sites can be spared.
+    // Every remedy that names sites is sufficient, and all of its sites are necessary.
     int checked = 0;
     for (const Remedy& remedy : c.last.remedies) {
       if (remedy.kind != RemedyKind::kSites || !remedy.fits) continue;
@@ -141,7 +141,7 @@ TEST(OomRandomTest, RandomLogsCloseAndRemediesHold) {
       ++checked;
     }
     EXPECT_GT(checked, 0);
-    // No site with less memory is enough on its own if the remedy is the cheapest single one.
+    // If the cheapest remedy is a single site, no site with less memory is sufficient alone.
     const Remedy& cheapest =
         *std::find_if(c.last.remedies.rbegin(), c.last.remedies.rend(),
                       [](const Remedy& r) { return r.kind == RemedyKind::kSites && r.fits; });

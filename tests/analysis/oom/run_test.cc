@@ -1,4 +1,4 @@
-// Failed requests: what the run before says of them, its steps, its growth and what is to come.
+// Failed requests: what the earlier run shows about them: steps, growth and memory still needed.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,12 +44,12 @@ TEST(OomRunTest, ComparesWithTheSameCallOfTheStepBefore) {
   EXPECT_EQ(c.SiteName(c.last.changes[0].site), "Leak");
   EXPECT_EQ(c.last.changes[0].before, 2 * kMiB);
   EXPECT_EQ(c.last.changes[0].after, 3 * kMiB);
-  // What grew is named before what is smallest.
+  // A growing site is named before a smaller one.
   ASSERT_NE(c.Find(RemedyKind::kSites), nullptr);
   EXPECT_EQ(c.SiteName(c.Find(RemedyKind::kSites)->sites[0].site), "Leak");
 }
 
-// 30 steps that keep 2 MiB each; the 31st finds no room for its work. `hole` lies unused.
+// 30 steps that keep 2 MiB each; the 31st has no space for its work. `hole` bytes are unused.
 Case GrowingRun(std::uint64_t hole, bool leaks = true) {
   LogBuilder log;
   log.Device(0, 512 * kMiB);
@@ -88,7 +88,7 @@ TEST(OomRunTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
   EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
 }
 
-// An evaluation without steps, of `turns` batches; what it makes of each is kept or not.
+// An evaluation without steps, of `turns` batches; the results of each batch are kept if `keeps`.
 Case Evaluation(int turns, bool keeps, bool loads) {
   LogBuilder log;
   log.Device(0, 512 * kMiB);
@@ -159,7 +159,7 @@ TEST(OomRunTest, InTheFirstStepWhatIsToComeIsTold) {
   }
 }
 
-// The optimizer makes its state when it is first called: of 20 MiB with Adam, 5 are there.
+// The optimizer allocates its state in its first call: Adam needs 20 MiB, of which 5 are allocated.
 TEST(OomRunTest, InTheFirstCallOfTheOptimizerItsStateIsToCome) {
   for (const bool goes_on : {false, true}) {
     FirstStepRun run;
@@ -177,7 +177,7 @@ TEST(OomRunTest, InTheFirstCallOfTheOptimizerItsStateIsToCome) {
   }
 }
 
-// Steps of 10 MiB, and one of 60 in which the next request fails.
+// Steps of 10 MiB, and one of 60 MiB in which the next request fails.
 Case LargerStepRun(std::uint64_t last) {
   LogBuilder log;
   log.Device(0, 100 * kMiB);
@@ -212,8 +212,8 @@ TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsTold) {
   EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than was asked for";
 }
 
-// A step goes up to 80 MiB; the last one fails on its way there, three times as high as the others
-// were by then.
+// Each step rises to 80 MiB. The last one fails earlier, with three times as much memory as the
+// others at the same call.
 TEST(OomRunTest, AStepThatIsLargerAtTheSameCallIsTold) {
   for (const std::uint64_t last : {30, 11}) {
     LogBuilder log;

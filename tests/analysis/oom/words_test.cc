@@ -1,4 +1,5 @@
-// The rows of a device at a failure sum to the whole, and every cause and remedy has its words.
+// The parts of a device's memory at a failure sum to the whole, and every cause and remedy has a
+// text.
 #include "analysis/oom/words.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 using testing::kBase;
 using testing::RandomLog;
 
-// What is said of a device with more memory.
+// The text about a device with more memory.
 std::string LargerDevice(const FailureReport& report) {
   const auto session = testing::LoadLog(testing::LogBuilder());
   return RemedyWords(*session, report, {.kind = RemedyKind::kLargerDevice, .bytes = kMiB}, {});
@@ -78,7 +79,7 @@ TEST(SpaceParts, EachHasItsOwnBytes) {
   std::uint64_t next = 1;
   for (const SpacePart& part : SpaceParts(report)) {
     EXPECT_EQ(part.bytes, next) << part.words;
-    // In the order of the kinds: each bit is the bytes of one.
+    // The parts are in the order of the kinds: each kind has a different bit as its bytes.
     EXPECT_EQ(std::uint64_t{1} << static_cast<unsigned>(part.kind), next);
     next *= 2;
   }
@@ -118,7 +119,7 @@ TEST(FailureVerdict, SaysFirstWhatFilledTheDevice) {
   EXPECT_THAT(verdict, HasSubstr("For this request: Fragmentation:"));
 }
 
-// As the tables below the verdict do.
+// The same short form as in the tables below the verdict.
 TEST(FailureVerdict, NamesItsSiteShort) {
   FailureReport report;
   report.cause = FailureCause::kFragmentation;

@@ -10,7 +10,7 @@ namespace memprof::analysis::testing {
 
 using Path = std::vector<std::string>;  // outermost first
 
-// What the clever code must agree with: every stack by itself.
+// The reference: every stack separately.
 struct PlainStack {
   Path path;
   CallCost cost;
@@ -21,7 +21,7 @@ inline void Allocate(LogBuilder& log, int stack, std::uint64_t bytes) {
   log.Alloc(Layer::kLinear, address += 0x100000, bytes, {.stack = stack});
 }
 
-// A few functions in every order, so that most stacks hold one twice.
+// A few functions in any order, so that most stacks contain one twice.
 inline std::shared_ptr<const Session> RandomStacks(std::uint32_t seed) {
   std::mt19937 random(seed);
   LogBuilder log;

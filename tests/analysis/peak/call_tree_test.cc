@@ -1,5 +1,5 @@
-// Trees opened node by node, callers and callees: against sums over every stack, one by one, on
-// random stacks full of recursion.
+// Trees opened node by node, callers and callees: against sums over all stacks, on random stacks
+// with much recursion.
 #include "analysis/peak/call_tree.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Path PathOf(const CallTree& tree, const CallTree::Node& node, const Path& parent
   return path;
 }
 
-// All nodes, opened one by one, against the sums by path.
+// All nodes, opened one by one, against sums by path.
 void ExpectTree(const CallTree& tree, bool by_count, const std::vector<PlainStack>& plain) {
   std::map<Path, std::pair<CallCost, CallCost>> want, have;
   for (const PlainStack& stack : plain) {
@@ -93,7 +93,8 @@ TEST(CallTreeTest, KnowsTheCostliestStackOfANode) {
   EXPECT_EQ(made.stacks->CostliestThrough(function, false), made.stacks->site(0));
 }
 
-// What FlattenTree must leave: nodes of the whole tree by their paths, from the shares alone.
+// The expected result of FlattenTree: nodes of the whole tree by their paths, computed from the
+// shares alone.
 std::map<Path, std::uint64_t> Drawn(const FlameTree& whole, double least_share, const Path& zoom) {
   std::map<Path, std::uint64_t> drawn;
   std::vector<Path> paths(whole.nodes.size());

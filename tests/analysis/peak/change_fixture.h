@@ -1,4 +1,4 @@
-// What tests of changed peaks share.
+// Shared by tests of changed peaks.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@ using testing::ExpectSame;
 using testing::LoadLog;
 using testing::RandomLog;
 
-// One lifetime as a change has left it: held after each of the events [begin, end).
+// One lifetime after a change: live after each of the events [begin, end).
 struct Life {
   std::uint32_t begin = 0, end = 0;
   std::uint64_t bytes = 0;
@@ -94,7 +94,7 @@ TEST_P(RandomTraces, AnyMixOfChangesIsThePeakOfTheRebuiltTrace) {
   ForEach([&](const Trace& t, const Level& level, const std::vector<AllocationId>& members) {
     const auto events = static_cast<std::uint32_t>(t.session->events().size());
     for (int round = 0; round < 25; ++round) {
-      const std::uint64_t share = 1 + random() % 6;  // of allocations that are changed: 1 in …
+      const std::uint64_t share = 1 + random() % 6;  // one of so many allocations is changed
       std::vector<Life> lives;
       std::vector<LevelChange> changes;
       for (const AllocationId id : members) {
@@ -129,7 +129,7 @@ TEST_P(RandomTraces, AnyMixOfChangesIsThePeakOfTheRebuiltTrace) {
   });
 }
 
-// One object takes another's place: the second is never made, the first lives on in its stead.
+// Two allocations share memory: the second is never made, and the first lives on in its place.
 TEST_P(RandomTraces, SharedMemoryLivesAsLongAsBoth) {
   std::mt19937_64 random(GetParam() + 100);
   ForEach([&](const Trace& t, const Level& level, const std::vector<AllocationId>& members) {

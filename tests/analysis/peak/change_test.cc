@@ -1,4 +1,4 @@
-// Exact new peaks against traces rebuilt with the change, and summed up event by event.
+// Exact new peaks, against traces rebuilt with the change and summed event by event.
 #include "analysis/peak/change.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing::ExpectSame;
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// The answer for "this site did not exist" is the peak of a log that was recorded without it.
+// The peak "without this site" equals the peak of a log that was recorded without the site.
 TEST(PeakChangeTest, AgreesWithALogRecordedWithoutTheSite) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     std::mt19937_64 random(seed);
@@ -28,7 +28,8 @@ TEST(PeakChangeTest, AgreesWithALogRecordedWithoutTheSite) {
       stacks.push_back(with.Stack({"main (a.cc:1)", frame}));
       other_stacks.push_back(without.Stack({"main (a.cc:1)", frame}));
     }
-    std::vector<std::pair<std::uint64_t, bool>> live;  // address, of the site that is left out
+    // address, whether it belongs to the omitted site
+    std::vector<std::pair<std::uint64_t, bool>> live;
     for (std::uint64_t i = 1; i <= 300; ++i) {
       if (!live.empty() && random() % 2 == 0) {
         const auto at = live.begin() + static_cast<std::ptrdiff_t>(random() % live.size());
@@ -127,7 +128,7 @@ TEST(PeakChangeTest, BytesThatOverflowAreSurvived) {
   std::vector<LevelChange> changes;
   for (const AllocationRecord& a : session->records()) changes.push_back(Removed(a));
   EXPECT_GT(levels.Find(0, PeakLayer::kDriver)->peak().bytes, 0u);
-  levels.Find(0, PeakLayer::kDriver)->With(changes);  // any answer will do
+  levels.Find(0, PeakLayer::kDriver)->With(changes);  // must not crash; the result does not matter
 }
 
 TEST(PeakChangeTest, EmptyLogHasNoLevels) {

@@ -1,4 +1,4 @@
-// Flame trees: costs add up, and every path leads back to the stacks that it came from.
+// Flame trees: costs add up, and every path leads to its stacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ using testing::LogBuilder;
 using testing::RandomLog;
 using Path = std::vector<std::string>;
 
-// Bytes by path of function names, from the sites alone; recursion and shared prefixes included.
+// Bytes by path of function names, computed from the sites alone; includes recursion and shared
+// prefixes.
 std::map<Path, std::uint64_t> PathCosts(const Session& session, Symbols& symbols,
                                         const SiteQuery& query, bool bottom_up) {
   std::map<Path, std::uint64_t> costs;

@@ -1,4 +1,5 @@
-// Groups of what was live at a peak, and the peak without each, against plain loops on random logs.
+// Groups of live memory at a peak, and the peak without each group, against plain loops on random
+// logs.
 #include "analysis/peak/groups.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ class RandomGroups : public ::testing::TestWithParam<std::uint32_t> {
       : session_(LoadLog(RandomLog({.seed = GetParam(), .operations = 200}).builder())),
         savings_(*session_) {}
 
-  // What (device, of) held at most without what has this key.
+  // The maximum of (device, of) without the allocations that have this key.
   std::uint64_t MostWithout(int device, PeakLayer of, const GroupKey& key, std::uint32_t gone) {
     const auto records = session_->records();
     std::uint64_t most = 0;
@@ -43,7 +44,7 @@ class RandomGroups : public ::testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(RandomGroups, AnyKey) {
-  // The last key is none.
+  // One of the keys is kNoGroup.
   const GroupKey key = [](AllocationId id, const AllocationRecord& a) {
     const std::uint32_t number = (id.value + a.stack.value) % 4;
     return number == 3 ? kNoGroup : 100 * number;

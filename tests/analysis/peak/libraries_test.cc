@@ -1,4 +1,4 @@
-// Which library asked for memory: by the frames that each is known by, and in sums over a peak.
+// Which library requested memory: recognised by its frames, and in sums over a peak.
 #include "analysis/symbols/libraries.h"
 
 #include <gmock/gmock.h>

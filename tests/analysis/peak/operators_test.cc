@@ -1,4 +1,4 @@
-// Operators by the functions on a stack.
+// Operators recognised by the functions of a stack.
 #include "analysis/peak/operators.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(OperatorOf, TheOutermostThatPythonCalled) {
 }
 
 TEST(OperatorOf, NotWhatCalledPython) {
-  // A function of the user's within another operator: a hook, a custom function.
+  // A function of the user within another operator: a hook, a custom function.
   EXPECT_EQ(OperatorOf({Native("at::_ops::relu::call(at::Tensor const&)"), Python("hook"),
                         Native("at::_ops::linear::call(at::Tensor const&)"), Python("forward")}),
             "aten::relu");

@@ -138,7 +138,8 @@ TEST(PeakTest, FrameworkMemoryIsNeverAdded) {
 
 TEST(PeakTest, BlocksWithoutDriverMemoryAreToldWhenMostWereInUse) {
   LogBuilder log;
-  log.Alloc(Layer::kBlock, 0x1000, 4096);  // recording began late: what it lies in was not seen
+  // recording began late, without the memory that contains it
+  log.Alloc(Layer::kBlock, 0x1000, 4096);
   log.Alloc(Layer::kBlock, 0x9000, 64, {.device = 1});
   log.Alloc(Layer::kLinear, 0x20000, 10, {.device = 1});
   log.Alloc(Layer::kBlock, 0x4000, 512);

@@ -1,4 +1,5 @@
-// Stacks with one site as one place, and the peak without each, against plain loops on random logs.
+// Stacks with the same site as one place, and the peak without each place, against plain loops on
+// random logs.
 #include "analysis/peak/places.h"
 
 #include <gtest/gtest.h>

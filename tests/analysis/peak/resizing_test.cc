@@ -1,4 +1,4 @@
-// Peaks with other sizes by the names of call sites and tensors.
+// Peaks after other sizes for call sites and tensors, selected by name.
 #include "analysis/peak/resizing.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(ResizingTest, TheFirstRuleThatFitsAndNothingThatIsSuballocated) {
   const Resizing resizing(*session, name_of, {{"exp_avg", 0.5}, {"Other", 9}, {"Model", 2}});
   EXPECT_EQ(resizing.Matches(0), 1u);
   EXPECT_EQ(resizing.Matches(1), 0u);
-  EXPECT_EQ(resizing.Matches(2), 1u);  // not the memory of the segment
+  EXPECT_EQ(resizing.Matches(2), 1u);  // without the driver memory of the segment
   EXPECT_TRUE(resizing.Changes(0, PeakLayer::kBlocks));
   EXPECT_FALSE(resizing.Changes(0, PeakLayer::kDriver));
   EXPECT_FALSE(resizing.Changes(1, PeakLayer::kBlocks));

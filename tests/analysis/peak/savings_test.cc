@@ -15,7 +15,7 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
 
-// The peak of (device, of) when `left_out` had never been there.
+// The peak of (device, of) if `left_out` had never been allocated.
 NewPeak PeakWithout(const Session& session, int device, PeakLayer of,
                     const std::set<std::uint32_t>& left_out) {
   NewPeak peak;
@@ -75,10 +75,10 @@ TEST_P(RandomSavings, OneAllocation) {
   }
 }
 
-// A tensor takes its block with it, if no other group ever lay in that block.
+// Removing a tensor removes its block, unless a tensor of another group was ever in that block.
 TEST_P(RandomSavings, Tensors) {
   const PeakSavings savings(*session_);
-  constexpr std::uint32_t kGroups = 5;  // tensors of a random log have five names
+  constexpr std::uint32_t kGroups = 5;  // random logs have five names of tensors
   const auto records = session_->records();
   std::map<std::uint32_t, std::set<std::uint64_t>> names_in;  // by block
   for (std::uint32_t i = 0; i < records.size(); ++i) {
@@ -97,7 +97,7 @@ TEST_P(RandomSavings, Tensors) {
   }
 }
 
-// Every other allocation with another size, smaller or larger.
+// Every other allocation gets another size, smaller or larger.
 TEST_P(RandomSavings, OtherSizes) {
   const PeakSavings savings(*session_);
   const auto size = [](std::uint32_t i, std::uint64_t bytes) {
@@ -137,7 +137,8 @@ TEST(PeakSavingsTest, ATensorIsWorthItsBlock) {
   const PeakSavings savings(*session);
   EXPECT_EQ(savings.TensorPeakLayer(0), PeakLayer::kBlocks);
   EXPECT_EQ(savings.WithoutOne(AllocationId(3)).saves_bytes, 4096u);
-  EXPECT_EQ(savings.WithoutOne(AllocationId(1)).saves_bytes, 8192u);  // a segment: what it lies in
+  // a segment: the driver memory below it counts
+  EXPECT_EQ(savings.WithoutOne(AllocationId(1)).saves_bytes, 8192u);
   EXPECT_EQ(savings.WithoutOne(AllocationId()).saves_bytes, 0u);
 }
 
@@ -172,7 +173,7 @@ TEST(PeakSavingsTest, SharedBlocksStay) {
   const auto together =
       savings.WithoutTensors(0, 1, [](AllocationId, const AllocationRecord&) { return 0u; });
   EXPECT_EQ(together[0].saves_bytes, 4096u);
-  // A group that nobody asked about counts as another.
+  // A group outside of the question counts as another group.
   const auto beside = savings.WithoutTensors(0, 1, [](AllocationId, const AllocationRecord& a) {
     return a.tensor().value == 0 ? 0u : kNoGroup;
   });

@@ -1,4 +1,4 @@
-// Call sites: sums are those of the allocations selected, one by one.
+// Call sites: their sums equal those of the selected allocations, one by one.
 #include "analysis/peak/sites.h"
 
 #include <gtest/gtest.h>

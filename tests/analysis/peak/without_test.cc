@@ -22,7 +22,8 @@ bool Alive(const AllocationRecord& a, std::uint32_t event) {
   return a.birth.value <= event && (!a.death.valid() || event < a.death.value);
 }
 
-// What (device, of) held at most without those that `gone` is true of, and when first.
+// The maximum of (device, of) without the allocations for which `gone` is true, and when it first
+// occurs.
 NewPeak PeakWithout(const Session& session, int device, PeakLayer of,
                     const std::function<bool(std::uint32_t)>& gone) {
   NewPeak peak;
@@ -57,8 +58,8 @@ class RandomWithout : public ::testing::TestWithParam<std::uint32_t> {
  protected:
   RandomWithout() : loaded_(RandomLog({.seed = GetParam(), .operations = 150}).builder()) {}
 
-  // Every row against loops; `key` says to which group an allocation belongs, as `row_key` does of
-  // a row.
+  // Checks every row against loops. `key` returns the group of an allocation, `row_key` that of a
+  // row.
   template <typename Key>
   void ExpectRows(const WithoutOptions& options, const WithoutRanking& got, const Key& key,
                   const std::function<decltype(key(0))(const WithoutRow&)>& row_key) {

@@ -1,5 +1,5 @@
-// Offline placement against an exhaustive search, and its check against arrangements that are
-// wrong in one place.
+// Offline placement against an exhaustive search, and its check against arrangements with one
+// error.
 #include "analysis/placement/placement.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ bool Overlap(const PlacementBuffer& a, const PlacementBuffer& b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
-// The lowest height of all arrangements: in some order of the buffers (that of the addresses of a
-// best arrangement) the lowest gap for each gives a best one.
+// The minimal height of all arrangements. It is found by trying all orders and placing each buffer
+// in the lowest gap: the order of addresses of an optimal arrangement gives an optimal result.
 std::uint64_t LowestHeight(const Buffers& buffers) {
   std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -49,7 +49,7 @@ std::uint64_t LowestHeight(const Buffers& buffers) {
   return lowest;
 }
 
-// The most alive at any time, by looking at every time.
+// The maximum of live bytes, by a check of every time.
 std::uint64_t MostAlive(const Buffers& buffers) {
   std::uint64_t most = 0;
   for (const PlacementBuffer& at : buffers) {
@@ -92,7 +92,7 @@ TEST(PlacementTest, FindsTheBestOfSmallProblems) {
     best += result.height == lowest;
     ++cases;
   }
-  // The search is by chance and its time is short: all but a few.
+  // The search is random and its time is short, so a few results are not optimal.
   EXPECT_GE(best, cases - 3);
 }
 
@@ -146,7 +146,7 @@ TEST(PlacementTest, PutsWhatIsAlwaysThereAtTheBottom) {
 }
 
 TEST(PlacementTest, KeepsExactSizesThatFillGaps) {
-  // 4100 + 4100 fill exactly what 8200 left: coarse units would spoil that.
+  // 4100 + 4100 fill the gap of 8200 exactly; rounding to coarse units would prevent that.
   const Buffers buffers = {{0, 5, 8200}, {5, 9, 4100}, {5, 9, 4100}, {0, 9, 999'983}, {0, 9, 1}};
   EXPECT_EQ(PlaceBuffers(buffers).height, 8200u + 999'984u);
 }

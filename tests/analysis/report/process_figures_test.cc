@@ -1,4 +1,4 @@
-// Processes side by side against sums made event by event, and how even they are by hand.
+// Figures of processes against sums made event by event, and their balance on hand-made values.
 #include "analysis/report/process_figures.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ struct Sums {
   std::uint64_t driver = 0, in_use = 0, reserved = 0, host = 0;
 };
 
-// Adds up what is alive after an event, allocation by allocation.
+// Sums live memory after an event, allocation by allocation.
 Sums SumsAfter(const Session& session, std::uint32_t event, std::uint32_t process,
                const AllocationSet* passing) {
   Sums sums;
@@ -60,7 +60,7 @@ Sums SumsAfter(const Session& session, std::uint32_t event, std::uint32_t proces
 void ExpectAgrees(const Session& session, const ProcessQuery& query) {
   const std::vector<ProcessFigures> figures = FindProcessFigures(session, query);
   ASSERT_EQ(figures.size(), session.processes().size());
-  // The same columns without another look at the events.
+  // The same columns from the stored courses, without reading events again.
   const auto columns = ProcessCourses(session, query.passing).Columns(query.window, query.columns);
   ASSERT_EQ(columns.size(), figures.size());
   for (std::size_t i = 0; i < figures.size(); ++i) EXPECT_EQ(columns[i], figures[i].columns);
@@ -88,7 +88,7 @@ void ExpectAgrees(const Session& session, const ProcessQuery& query) {
     EXPECT_EQ(found.driver_end_bytes, expected.driver_end_bytes);
     EXPECT_EQ(found.in_use_end_bytes, expected.in_use_end_bytes);
     EXPECT_EQ(found.events, expected.events);
-    // Of each part what held before it, and what came within.
+    // Each column covers the state before it and the changes in it.
     const TimeNs length = query.window.end - query.window.begin;
     ASSERT_EQ(found.columns.size(), static_cast<std::size_t>(query.columns));
     for (int i = 0; i < query.columns; ++i) {
@@ -115,7 +115,7 @@ TEST(ProcessFigures, AgreeWithSumsOfEveryEvent) {
   std::mt19937_64 random(3);
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     RandomLog a({.seed = seed, .operations = 120}), b({.seed = seed + 50, .operations = 80});
-    b.builder().header().set_pid(4712);  // another run than the first
+    b.builder().header().set_pid(4712);  // a different process than the first
     const auto session = Together({&a.builder(), &b.builder()});
     ASSERT_NE(session, nullptr);
     const TimeNs first = session->events().first_time(), last = session->events().last_time();
@@ -233,7 +233,7 @@ TEST(Spread, ByHand) {
 }
 
 TEST(Spread, OutliersAreFarAndNotOnlyFromTheOthersNoise) {
-  // Four agree to the byte: a deviation of 0. Then 5 % decides.
+  // Four values are nearly equal, so the deviation is 0 and the limit of 5 % decides.
   EXPECT_THAT(SpreadOf(std::vector<std::uint64_t>{1000, 1000, 1000, 1049}).outliers, IsEmpty());
   EXPECT_THAT(SpreadOf(std::vector<std::uint64_t>{1000, 1000, 1000, 1051}).outliers,
               ElementsAre(3));

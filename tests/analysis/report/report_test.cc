@@ -1,4 +1,4 @@
-// The report's figures against plain loops over events and allocations.
+// Figures of the report, against plain loops over events and allocations.
 #include "analysis/report/report.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing::LogBuilder;
 using testing::RandomLog;
 using testing::Times;
 
-// Of one device, and of the host's pinned memory, by looking at all allocations.
+// Figures of one device, and of the host's pinned memory, by a loop over all allocations.
 struct PlainDevice {
   std::uint64_t peak = 0, framework_peak = 0, reserved_peak = 0, pinned_peak = 0, pinned_live = 0;
   std::uint64_t live = 0, count = 0, blocks = 0, block_bytes = 0;
@@ -100,7 +100,7 @@ TEST(ReportTest, LedgerClosesWithTheLastMemorySample) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const Report report = BuildReport(*session);
-  // 400 in use then, of which 300 were known.
+  // 400 were in use then, of which 300 were recorded.
   EXPECT_EQ(report.devices.at(0).untracked_bytes, 100u);
   EXPECT_EQ(report.devices.at(0).live_bytes, 350u);
 }

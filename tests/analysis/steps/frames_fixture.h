@@ -1,4 +1,4 @@
-// Trainings that say by their frames what they do.
+// Training loops whose frames show what they do.
 #pragma once
 
 #include "analysis/base/sizes.h"
@@ -7,7 +7,7 @@
 
 namespace memprof::analysis::testing {
 
-// A Python training on blocks. Every call makes one block, at an address of its own.
+// A Python training loop that allocates blocks. Every call allocates one block, at a new address.
 class Loop {
  public:
   Loop() { log_.Device(0, std::uint64_t{1} << 36); }

@@ -1,4 +1,4 @@
-// Steps by what Python frames say: of loops that learn, keep everything, or never repeat.
+// Steps found by Python frames: of loops that train, keep everything, or never repeat.
 #include "analysis/steps/internal/frames.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ TEST(StepFramesTest, RolesAreSaidByTheInnermostFrameThatSaysAny) {
   alloc({"main (a.py:1)", optimizer, "mul (a.py:9)"});
   alloc({"Net.forward (a.py:2)", "Tensor.backward (a.py:5)"});
   alloc({"backward of Net.forward (a.py:2)"});
-  alloc({"Mine.backward (a.py:4)", "Net.forward (a.py:2)"});  // computed again
+  alloc({"Mine.backward (a.py:4)", "Net.forward (a.py:2)"});  // recomputed
   alloc({optimizer, "closure (a.py:7)", "Net.forward (a.py:2)"});
   alloc({"fast_forward (a.py:2)", "feedbackward (a.py:2)"});
   const auto session = LoadLog(log);
@@ -48,7 +48,7 @@ TEST(StepFramesTest, RolesAreSaidByTheInnermostFrameThatSaysAny) {
   EXPECT_TRUE(RolesOfStacks(*LoadLog(silent)).role.empty());
 }
 
-// A loop whose graphs are never given back is a training all the same: set-up has no backward pass.
+// A loop that never frees its graphs is training if it has a backward pass; set-up has none.
 TEST(StepFramesTest, StepsThatKeepEverythingButLearn) {
   for (const bool learns : {true, false}) {
     Loop loop;
@@ -74,8 +74,8 @@ TEST(StepFramesTest, StepsThatKeepEverythingButLearn) {
   }
 }
 
-// Where gradients outweigh activations, and are dropped between a forward pass and its backward
-// pass, memory is lowest there; a step begins with its forward pass all the same.
+// Where gradients are larger than activations and are freed between a forward pass and its backward
+// pass, memory is lowest there. A step still begins with its forward pass.
 TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
   struct Case {
     bool late, optimizes;
@@ -93,7 +93,7 @@ TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
     std::uint32_t count = 1;
     for (int step = 0; step < 14; ++step) {
       if (!late) drop();
-      // Without an optimizer that allocates, the batch might as well end the step before.
+      // Without an optimizer that allocates, the batch may belong to the previous step.
       begins.push_back(count + (late && !optimizes ? 1 : 0));
       std::vector<std::uint64_t> live = {loop.Alloc(kMiB / 4, {"batch (train.py:60)"})};
       for (int i = 0; i < 6; ++i) live.push_back(loop.Forward(kMiB / 8, std::to_string(i)));
@@ -112,8 +112,8 @@ TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
   }
 }
 
-// Plain SGD allocates nothing. Portions of any number; gradients are dropped behind the last one,
-// or in front of the next backward pass.
+// Plain SGD allocates nothing. Any number of micro-batches; gradients are freed after the last one,
+// or before the next backward pass.
 TEST(StepFramesTest, GradientsThatAreGivenBackEndSteps) {
   for (const bool late : {false, true}) {
     Loop loop;
@@ -182,8 +182,8 @@ TEST(StepFramesTest, AmidPassesIsAsAPlainLookToBothSidesSays) {
   EXPECT_GT(amid, 100) << "both answers are tried";
 }
 
-// PyTorch hands out blocks that are larger than what was asked for by what is not worth splitting
-// off, which differs from step to step. `says`: the log has what was asked for.
+// PyTorch's blocks may be larger than requested by a rest that is too small to split, which differs
+// from step to step. `says`: the log has requested sizes.
 std::shared_ptr<const Session> Rounded(bool says, const char* innermost) {
   LogBuilder log;
   log.Device(0, std::uint64_t{1} << 36);

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::LoadLog;
 using testing::Loop;
 
-// Networks that are another one in every step: nothing repeats but the optimizer's work.
+// The network is different in every step: only the work of the optimizer repeats.
 std::shared_ptr<const Session> NeverTheSame(std::uint32_t seed, int steps, int optimizes_every,
                                             std::vector<std::uint32_t>* begins) {
   std::mt19937 random(seed);
@@ -56,8 +56,7 @@ TEST(StepFramesTest, TheOptimizerTellsStepsThatNeverRepeat) {
   }
 }
 
-// One step: layers whose activations are freed as gradients of weights are made. Returns the
-// latter.
+// One step: activations are freed while gradients of weights are allocated. Returns the gradients.
 std::vector<std::uint64_t> Learn(Loop* loop, int layers) {
   std::vector<std::uint64_t> live = {loop->Alloc(kMiB / 4, {"batch (train.py:60)"})}, gradients;
   for (int i = 0; i < layers; ++i) live.push_back(loop->Forward(kMiB));
@@ -70,14 +69,14 @@ std::vector<std::uint64_t> Learn(Loop* loop, int layers) {
   return gradients;
 }
 
-// Layers, parameters and epochs repeat as well; the optimizer says which of them are steps.
+// Layers, parameters and epochs repeat too; the optimizer determines which repetitions are steps.
 TEST(StepFramesTest, TheOptimizerOutranksWhatElseRepeats) {
   for (const int steps : {1, 2, 3, 20}) {
     Loop loop;
     std::vector<std::uint64_t> metrics;
     for (int step = 0; step < steps; ++step) {
       std::vector<std::uint64_t> gradients = Learn(&loop, 24);
-      for (int i = 0; i < 24; ++i) loop.Free(loop.Optimize(kMiB));  // one parameter by one
+      for (int i = 0; i < 24; ++i) loop.Free(loop.Optimize(kMiB));  // one parameter after another
       FreeAll(&loop, &gradients);
       metrics.push_back(loop.Alloc(4 * kMiB, {"measure (train.py:70)"}));
       if (step % 5 == 4) FreeAll(&loop, &metrics);
@@ -90,7 +89,7 @@ TEST(StepFramesTest, TheOptimizerOutranksWhatElseRepeats) {
 
 TEST(StepFramesTest, OptimizersThatTakeTurnsMakeOneStep) {
   struct Case {
-    std::string lines;  // of the optimizers' calls, in turns
+    std::string lines;  // the optimizers' calls in order
     std::size_t steps;
   };
   for (const Case& c : {Case{"ABABABABABAB", 6}, Case{"AAAAAABBBBBB", 12}, Case{"ABBABBABBABB", 8},

@@ -1,4 +1,4 @@
-// Windows and periods of token streams, against plain counting and against known steps.
+// Windows and periods of token streams, against simple counting and against known steps.
 #include "analysis/steps/internal/pattern.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using Counts = std::map<std::uint32_t, std::uint32_t>;
 
-// The same figures from maps.
+// The same figures, computed with maps.
 WindowLikeness PlainLikeness(const TokenStream& stream, const std::vector<std::uint32_t>& begins,
                              std::uint32_t end) {
   std::vector<Counts> windows;
@@ -195,7 +195,7 @@ TEST(StepPatternTest, ChanceHasNoSteps) {
 }
 
 TEST(StepPatternTest, WhatIsKeptForGoodIsNoStep) {
-  TokenStream stream;  // a model's layers being made
+  TokenStream stream;  // the layers of a model are created
   for (std::uint32_t i = 0; i < 400; ++i) stream.Add(i % 10, 1000 * i);
   EXPECT_LT(FindPeriod(stream).confidence, 0.75);
 }
@@ -208,7 +208,7 @@ TEST(StepPatternTest, ShortAndEmptyStreams) {
   EXPECT_EQ(FindPeriod(stream).confidence, 0);
 }
 
-// Gradients that stay from step to step leave micro-batches and steps equally closed: who counted
+// If gradients stay from step to step, micro-batches and steps look equally complete; a hint from
 // the optimizer's runs decides.
 TEST(StepPatternTest, AHintTellsStepsFromMicroBatches) {
   TokenStream stream;

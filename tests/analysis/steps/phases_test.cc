@@ -1,4 +1,4 @@
-// Phases of steps: from stacks and ranges, against plain loops, and how they close.
+// Phases of steps, from stacks and ranges, against plain loops; and which steps are typical.
 #include "analysis/steps/phases.h"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ constexpr auto kOther = static_cast<std::size_t>(StepPhase::kOther);
 const char* const kFrames[] = {"Model.forward (net.py:3)", "backward of Model.forward (net.py:3)",
                                "AdamW.step (/v/torch/optim/adamw.py:9)", "helper (util.py:1)"};
 
-// What a step is told to have done, by plain counting.
+// The expected phases of each step, by plain counting.
 struct Truth {
   std::vector<StepPhases> steps;
 };
 
-// Random allocations of random phases; "helper" says nothing of its phase.
+// Random allocations in random phases; "helper" shows no phase.
 std::shared_ptr<const Session> RandomSteps(std::uint32_t seed, Truth* truth) {
   std::mt19937 random(seed);
   LogBuilder log;
@@ -117,7 +117,7 @@ TEST(StepPhasesTest, RangesSpeakWhereStacksDoNot) {
   alloc(0x10000, 100, helper);
   log.RangePush("backward");
   alloc(0x20000, 20, helper);
-  alloc(0x30000, 3, forward);  // the stack knows better
+  alloc(0x30000, 3, forward);  // the stack overrides the range
   log.RangePop();
   log.RangePush("optimizer");
   alloc(0x40000, 7, helper);
@@ -130,7 +130,7 @@ TEST(StepPhasesTest, RangesSpeakWhereStacksDoNot) {
   EXPECT_EQ(phases[kBackward].allocated_bytes, 20u);
   EXPECT_EQ(phases[kForward].allocated_bytes, 3u);
   EXPECT_EQ(phases[kOptimizer].allocated_bytes, 7u);
-  // Without symbols ranges alone speak.
+  // Without symbols only ranges count.
   const StepPhases blind = DescribePhases(*session, nullptr, session->steps())[0];
   EXPECT_EQ(blind[kBackward].allocated_bytes, 23u);
   EXPECT_EQ(blind[kForward].allocated_bytes, 0u);
@@ -147,7 +147,7 @@ TEST(StepPhasesTest, UsualStepsAreThoseLikeTheTypicalOne) {
   std::size_t of = 0;
   const StepPhases usual = UsualPhases(phases, figures, &of);
   EXPECT_EQ(of, 2u) << "neither the first, which differs, nor the last, which may be cut";
-  EXPECT_EQ(usual[kForward].allocations, 12u);  // 11.5
+  EXPECT_EQ(usual[kForward].allocations, 12u);  // 11.5, rounded
   EXPECT_EQ(usual[kForward].allocated_bytes, 2500u);
   EXPECT_EQ(usual[kForward].peak_bytes, 5002u);
   EXPECT_EQ(usual[kForward].takes, 250u);

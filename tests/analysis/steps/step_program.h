@@ -1,4 +1,5 @@
-// A training of which each allocation and free is told: what loops of any shape are made of.
+// A training program, described allocation by allocation and free by free, from which loops of any
+// shape are built.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +78,7 @@ class StepProgram {
     Forward("Evaluate", rows, &activations);
     Delete(&activations);
   }
-  // A whole step but for its batch: `micro` portions, then the optimizer.
+  // A whole step without its batch: `micro` micro-batches, then the optimizer.
   void Learn(std::uint64_t rows, int micro = 1, const std::string& phase = "") {
     Group gradients, activations;
     for (int i = 0; i < micro; ++i) {
@@ -93,11 +94,11 @@ class StepProgram {
     Delete(batch);
   }
 
-  // Allocations before each step that was begun.
+  // Allocations before each step that began.
   const std::vector<std::uint32_t>& begins() const { return begins_; }
 
   int layers = 0;
-  // What a loop keeps from one iteration to the next.
+  // Memory that a loop keeps from one iteration to the next.
   Group kept;
   std::deque<Memory> queue;
   Memory held = 0;

@@ -1,4 +1,4 @@
-// Loops told allocation by allocation.
+// Loops described allocation by allocation.
 #include "tests/analysis/steps/step_shapes.h"
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace {
 using Memory = StepProgram::Memory;
 using Group = StepProgram::Group;
 
-// The first in, first out, once there are more than `most`.
+// Frees the oldest block when there are more than `most`.
 void BoundQueue(StepProgram& p, std::size_t most) {
   if (p.queue.size() <= most) return;
   p.Delete(p.queue.front());
   p.queue.pop_front();
 }
 
-// The next batch is uploaded, and lies in memory, while this one is learnt from.
+// The next batch is uploaded, and stays allocated, while the current one is processed.
 void Prefetched(StepProgram& p, int iterations, int micro, bool leaks) {
   for (int iteration = 0; iteration < iterations; ++iteration) {
     p.Begin();
@@ -37,8 +37,8 @@ void Prefetched(StepProgram& p, int iterations, int micro, bool leaks) {
   }
 }
 
-// An evaluation between epochs; where there are `metrics`, each step adds to a list on the device
-// that the next epoch begins anew.
+// An evaluation between epochs. With `metrics`, each step adds to a list on the device, which each
+// epoch starts anew.
 void Epochs(StepProgram& p, int iterations, bool metrics) {
   const int epoch = std::max(4, iterations / 5);
   for (int iteration = 0; iteration < iterations; ++iteration) {
@@ -59,7 +59,7 @@ void Stages(StepProgram& p, int iterations) {
   }
 }
 
-// One step, and an optimizer that is written by hand, layer by layer.
+// One step, with a hand-written optimizer that runs layer by layer.
 void OptimizerByHand(StepProgram& p, int iterations) {
   p.layers = iterations / 2;
   p.Step(16);
@@ -75,14 +75,14 @@ void LeakAndCache(StepProgram& p, int) {
   p.Step(16);
   p.New("History", 5000);
   p.queue.push_back(p.New("Cache", 500u * static_cast<unsigned>(1 + p.Below(60))));
-  if (p.queue.size() > 8) {  // not the oldest one: some are used for long
+  if (p.queue.size() > 8) {  // a random one: some blocks are used for long
     const auto victim = p.queue.begin() + p.Below(8);
     p.Delete(*victim);
     p.queue.erase(victim);
   }
 }
 
-// A state of `bytes` is carried from this step to the next.
+// A state of `bytes` is passed from this step to the next.
 void CarryState(StepProgram& p, std::uint64_t bytes) {
   const Memory state = p.New("State", bytes);
   p.Step(16);
@@ -99,7 +99,7 @@ void Branches(StepProgram& p, int) {
   p.Delete(batch);
 }
 
-// Loops whose iterations all do the same.
+// Loops with identical iterations.
 constexpr struct {
   std::string_view shape;
   void (*run)(StepProgram& p, int iteration);

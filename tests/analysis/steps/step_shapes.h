@@ -1,5 +1,5 @@
-// Loops of C++ programs that mark no steps: what they allocate, and at which of their allocations
-// each iteration begins.
+// Loops of C++ programs without step marks: their allocations, and at which allocation each
+// iteration begins.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace memprof::analysis::testing {
 
 struct StepShape {
   std::string_view name;
-  // Whether iterations are steps; if not, the run has no steps: it is set-up, or a single step.
+  // Whether iterations are steps. If not, the run has no steps: it is set-up, or a single step.
   bool steps = true;
 };
 

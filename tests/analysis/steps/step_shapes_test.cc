@@ -1,4 +1,4 @@
-// Steps of loops of many shapes and lengths, none of which marks any.
+// Steps of loops of many shapes and lengths, all without step marks.
 #include "tests/analysis/steps/step_shapes.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ bool Right(const StepShape& shape, const Outcome& outcome, int iterations) {
          outcome.found <= static_cast<std::size_t>(iterations) + 1;
 }
 
-// STEP_SHAPES_ITERATIONS=12,40,…: a table of every shape and length.
+// STEP_SHAPES_ITERATIONS=12,40,… prints a table of every shape and length.
 TEST(StepShapesTest, StepsAreFoundAndUsed) {
   std::vector<int> lengths = {12, 40};
   const char* const wanted = std::getenv("STEP_SHAPES_ITERATIONS");

@@ -1,4 +1,4 @@
-// Steps of sessions: from marks, from ranges, from the pattern; and what each step did.
+// Steps of sessions: from marks, from ranges, from the pattern; and figures of each step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::LogBuilder;
 using testing::TrainingOptions;
 using testing::TrainingTruth;
 
-// Blocks that were born before each step.
+// Blocks allocated before each step.
 std::vector<std::uint32_t> BirthsBefore(const Session& session,
                                         const std::vector<StepInfo>& steps) {
   std::vector<std::uint32_t> births;
@@ -50,7 +50,8 @@ TEST(StepsTest, ThePatternHasTheStepsThatWereMade) {
     EXPECT_EQ(found.origin.source, StepSource::kPattern);
     EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
     EXPECT_EQ(BirthsBefore(*session, found.steps), truth.births_before_step) << found.origin.why;
-    // Where sizes vary no step repeats another; of many micro-batches the state is a small part.
+    // With varying sizes no step repeats another; with many micro-batches the optimizer state is a
+    // small part.
     const bool hidden = all[i].vary_batch || all[i].micro_batches > 4;
     EXPECT_EQ(found.origin.warm_up_steps, hidden ? 0 : 1);
   }
@@ -94,7 +95,7 @@ TEST(StepsTest, TheOptimizerEndsSteps) {
   ASSERT_EQ(ranges.steps.size(), 6u);
   EXPECT_LT(ranges.origin.confidence, kStepConfidence);
   const std::vector<std::uint32_t> births = BirthsBefore(*session, ranges.steps);
-  EXPECT_EQ(births[0], 0u);  // set-up is in the first
+  EXPECT_EQ(births[0], 0u);  // the first step includes set-up
   for (std::size_t i = 1; i < births.size(); ++i) EXPECT_EQ(births[i], truth.births_before_step[i]);
   EXPECT_EQ(FindSteps(*session).origin.source, StepSource::kPattern);
 }
@@ -148,7 +149,7 @@ TEST(StepsTest, DoubtfulStepsAreNotUsed) {
   EXPECT_LT(session->step_origin().confidence, kStepConfidence);
 }
 
-// Figures of a step by looking at every allocation.
+// Figures of a step by a loop over all allocations.
 StepFigures PlainFigures(const Session& session, StepLayer layer, EventId begin, EventId end) {
   StepFigures figures;
   for (const AllocationRecord& a : session.records()) {
@@ -164,7 +165,7 @@ StepFigures PlainFigures(const Session& session, StepLayer layer, EventId begin,
     if (a.birth < end && (!a.death.valid() || a.death >= end)) figures.after_bytes += a.bytes;
   }
   for (std::uint32_t e = begin.value; e <= end.value; ++e) {
-    // What is live right before event `e`, and, where it takes memory, right after it.
+    // Live bytes directly before event `e` and, if it allocates, directly after it.
     std::uint64_t live = 0;
     for (const AllocationRecord& a : session.records()) {
       if (!IsOfStepLayer(layer, a.layer)) continue;

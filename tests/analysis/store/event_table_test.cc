@@ -1,4 +1,4 @@
-// What is put into the table comes out again, however small it is kept.
+// Events are read from the table as they were added, whatever their compact form.
 #include "analysis/store/event_table.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 constexpr Layer kLayers[] = {Layer::kLinear, Layer::kStreamOrdered, Layer::kImported,
                              Layer::kBlock,  Layer::kTensor,        Layer::kPinned};
 
-// Events as a log might have them: births and frees of records, most of which say no more than the
-// record, some of which do; and events of other kinds.
+// Realistic events: births and frees, most of which contain no more than their record, but some do;
+// and other events.
 class Writer {
  public:
   explicit Writer(std::uint32_t seed) : random_(seed) {}
@@ -89,7 +89,7 @@ class Writer {
 
   Event Other() {
     Event event;
-    event.op = Draw(2) == 0 ? Op::kFree : Op::kStep;  // a free that was not matched, or a mark
+    event.op = Draw(2) == 0 ? Op::kFree : Op::kStep;  // an unmatched free, or a mark
     event.layer = kLayers[Draw(6)];
     event.address = random_();
     event.aux0 = random_();
@@ -99,7 +99,7 @@ class Writer {
     return event;
   }
 
-  // Something that the record does not say.
+  // Information that the record does not contain.
   void SayMore(Event* event) {
     switch (Draw(40)) {
       case 0:
@@ -182,7 +182,7 @@ TEST(EventTableTest, AnEmptyOneHasNoTimes) {
   EXPECT_EQ(table.last_time(), 0u);
 }
 
-// The promise that the store is built on, with ordinary births and frees.
+// The memory bound of the store, for ordinary births and frees.
 TEST(EventTableTest, APairTakesNoMoreThanItsRecordAndTwoRows) {
   constexpr std::size_t kPairs = 100'000;
   EventTable table;

@@ -1,4 +1,4 @@
-// Facts are found once, whoever asks and however many at a time.
+// Facts are computed once, whichever threads request them and in whatever order.
 #include "analysis/store/facts.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(FactCacheTest, FindsAFactOnceHoweverManyThreadsAsk) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&] {
-      const auto sum = facts.Get<Sum>([&] {  // which needs the other one
+      const auto sum = facts.Get<Sum>([&] {  // needs the other fact
         return Sum{facts.Get<Answer>([&] { return Answer{40 + ++found}; })->value + 1};
       });
       const auto answer = facts.Get<Answer>([&] { return Answer{40 + ++found}; });

@@ -54,7 +54,8 @@ TEST(LifetimeWalkTest, RandomLogsInOrder) {
   }
 }
 
-// One event may end much: a reset, memory below framework blocks, an address that comes again.
+// One event may end several lifetimes: a reset, a free of memory below framework blocks, a reused
+// address.
 TEST(LifetimeWalkTest, SeveralDeathsAtOneEvent) {
   LogBuilder log;
   log.Device(0, 1 << 30);
@@ -64,9 +65,9 @@ TEST(LifetimeWalkTest, SeveralDeathsAtOneEvent) {
   log.Alloc(Layer::kBlock, 0x10200, 512);
   log.Free(Layer::kBlock, 0x10200);
   log.Alloc(Layer::kBlock, 0x10200, 1024);
-  log.Free(Layer::kLinear, 0x10000);  // and the segment and two blocks with it
+  log.Free(Layer::kLinear, 0x10000);  // also ends the segment and two blocks
   log.Alloc(Layer::kLinear, 0x20000, 64);
-  log.Alloc(Layer::kLinear, 0x20000, 32);  // the free was missed
+  log.Alloc(Layer::kLinear, 0x20000, 32);  // the free was not recorded
   log.Alloc(Layer::kStreamOrdered, 0x30000, 64);
   log.Event(Op::kDeviceReset, Layer::kUnspecified, 0, 0, 0);
   log.Alloc(Layer::kLinear, 0x40000, 64);

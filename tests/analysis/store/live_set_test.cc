@@ -13,7 +13,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// Phases that grow, churn and drain, so that checkpoints are large, small, kept and left out.
+// Phases of growth, churn and decrease, so that checkpoints are large, small, kept and omitted.
 std::shared_ptr<const Session> LoadPhases(int events) {
   std::mt19937 random(11);
   LogBuilder log;

@@ -1,4 +1,4 @@
-// Pools of captures: against sets that are joined one by one, and through a log.
+// Pools of captures, against sets that are merged one by one, and on a log.
 #include "analysis/store/private_pools.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST(PrivatePoolsTest, AgreeWithSetsThatAreJoinedOneByOne) {
   }
 }
 
-// Two captures share the second segment; the third has one of its own, and a block elsewhere.
+// Two captures share the second segment; the third has its own segment, and a block elsewhere.
 TEST(PrivatePoolsTest, CapturesThatTookFromOneSegmentShareItsPool) {
   LogBuilder log;
   const auto segment = [&](std::uint64_t address, std::uint64_t capture) {
@@ -63,8 +63,8 @@ TEST(PrivatePoolsTest, CapturesThatTookFromOneSegmentShareItsPool) {
   block(0x20000, 2);
   block(0x20200, 1);
   block(0x30000, 3);
-  block(0x40000, 2);  // handed out in a capture from memory that is nobody's: tells nothing
-  block(0x90000, 3);  // lies in nothing
+  block(0x40000, 2);  // allocated in a capture from memory without an owner: no information
+  block(0x90000, 3);  // in no segment
   const auto session = testing::LoadLog(log);
   ASSERT_NE(session, nullptr);
   std::map<std::uint64_t, std::uint64_t> pools;

@@ -1,5 +1,5 @@
-// Nodes of backward passes and the operators that made them: names, random networks whose answer is
-// known, and what cannot be known.
+// Nodes of backward passes and the operators that created them: names, random networks with known
+// results, and cases that cannot be decided.
 #include "analysis/symbols/backward_calls.h"
 
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint32_t kNone = BackwardCalls::kNone;
 
-// An operator of a random network, with what it and its node allocate.
+// An operator of a random network, with the allocations of the operator and of its node.
 struct NetworkLayer {
   int kind = 0;
-  std::uint32_t line = 0;  // where it is called
+  std::uint32_t line = 0;  // the calling line
   int forward = 1, backward = 1;
 };
 
@@ -22,7 +22,7 @@ constexpr const char* kOps[] = {"addmm", "gelu", "native_layer_norm", "add_Tenso
 constexpr const char* kNodes[] = {"AddmmBackward0", "GeluBackward0", "NativeLayerNormBackward0",
                                   "AddBackward0", "MulBackward0"};
 
-// The whole stack of the `nth` allocation of an operator at a line.
+// The full stack of the `nth` allocation of an operator at a line.
 std::uint32_t ForwardStack(const NetworkLayer& layer, int nth) {
   return 100'000 + layer.line * 10 + static_cast<std::uint32_t>(nth);
 }
@@ -31,7 +31,7 @@ std::uint32_t LineOf(std::uint32_t stack) { return (stack - 100'000) / 10; }
 std::vector<NetworkLayer> RandomNetwork(std::mt19937& random) {
   std::vector<NetworkLayer> layers(5 + random() % 40);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    // Some lines are run several times, as those of a block of which there are many.
+    // Some lines run several times, as in a repeated block.
     layers[i] = {static_cast<int>(random() % 5), static_cast<std::uint32_t>(i), 0, 0};
     if (i > 5 && random() % 2 == 0) layers[i] = layers[random() % 5];
     layers[i].forward = 1 + static_cast<int>(random() % 3);
@@ -40,7 +40,7 @@ std::vector<NetworkLayer> RandomNetwork(std::mt19937& random) {
   return layers;
 }
 
-// A node's allocations share the node's place, whatever line made it.
+// Allocations of a node have the place of the node, whatever line created it.
 std::uint32_t BackwardOf(BackwardCalls& calls, const NetworkLayer& layer, int nth) {
   const auto kind = static_cast<std::uint32_t>(layer.kind);
   return calls.Backward(kNodes[layer.kind], 10 + kind,
@@ -58,7 +58,7 @@ TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
     std::vector<NetworkLayer> layers = RandomNetwork(random);
-    // Every node allocates something: nothing is between it and its operator's neighbours.
+    // Every node allocates, so the nodes of neighbouring operators are neighbours.
     for (NetworkLayer& layer : layers) layer.backward = std::max(layer.backward, 1);
     BackwardCalls calls;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // of runs
@@ -79,8 +79,8 @@ TEST(BackwardCallsTest, FindsTheLinesOfRandomNetworks) {
   }
 }
 
-// Where every node can have a partner, that is the nearest operator of its kind, as a plain search
-// from the end finds it.
+// If every node can have a partner, the partner is the nearest operator of its kind, found by a
+// plain search from the end.
 TEST(BackwardCallsTest, GapsAreAnsweredAsByAPlainSearch) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
@@ -108,8 +108,8 @@ TEST(BackwardCallsTest, GapsAreAnsweredAsByAPlainSearch) {
   }
 }
 
-// "x *= 2" has a node and allocates nothing: the nearest `mul` may be that of another layer, far
-// back, and whatever lies between would be lost to the nodes after it.
+// "x *= 2" has a node but allocates nothing. The nearest `mul` may belong to a much earlier layer;
+// choosing it would lose all operators between for the following nodes.
 TEST(BackwardCallsTest, AnOperatorInPlaceMisleadsNoOtherNode) {
   BackwardCalls calls;
   calls.Forward("mul_Tensor", 1, {11}, 11);
@@ -136,7 +136,7 @@ TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
   const std::uint32_t between = calls.Backward("SplitBackward0", 93, {103});
   const std::uint32_t addmm = calls.Backward("AddmmBackward0", 94, {104});
   const std::uint32_t last = calls.Backward("AccumulateGrad", 95, {105});
-  // Another pass begins behind the forward pass of its own.
+  // Another pass starts after its own forward pass.
   calls.Forward("gelu", 2, {12}, 12);
   const std::uint32_t other = calls.Backward("AddBackward0", 96, {106});
   calls.Finish();
@@ -153,11 +153,11 @@ TEST(BackwardCallsTest, UnknownNodesLieBetweenThoseAround) {
   EXPECT_EQ(calls.PartnerOf(other).before, kNone);
 }
 
-// A discriminator is trained twice between a generator's forward pass and its backward pass, which
-// goes through the discriminator first.
+// A discriminator is trained twice between a generator's forward pass and backward pass, which
+// passes through the discriminator first.
 TEST(BackwardCallsTest, FindsAForwardPassOfSomePassesAgo) {
   BackwardCalls calls;
-  // Both are of the same operators, and the generator has one more.
+  // Both have the same operators, and the generator has one more.
   const auto forward = [&calls](std::uint32_t first, int count) {
     for (int i = 0; i < count; ++i) {
       const std::uint32_t stack = first + static_cast<std::uint32_t>(i);
@@ -191,8 +191,8 @@ TEST(BackwardCallsTest, FindsAForwardPassOfSomePassesAgo) {
   for (const auto& [run, stack] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, stack) << run;
 }
 
-// Two losses are computed, and their backward passes run in the same order; and graphs are gone
-// through twice (retain_graph).
+// Two losses are computed, and their backward passes run in the same order. Some graphs are used
+// twice (retain_graph).
 TEST(BackwardCallsTest, PassesOfTwoGraphsThatWereMadeBefore) {
   BackwardCalls calls;
   const std::pair<const char*, const char*> kMade[] = {
@@ -212,13 +212,13 @@ TEST(BackwardCallsTest, PassesOfTwoGraphsThatWereMadeBefore) {
   for (const auto& [run, of] : wanted) EXPECT_EQ(calls.PartnerOf(run).stack, of) << run;
 }
 
-// Before a block there may be a refusal, another try, and a segment.
+// A failed request, a second attempt and a new segment may precede a block.
 TEST(BackwardCallsTest, WhatComesBeforeABlockBelongsToIt) {
   BackwardCalls calls;
   calls.Forward("addmm", 1, {11, false}, 110);
   calls.Forward("addmm", 1, {11, false}, 111);
   calls.Forward("addmm", 1, {11}, 112);
-  calls.Forward("addmm", 1, {11, false}, 113);  // the same line once more
+  calls.Forward("addmm", 1, {11, false}, 113);  // the same line again
   calls.Forward("addmm", 1, {11}, 114);
   const std::uint32_t last = calls.Backward("AddmmBackward0", 91, {101, false});
   EXPECT_EQ(calls.Backward("AddmmBackward0", 91, {101, false}), last);

@@ -1,4 +1,4 @@
-// The parser of function names: hard names, and random ones that are put together from known parts.
+// The parser of function names: difficult names, and random ones composed of known parts.
 #include "analysis/symbols/cxx_names.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ constexpr struct {
      "Map::Get", "Map<b::C, d::E>::Get"},
     {"a::Map::Get() const &&", "a::Map::Get", "a::Map", "Map::Get", "Map::Get"},
     {"a::B::Run(int) [clone .cold] [clone .isra.0]", "a::B::Run", "a::B", "B::Run", "B::Run"},
-    // Operators, whose signs may be brackets.
+    // Operators whose symbols may be brackets.
     {"a::Fn::operator()(int) const", "a::Fn::operator()", "a::Fn", "a::Fn::operator()(int) const",
      "Fn::operator()"},
     {"a::B::operator<(B const&)", "a::B::operator<", "a::B", "a::B::operator<(B const&)",
@@ -45,7 +45,7 @@ constexpr struct {
     {"operator\"\" _km(long double)", "operator\"\" _km", "", "operator\"\" _km(long double)",
      "operator\"\" _km"},
     {"co_operator(int)", "co_operator", "", "co_operator(int)", "co_operator"},
-    // Lambdas, and what is in functions.
+    // Lambdas and local entities of functions.
     {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()", "",
      "main::{lambda(int)#1}::operator()(int) const", "main"},
     {"a::f(int)::{lambda()#2}::operator()() const", "a::f(int)::{lambda()#2}::operator()", "a",
@@ -64,7 +64,7 @@ constexpr struct {
     {"(anonymous namespace)::Keep(int) const", "(anonymous namespace)::Keep",
      "(anonymous namespace)", "Keep", "Keep"},
     {"a::Name[abi:cxx11](int)", "a::Name[abi:cxx11]", "a", "Name", "Name[abi:cxx11]"},
-    // Rust, Python, and what is no name of a function.
+    // Rust, Python, and text that is not a function name.
     {"<alloc::vec::Vec<T> as core::ops::Drop>::drop",
      "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<alloc::vec::Vec<T> as core::ops::Drop>",
      "drop", "drop"},
@@ -175,7 +175,7 @@ TEST(CxxNames, RandomNamesComeApartAsTheyWerePutTogether) {
   }
 }
 
-// Names of hostile logs: any bytes, also of the parts that a name is made of.
+// Names in malicious logs: any bytes, including parts of valid names.
 TEST(CxxNames, AnyTextIsTaken) {
   static constexpr const char* kPieces[] = {"<",
                                             ">",
@@ -213,7 +213,7 @@ TEST(CxxNames, AnyTextIsTaken) {
   }
 }
 
-// What is nested deeply, or of very many parentheses, takes time of its length.
+// Deep nesting and many parentheses take linear time.
 TEST(CxxNames, LongNamesAreRead) {
   std::string deep(200'000, '<'), open = "f", scopes = "f";
   for (int i = 0; i < 50'000; ++i) {

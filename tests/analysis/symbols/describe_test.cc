@@ -1,4 +1,4 @@
-// Names as they are shown.
+// Displayed names.
 #include <gtest/gtest.h>
 
 #include "analysis/symbols/symbols.h"
@@ -11,7 +11,7 @@ namespace {
 using testing::LoadLog;
 using testing::LogBuilder;
 
-// The place a person would name, from named frames, outermost first.
+// The site of a stack with these frames, outermost first.
 std::string SiteOf(const std::vector<std::string>& frames) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = log.Stack(frames)});
@@ -27,7 +27,8 @@ TEST(SiteTest, SkipsAllocatorsContainersAndWrappers) {
   EXPECT_EQ(SiteOf({"main (a.cc:1)", "AllocateWorkspace (b.cc:3)"}), "AllocateWorkspace (b.cc:3)");
   EXPECT_EQ(SiteOf({"step (train.py:5)", "forward (/usr/lib/python3/site-packages/torch/nn.py:1)"}),
             "step (train.py:5)");
-  EXPECT_EQ(SiteOf({"cudaMalloc", "cuMemAlloc_v2"}), "cuMemAlloc_v2");  // nothing else: innermost
+  // no other frame: the innermost
+  EXPECT_EQ(SiteOf({"cudaMalloc", "cuMemAlloc_v2"}), "cuMemAlloc_v2");
   EXPECT_EQ(SiteOf({}), "");
 }
 

@@ -32,7 +32,7 @@ TEST(ModuleRangeTest, Names) {
     EXPECT_FALSE(ParseModuleRange(other).has_value()) << other;
 }
 
-// Ranges of several threads that nest at random, some of them of no module, some never closed.
+// Random nested ranges of several threads; some are not of modules, some are never closed.
 TEST(RangesOfThreadsTest, InnermostOpenOneOfTheThread) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);

@@ -1,4 +1,5 @@
-// What is plumbing, that is no site of its own: by its name, and by who passes through it.
+// Which functions are plumbing, which cannot be a site: by name, and by the stacks that contain
+// them.
 #include <gtest/gtest.h>
 
 #include "analysis/symbols/site_choice.h"
@@ -14,7 +15,7 @@ using testing::NamedStack;
 using testing::SiteOf;
 using testing::SitesOf;
 
-// What is told where a stack has nothing but plumbing.
+// The site of a stack that contains only plumbing.
 TEST(SiteChoiceTest, OfPlumbingTheMostTellingFrameIsTheSite) {
   const auto native = [](const std::string& function, const std::string& module) {
     return SourceFrame{.function = function, .module = module, .symbolised = true};
@@ -55,13 +56,15 @@ TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {
                               {"Tensor::Tensor", "Backward", "Step", "main"},
                               {"Tensor::Tensor", "Clone", "Snapshot", "Step", "main"},
                               {"Tensor::Tensor", "Embed", "Step", "main"}});
-  // Two of five clone: more than a quarter, so cloning is particular to neither of them.
+  // Two of five stacks clone. That is more than a quarter, so cloning is not specific to either of
+  // them.
   EXPECT_EQ(SiteOf(stacks, 0), "Keep");
   EXPECT_EQ(SiteOf(stacks, 1), "Forward");
   EXPECT_EQ(SiteOf(stacks, 3), "Snapshot");
 }
 
-// Eight stacks, of which two clone: seldom enough to be a site, were it not the tensor's own door.
+// Of eight stacks two clone: rare enough to be a site if Clone were not a member of the tensor
+// class.
 TEST(SiteChoiceTest, MembersOfAClassThatMakesItselfAreItsDoors) {
   auto stacks = Linear({{"app::Tensor::Storage::Storage", "app::Tensor::Tensor",
                          "app::Tensor::Clone(app::Tensor const&) const", "Remember", "main"},
@@ -73,12 +76,13 @@ TEST(SiteChoiceTest, MembersOfAClassThatMakesItselfAreItsDoors) {
   EXPECT_EQ(SiteOf(stacks, 0), "Remember");
   EXPECT_EQ(SiteOf(stacks, 1), "Retain");
   EXPECT_EQ(SiteOf(stacks, 2), "A");
-  // A member of another class, or of the same name in another namespace, is a place of its own.
+  // A member of another class, or of a class of the same name in another namespace, is a separate
+  // place.
   for (const char* place : {"app::Matrix::Clone", "lib::Tensor::Clone", "app::TensorClone"}) {
     stacks[0].functions[2] = place;
     EXPECT_EQ(SiteOf(stacks, 0), place);
   }
-  // What is no constructor opens no door, however often it is passed.
+  // Only constructors have this effect, not other functions that many stacks contain.
   for (NamedStack& stack : stacks) stack.functions[1] = "app::Tensor::Make";
   stacks[0].functions[2] = "app::Tensor::Clone";
   stacks[1].functions[2] = "Copy";
@@ -121,7 +125,7 @@ TEST(SiteChoiceTest, ExactlyAQuarterIsStillASite) {
   std::vector<std::vector<std::string>> stacks;
   for (const char* caller : {"a", "b", "c", "d", "e", "f", "g", "h"})
     stacks.push_back({caller, "main"});
-  // By one caller, so that it is no wrapper.
+  // A function with only one caller is not a wrapper.
   stacks[0] = {"Helper", "a", "main"};
   stacks[1] = {"Helper", "a", "b", "main"};
   EXPECT_EQ(SiteOf(Linear(stacks), 0), "Helper");  // 2 of 8
@@ -131,7 +135,7 @@ TEST(SiteChoiceTest, ExactlyAQuarterIsStillASite) {
 
 TEST(SiteChoiceTest, FewStacksHaveNoMajority) {
   EXPECT_EQ(SiteOf(Linear({{"Helper", "Train", "main"}}), 0), "Helper");
-  // Two lines of it allocate: no wrapper, and too few stacks for a majority.
+  // Two of its lines allocate, so it is not a wrapper, and there are too few stacks for a majority.
   const auto sites = SitesOf({{"main (a.cc:1)", "a (a.cc:2)", "Helper (a.cc:30)"},
                               {"main (a.cc:1)", "b (a.cc:3)", "Helper (a.cc:31)"},
                               {"main (a.cc:4)", "Helper (a.cc:31)"}});
@@ -149,34 +153,35 @@ TEST(SiteChoiceTest, AFunctionThatOnlyWrapsAnAllocationIsPassedOverForItsCallers
     expected.push_back("main (a.cc:" + std::to_string(line) + "), in gpu_get (util.h:5)");
   }
   EXPECT_EQ(SitesOf(stacks), expected);
-  // The same of a wrapper of a wrapper, and of a template.
+  // The same for a wrapper of a wrapper, and for a template.
   for (auto& stack : stacks) stack.insert(stack.begin() + 1, "make<float> (util.h:9)");
   stacks[1][1] = "make<int> (util.h:9)";
   for (std::size_t i = 0; i < expected.size(); ++i)
     expected[i] = stacks[i][0] + ", in make<" + (i == 1 ? "int" : "float") + "> (util.h:9)";
   EXPECT_EQ(SitesOf(stacks), expected);
-  // Two callers are enough; one is not.
+  // Two callers are sufficient; one is not.
   EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Load (a.cc:5)", "get (u.h:1)"},
                      {"main (a.cc:2)", "Run (a.cc:9)", "get (u.h:1)"}}),
             (Sites{"Load (a.cc:5), in get (u.h:1)", "Run (a.cc:9), in get (u.h:1)"}));
   EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Load (a.cc:5)", "get (u.h:1)"}}), (Sites{"get (u.h:1)"}));
-  // Neither is what calls itself, nor what has two lines of its own.
+  // A function that calls itself, or has two allocating lines, is not a wrapper.
   EXPECT_EQ(
       SitesOf({{"main (a.cc:1)", "f (a.cc:3)"}, {"main (a.cc:1)", "f (a.cc:3)", "f (a.cc:3)"}}),
       (Sites{"f (a.cc:3)", "f (a.cc:3)"}));
   EXPECT_EQ(SitesOf({{"main (a.cc:1)", "two (a.cc:3)"}, {"main (a.cc:2)", "two (a.cc:4)"}}),
             (Sites{"two (a.cc:3)", "two (a.cc:4)"}));
-  // A function between a worker and its two callers: the worker stays.
+  // A function between an allocating function and its two callers: the allocating function stays
+  // the site.
   EXPECT_EQ(SitesOf({{"main (a.cc:1)", "Step (a.cc:7)", "Forward (a.cc:3)"},
                      {"main (a.cc:2)", "Step (a.cc:7)", "Forward (a.cc:3)"}}),
             (Sites{"Forward (a.cc:3)", "Forward (a.cc:3)"}));
-  // A second attempt by another line is no second place.
+  // A second attempt on another line is not a second place.
   stacks.clear();
   for (int line = 1; line <= 3; ++line)
     stacks.push_back({"main (a.cc:" + std::to_string(line) + ")", "get (u.h:5)"});
   stacks.push_back({"main (a.cc:3)", "get (u.h:8)"});
   EXPECT_EQ(SitesOf(stacks)[0], "main (a.cc:1), in get (u.h:5)");
-  // In Python it is the user's innermost line that people look for.
+  // In Python, the innermost line of the user's code is the useful one.
   EXPECT_EQ(SitesOf({{"main (t.py:1)", "f (t.py:9)"}, {"main (t.py:2)", "f (t.py:9)"}}),
             (Sites{"f (t.py:9)", "f (t.py:9)"}));
 }
@@ -213,7 +218,7 @@ TEST(PlumbingTest, ByNameModuleAndFile) {
   EXPECT_TRUE(plumbing({.function = "f", .file = "/x/site-packages/torch/nn/linear.py"}));
   EXPECT_TRUE(plumbing({.function = "f", .file = "/usr/include/c++/12/bits/stl_vector.h"}));
   EXPECT_FALSE(plumbing({.function = "f", .file = "/home/me/torch/train.py"}));
-  EXPECT_TRUE(IsPlumbing({.function = "a.out+0x12"}));  // without a name there is nothing to name
+  EXPECT_TRUE(IsPlumbing({.function = "a.out+0x12"}));  // without a name there is nothing to show
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sites that are chosen among stacks of given names.
+// Sites chosen among stacks with given names.
 #pragma once
 
 #include "analysis/symbols/site_choice.h"
@@ -13,7 +13,7 @@ struct NamedStack {
 
 inline std::string Frame(const std::string& function) { return function + " (a.cc:1)"; }
 
-// A log with one allocation by each stack, in that order.
+// A log with one allocation for each stack, in that order.
 inline std::shared_ptr<const Session> SessionOf(const std::vector<NamedStack>& stacks) {
   LogBuilder log;
   std::uint64_t address = 0x1000;
@@ -36,7 +36,7 @@ inline std::string Told(const SourceFrame& frame) {
   return frame.function + " (" + frame.shown_file + ":" + std::to_string(frame.line) + ")";
 }
 
-// The sites of allocations with these stacks, outermost first, as they are told.
+// The displayed sites of allocations with these stacks, given outermost first.
 inline std::vector<std::string> SitesOf(const std::vector<std::vector<std::string>>& stacks) {
   LogBuilder log;
   std::uint64_t address = 0x1000;

@@ -13,10 +13,10 @@ using testing::NamedStack;
 using testing::SessionOf;
 
 // ---------------------------------------------------------------------------------------------
-// The reference: the rule of the header, said with sets and loops over names.
+// The reference: the rule of the header, with sets and loops over names.
 
 bool ReferencePlumbing(const std::string& function) { return function[0] == '!'; }
-// What `!` stands for in the log.
+// The function that `!` stands for in the log.
 std::string InLog(const std::string& function) {
   return ReferencePlumbing(function) ? "std::plumbing" + function.substr(1) : function;
 }
@@ -25,7 +25,7 @@ char ReferenceGroup(Layer layer) {
   return layer == Layer::kBlock ? 'b' : layer == Layer::kTensor ? 't' : 'd';
 }
 
-// "K3" of "K3::Make": classes of the reference are one scope deep.
+// "K3" of "K3::Make"; classes of the reference are one scope deep.
 std::string ReferenceClass(const std::string& function) {
   const std::size_t scope = function.find("::");
   return scope == std::string::npos ? "" : function.substr(0, scope);
@@ -38,7 +38,7 @@ std::vector<std::string> ReferencePlaces(const NamedStack& stack) {
   return places;
 }
 
-// How many places of `asked` are wrappers. All functions of these logs have one line.
+// How many places of `asked` are wrappers. All functions in these logs have one line.
 std::size_t ReferenceWrappers(const std::vector<NamedStack>& stacks, const NamedStack& asked) {
   const std::vector<std::string> places = ReferencePlaces(asked);
   std::size_t passed = 0;
@@ -91,7 +91,7 @@ std::string ReferenceSite(const std::vector<NamedStack>& stacks, const NamedStac
   return rarest.empty() ? asked.functions.front() : rarest;
 }
 
-// Innermost first; often a constructor and another member of its class come first.
+// Innermost first; often begins with a constructor and another member of its class.
 template <typename Draw>
 std::vector<std::string> RandomFunctions(Draw draw, int names) {
   std::vector<std::string> functions;
@@ -118,7 +118,7 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
       constexpr Layer kLayers[] = {Layer::kLinear, Layer::kBlock, Layer::kTensor, Layer::kManaged};
       NamedStack stack{kLayers[draw(4)], {}};
       stack.functions = RandomFunctions(draw, names);
-      // The same stack may allocate in two layers; its first allocation says where it votes.
+      // The same stack may allocate in two layers; its first allocation determines its group.
       const auto same = std::find_if(stacks.begin(), stacks.end(), [&stack](const NamedStack& s) {
         return s.functions == stack.functions;
       });
@@ -140,7 +140,7 @@ TEST(SiteChoiceTest, EqualsItsBruteForceTwin) {
       doors += expected != ReferenceSite(stacks, stacks[i], false);
     }
   }
-  // The traces reach every way out of the rule.
+  // The traces cover every case of the rule.
   EXPECT_GT(innermost, 100);
   EXPECT_GT(shared, 100);
   EXPECT_GT(plumbing, 5);

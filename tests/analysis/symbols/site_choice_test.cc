@@ -1,5 +1,5 @@
-// The place that a person would name: case by case, and against a brute-force reference that counts
-// with plain loops.
+// The site that is chosen for a stack: case by case, and against a brute-force reference with plain
+// loops.
 #include <gtest/gtest.h>
 
 #include "tests/analysis/symbols/site_choice_fixture.h"
@@ -16,7 +16,7 @@ using testing::SessionOf;
 using testing::SiteOf;
 using testing::SitesOf;
 
-// A script is one function, and its lines are places.
+// A script is one function; its lines are separate places.
 TEST(SiteChoiceTest, LinesOfAPythonFunctionAreToldApart) {
   LogBuilder log;
   std::uint64_t address = 0x1000;
@@ -70,11 +70,11 @@ TEST(SiteChoiceTest, TheUsersLineComesBeforeThatOfAPackage) {
                       "Model.forward (" + packages + "transformers/models/gpt2/modeling.py:123)",
                       "Linear.forward (" + packages + "torch/nn/linear.py:9)"}}),
             (Sites{"main (train.py:51), in Model.forward (transformers/…/modeling.py:123)"}));
-  // A line of the user's that a package called is nearer.
+  // A line of the user's code that a package called is further inside.
   EXPECT_EQ(SitesOf({{"main (/p/train.py:51)", "train (" + packages + "lightning/loop.py:9)",
                       "step (/p/model.py:7)"}}),
             (Sites{"step (model.py:7)"}));
-  // What an installer put into bin/ is not the user's, nor is what a compiler generated.
+  // Files that an installer put into bin/ are not the user's, nor is generated code.
   EXPECT_EQ(SitesOf({{"<module> (/v/bin/serve:8)", "run (" + packages + "serve/a.py:3)"}}),
             (Sites{"run (serve/a.py:3)"}));
   EXPECT_EQ(SitesOf({{"main (/p/train.py:5)", "call (/tmp/torchinductor_me/ab/cd.py:30)"}}),
@@ -86,7 +86,7 @@ TEST(SiteChoiceTest, TheUsersLineComesBeforeThatOfAPackage) {
             (Sites{"main (t.py:5)"}));
 }
 
-// Snapshots that PyTorch made with C++ stacks name frames of the interpreter and of bindings.
+// Snapshots of PyTorch with C++ stacks contain frames of the interpreter and of bindings.
 TEST(SiteChoiceTest, InAPythonProgramFramesOfCAreNoSites) {
   using Sites = std::vector<std::string>;
   EXPECT_EQ(
@@ -94,10 +94,10 @@ TEST(SiteChoiceTest, InAPythonProgramFramesOfCAreNoSites) {
                 "forward (net.py:9)", "type_call (typeobject.c:8588)",
                 "dispatch_to (python_variable_methods.cpp:0)", "gather_with_cpp (x.cpp:3)"}}),
       (Sites{"forward (net.py:9)"}));
-  // With nothing but PyTorch's own Python it is that.
+  // If PyTorch's own Python code is the only choice, it is the site.
   EXPECT_EQ(SitesOf({{"backward (/v/site-packages/torch/_tensor.py:3)", "call (call.c:305)"}}),
             (Sites{"backward (torch/_tensor.py:3)"}));
-  // A program of C++ has no other lines.
+  // A C++ program has only these lines.
   EXPECT_EQ(SitesOf({{"main (main.cpp:5)", "Run (run.cpp:305)"}}), (Sites{"Run (run.cpp:305)"}));
 }
 
@@ -116,20 +116,21 @@ TEST(SiteChoiceTest, FilesOfOneNameAreToldApartWhereNothingElseDoes) {
 }
 
 TEST(SiteChoiceTest, WhenAllIsSharedTheRarestIsNamed) {
-  // One path, told apart only by how deep the recursion went: nothing is particular.
+  // One path with different depths of recursion: no frame is specific.
   const auto stacks = Linear({{"f", "main"},
                               {"f", "f", "main"},
                               {"f", "g", "main"},
                               {"f", "g", "g", "main"},
                               {"f", "f", "f", "main"}});
-  EXPECT_EQ(SiteOf(stacks, 2), "g");     // in 2 of 5
-  EXPECT_EQ(SiteOf(stacks, 0), "main");  // f, which g calls as well, is a wrapper
+  EXPECT_EQ(SiteOf(stacks, 2), "g");     // in 2 of 5 stacks
+  EXPECT_EQ(SiteOf(stacks, 0), "main");  // f, which g also calls, is a wrapper
 }
 
 TEST(SiteChoiceTest, RecursionCountsOnce) {
   auto stacks = Linear({{"r", "r", "r", "r", "main"}});
   for (const char* caller : {"a", "b", "c"}) stacks.push_back({Layer::kLinear, {caller, "main"}});
-  EXPECT_EQ(SiteOf(stacks, 0), "r");  // one stack of four, however often it is on it
+  // in one stack of four, although it occurs in it several times
+  EXPECT_EQ(SiteOf(stacks, 0), "r");
 }
 
 TEST(SiteChoiceTest, DriverMemoryBlocksAndTensorsVoteApart) {
@@ -139,7 +140,7 @@ TEST(SiteChoiceTest, DriverMemoryBlocksAndTensorsVoteApart) {
     stacks.push_back({Layer::kBlock, {"Tensor::New", caller, caller, "main"}});
   }
   stacks.push_back({Layer::kBlock, {"Tensor::New", "Grow", "once", "main"}});
-  // All that asks the driver goes through Grow, but only one of the five stacks of blocks does.
+  // All driver requests go through Grow, but only one of the five stacks of blocks does.
   EXPECT_EQ(SiteOf(stacks, 0), "a");
   EXPECT_EQ(SiteOf(stacks, 8), "Grow");
   EXPECT_EQ(SiteOf(stacks, 1), "a");
@@ -169,13 +170,13 @@ TEST(SiteChoiceTest, TheStoryBeginsAtTheSiteAndLeavesOutPlumbing) {
   for (const SourceFrame& frame : symbols.SiteStack(session->allocations()[0].stack))
     told.push_back(frame.function);
   EXPECT_EQ(told, (std::vector<std::string>{"Keep", "main"}));
-  // Where there is nothing but plumbing, all of it is told.
+  // If all frames are plumbing, all are shown.
   const auto bare = SessionOf(Linear({{"cudaMalloc", "std::invoke"}}));
   ASSERT_NE(bare, nullptr);
   EXPECT_EQ(Symbols(bare).SiteStack(bare->allocations()[0].stack).size(), 2u);
 }
 
-// Named frames without a file are C++ below a Python program, as imported stacks have them.
+// Named frames without a file, below a Python program, are C++, as in imported stacks.
 TEST(SiteChoiceTest, FramesWithoutAFileAreNoSites) {
   LogBuilder log;
   const int stack =

@@ -1,4 +1,4 @@
-// Paths in tries beside plain lists of names.
+// Paths in tries, against plain lists of names.
 #include "analysis/symbols/stack_paths.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Binaries that are missing, changed, stripped or none.
+// Binaries that are missing, changed, stripped or not binaries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST_F(SymbolsTest, SymbolTableAloneNamesFunctions) {
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
   const auto frames = symbols.ResolveStack(session->allocations()[0].stack);
-  ASSERT_EQ(frames.size(), 3u);  // nothing is known of inlining
+  ASSERT_EQ(frames.size(), 3u);  // no information about inlining
   EXPECT_EQ(frames[2].function, "guest::Outer");
   EXPECT_THAT(frames[1].function, EndsWith("Holder::Middle"));
   EXPECT_EQ(frames[2].line, 0);
@@ -99,7 +99,7 @@ TEST_F(SymbolsTest, StrippedOfEverythingNamesOnlyWhatItExports) {
   EXPECT_TRUE(frames[2].symbolised);
   for (const int local : {0, 1}) {
     EXPECT_FALSE(frames[local].symbolised);
-    // Not the name of an exported neighbour, but the place in the file.
+    // The offset in the file, not the name of an exported neighbour.
     EXPECT_THAT(frames[local].function, ::testing::StartsWith("libbare_guest.so+0x"));
     EXPECT_EQ(frames[local].module, "libbare_guest.so");
   }

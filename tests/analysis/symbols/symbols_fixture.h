@@ -14,7 +14,7 @@ struct Loaded {
   std::uint64_t bias = 0, first = 0, end = 0;
 };
 
-// The loaded object that contains `address`, as the dynamic linker tells.
+// The loaded object that contains `address`, according to the dynamic linker.
 inline Loaded ObjectOf(const void* address) {
   struct Search {
     std::uint64_t address;

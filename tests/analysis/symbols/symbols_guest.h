@@ -3,7 +3,7 @@
 
 namespace guest {
 
-// Where each function calls the next, for comparison with what DWARF says.
+// The line in which each function calls the next, for comparison with DWARF.
 struct Lines {
   int outer = 0, middle = 0, inlined = 0, innermost = 0;
 };

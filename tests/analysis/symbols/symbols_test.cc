@@ -1,5 +1,5 @@
-// Functions, files, lines and inlining of a library whose truth is known; and what is said when
-// the binary is missing, changed or stripped.
+// Functions, files, lines and inlining of a library with known results; and reports about binaries
+// that are missing, changed or stripped.
 #include "analysis/symbols/symbols.h"
 
 #include <gmock/gmock.h>
@@ -46,12 +46,12 @@ TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
     EXPECT_TRUE(frames[i].symbolised);
   }
   EXPECT_EQ(symbols.unsymbolised(), 0u);
-  // The same answer, at the same place, the second time.
+  // The second call returns the same object.
   const FrameId frame = session->StackFrame(session->allocations()[0].stack);
   EXPECT_EQ(&symbols.Resolve(frame), &symbols.Resolve(frame));
 }
 
-// Of a module that is asked for often, symbols are looked up in an index: with the same answers.
+// After many lookups in a module an index is used; results must stay the same.
 TEST(ModuleSymbolsTest, ManyLookUpsAnswerAsFewDo) {
   for (const void* address : {reinterpret_cast<const void*>(&std::system),  // many aliases
                               reinterpret_cast<const void*>(&ReadableName)}) {
@@ -97,8 +97,8 @@ TEST(SymbolsWithoutModuleTest, FramesOutsideOfEveryModuleShowTheirAddress) {
 }
 
 TEST_F(SymbolsTest, InlinedFunctionsVoteAndCanBeTheSite) {
-  // Seven other stacks end in Innermost, so it is plumbing here; Inlined, which no frame of its own
-  // stands for, is what is particular to the captured one.
+  // Seven other stacks end in Innermost, so it is plumbing here. Inlined, which has no frame of its
+  // own, is specific to the captured stack.
   LogBuilder log;
   log::Module* module = log.definitions().add_module();
   module->set_id(1);
@@ -148,7 +148,7 @@ TEST_F(SymbolsTest, FramesWithoutANameAreAnAnomalyOfTheReader) {
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->anomalies().empty());
   Symbols symbols(session);
-  for (int twice = 0; twice < 2; ++twice) {  // counted once, however often it is asked
+  for (int twice = 0; twice < 2; ++twice) {  // counted once, even if requested repeatedly
     const auto all = AllAnomalies(*session, symbols);
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0].anomaly, log::Anomaly::kFramesUnsymbolised);
@@ -162,7 +162,7 @@ TEST_F(SymbolsTest, FramesWithoutANameAreAnAnomalyOfTheReader) {
 
 TEST(AllAnomaliesTest, KeepTheOrderOfTheTable) {
   LogBuilder log;
-  log.Count("frames_unsymbolised", 55);  // no recorder can know that
+  log.Count("frames_unsymbolised", 55);  // a recorder cannot know this
   log.Count("ranges_unbalanced", 2);
   log.Count("events_lost", 1);
   const int nameless = log.Stack({" (a.py:1)"});

@@ -15,7 +15,7 @@ using testing::LoadLog;
 using testing::RandomLog;
 using testing::Scenario;
 
-// The uses of `id` as the definition has them. In these logs every launch's touches follow at once.
+// The uses of `id` by the definition. In these logs, the touches of a launch directly follow it.
 std::vector<Access> UsesOf(const Session& session, AllocationId id) {
   const EventTable& events = session.events();
   const AllocationRecord& a = session.record(id);
@@ -65,8 +65,7 @@ TEST(AccessesTest, AreWhatTheDefinitionSays) {
     RandomLog log({.seed = seed, .devices = 1, .operations = 150});
     std::mt19937_64 random(seed);
     auto& builder = log.builder();
-    // After the fact everything that is still alive is used at random, and then more comes and
-    // goes.
+    // Afterwards all live memory is used at random, then more is allocated and freed.
     const auto live = log.live_blocks();
     ASSERT_FALSE(live.empty());
     const std::uint32_t kernel = builder.String("kernel");
@@ -95,7 +94,7 @@ TEST(AccessesTest, AreWhatTheDefinitionSays) {
       if (!HasAddress(session->record(id).layer)) continue;
       const std::vector<Access> want = UsesOf(*session, id);
       const auto got = accesses.Of(id);
-      // A copy that runs over an end also uses the neighbour, from its start.
+      // A copy that extends beyond an end also uses the adjacent allocation, from its start.
       std::vector<Access> first_pieces(got.begin(), got.end());
       std::erase_if(first_pieces, [&](const Access& use) {
         return use.use != Use::kKernel && use.offset == 0 &&
@@ -133,7 +132,7 @@ TEST(AccessesTest, ACopyUsesEveryPieceThatItCovers) {
   EXPECT_EQ(accesses.Of(AllocationId(3))[0].offset, 0u);
   EXPECT_EQ(accesses.Of(AllocationId(3))[0].bytes, 512u);
   EXPECT_TRUE(accesses.Of(AllocationId(4)).empty());
-  EXPECT_TRUE(accesses.Of(AllocationId(0)).empty());  // the driver's memory below blocks
+  EXPECT_TRUE(accesses.Of(AllocationId(0)).empty());  // the driver memory below blocks
 }
 
 TEST(AccessesTest, LaunchesAreCountedAndKnownByTheirPointers) {
@@ -141,8 +140,9 @@ TEST(AccessesTest, LaunchesAreCountedAndKnownByTheirPointers) {
   const auto a = s.Alloc("A", kMiB);  // event 0
   s.Launch({a});                      // 1, 2
   s.Launch();                         // 3
-  s.Launch({0x1});                    // 4, 5: names something that is not in the log
-  s.log().Event(Op::kLaunch, Layer::kUnspecified, 0, 0, 0, {.result = 1});  // did not happen
+  s.Launch({0x1});                    // 4, 5: an address that is not in the log
+  // failed, so it does not count
+  s.log().Event(Op::kLaunch, Layer::kUnspecified, 0, 0, 0, {.result = 1});
   s.Advice();
   const Accesses accesses(s.session());
   const AllocationRecord& record = s.session().records()[0];

@@ -1,4 +1,4 @@
-// Address maps: pieces tile their segments, and every byte is where its allocation says.
+// Address maps: pieces cover their segments without gaps, and every byte belongs to its allocation.
 #include "analysis/timeline/address_map.h"
 
 #include <gtest/gtest.h>
@@ -130,9 +130,9 @@ TEST(AddressMapTest, OverlappingBlocksOfADamagedLogStillTile) {
   log.Alloc(Layer::kLinear, 0x10000, 0x1000);
   log.Alloc(Layer::kSegment, 0x10000, 0x1000);
   log.Alloc(Layer::kBlock, 0x10200, 0x400);
-  log.Alloc(Layer::kBlock, 0x10280, 0x100);  // inside the one before
+  log.Alloc(Layer::kBlock, 0x10280, 0x100);  // inside the previous one
   log.Alloc(Layer::kBlock, 0x10400, 0x400);
-  log.Alloc(Layer::kBlock, 0x10f00, 0x400);  // sticks out
+  log.Alloc(Layer::kBlock, 0x10f00, 0x400);  // extends beyond the segment
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   const AddressMap map = BuildAddressMap(*session, 0, kForever);
@@ -162,9 +162,9 @@ TEST(AddressMapTest, AdjoiningPagesOfAStreamAreOneSegment) {
   for (const auto& [address, stream] :
        {std::pair(0x10000, 0), {0x20000, 0}, {0x30000, 7}, {0x50000, 7}})
     AddPage(log, static_cast<std::uint64_t>(address), 0x10000, static_cast<std::uint64_t>(stream));
-  log.Alloc(Layer::kBlock, 0x18000, 0x10000);  // over two pages
+  log.Alloc(Layer::kBlock, 0x18000, 0x10000);  // across two pages
   log.Alloc(Layer::kBlock, 0x50000, 0x8000);
-  // Segments that the driver gave one by one stay apart, side by side or not.
+  // Segments of separate driver allocations stay separate, adjacent or not.
   log.Alloc(Layer::kLinear, 0x100000, 0x20000);
   log.Alloc(Layer::kSegment, 0x100000, 0x10000);
   log.Alloc(Layer::kSegment, 0x110000, 0x10000);

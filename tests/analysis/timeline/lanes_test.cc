@@ -1,5 +1,5 @@
-// Lanes of allocations: stable, of the right height, never over each other; packed as first fit
-// packs, or where the addresses say.
+// Lanes of allocations: stable, of the right height, never overlapping; placed by first fit or by
+// addresses.
 #include "analysis/timeline/lanes.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::RandomLog;
 
-// Every unit by itself.
+// The reference has one flag for each unit.
 TEST(FirstFitTest, IsTheLowestPlaceThatIsFree) {
   for (const std::uint32_t seed : {1u, 2u, 3u}) {
     std::mt19937 random(seed);
@@ -28,7 +28,7 @@ TEST(FirstFitTest, IsTheLowestPlaceThatIsFree) {
     std::vector<bool> taken;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> live;
     for (int i = 0; i < 6000; ++i) {
-      // Fills up, then mostly empties, so that chunks of holes come and go.
+      // Fills up, then mostly empties, so that chunks of holes are created and removed.
       const bool filling = (i / 1500) % 2 == 0;
       if (live.empty() || random() % 10 < (filling ? 7u : 3u)) {
         const std::uint32_t size = 1 + random() % (i % 3 == 0 ? 40 : 4);
@@ -52,7 +52,7 @@ TEST(FirstFitTest, IsTheLowestPlaceThatIsFree) {
         std::fill_n(taken.begin() + low, size, false);
       }
       if (i % 500 != 0) continue;
-      std::size_t holes = 1;  // the one without end
+      std::size_t holes = 1;  // the unbounded hole at the end
       for (std::size_t u = 0; u + 1 < taken.size(); ++u) holes += !taken[u] && taken[u + 1];
       ASSERT_EQ(fit.holes(), holes) << "what adjoins is one hole";
     }
@@ -76,14 +76,14 @@ TEST(FirstFitTest, RefusesWhatHasNoPlace) {
   EXPECT_EQ(fit.Take(5), 0u);
 }
 
-// No two that are alive at once share a unit.
+// Allocations that are live at the same time share no unit.
 void ExpectDisjoint(const Session& session, const Lanes& lanes) {
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const AllocationRecord& a = session.record(lanes.ids[i]);
     EXPECT_LE(lanes.high[i], lanes.height);
     for (std::size_t j = i + 1; j < lanes.size(); ++j) {
       const AllocationRecord& b = session.record(lanes.ids[j]);
-      if (!a.alive() && a.death <= b.birth) continue;  // over when b begins
+      if (!a.alive() && a.death <= b.birth) continue;  // ended before b begins
       ASSERT_TRUE(lanes.high[i] <= lanes.low[j] || lanes.high[j] <= lanes.low[i])
           << "allocations " << lanes.ids[i].value << " and " << lanes.ids[j].value;
     }
@@ -108,7 +108,7 @@ TEST(LanesTest, EveryAllocationHasALaneOfItsOwn) {
   }
 }
 
-// The same, one allocation after the other against all before it.
+// The reference places each allocation against all before it.
 TEST(LanesTest, PacksAsFirstFitDoes) {
   RandomLog log({.seed = 21, .operations = 500});
   const auto session = LoadLog(log.builder());
@@ -200,10 +200,10 @@ TEST(AddressLanesTest, LeavesOutWhereNothingEverWas) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(Layer::kLinear, 0x10000000, kMiB);
-  log.Alloc(Layer::kLinear, 0x10000000 + kMiB + 1024, kMiB);  // a small gap stays
+  log.Alloc(Layer::kLinear, 0x10000000 + kMiB + 1024, kMiB);  // a small gap is kept
   log.Free(0x10000000);
-  log.Alloc(Layer::kLinear, 0x10000000, 512);  // in the place of another
-  // A thirtieth of all is left out, too.
+  log.Alloc(Layer::kLinear, 0x10000000, 512);  // reuses the address of another
+  // A gap of a thirtieth of the total is removed, too.
   log.Alloc(Layer::kLinear, 0x10000000 + 2 * kMiB + 1024 + (128 << 10), kMiB);
   log.Alloc(Layer::kLinear, 0x7f0000000000, kMiB);
   log.Alloc(Layer::kArray, 0x5000, kMiB);  // no address

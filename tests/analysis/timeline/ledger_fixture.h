@@ -1,4 +1,4 @@
-// What tests of the ledger share: samples, and entries that must close.
+// Shared by tests of the ledger: samples, and entries that must add up.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -18,7 +18,7 @@ using testing::LedgersOf;
 using testing::LogBuilder;
 using testing::Sample;
 
-// One device's state, kept by hand.
+// State of one device in the model.
 struct Books {
   std::map<Layer, std::map<std::uint64_t, std::uint64_t>> live;  // by address
   std::uint64_t pool_sampled = 0, graph_sampled = 0;
@@ -36,7 +36,7 @@ struct Books {
   }
 };
 
-// Something that happens on `device`, in the log and in its books.
+// Something that happens on `device`, in the log and in the model.
 void Happen(LogBuilder& log, Books& books, int device, std::mt19937& random) {
   constexpr Layer kLayers[] = {Layer::kLinear, Layer::kPitched,       Layer::kArray,
                                Layer::kGraph,  Layer::kStreamOrdered, Layer::kModule};
@@ -82,7 +82,7 @@ TEST(LedgerTest, EqualsBooksKeptByHand) {
     const std::uint64_t used = random() % 12'000, others = random() % 500;
     for (const int device : {0, 1})
       Sample(log, kTotal - used, {.device = device, .aux1 = 1 + others});
-    for (int i = 0; i < 20; ++i) {  // what comes later changes nothing
+    for (int i = 0; i < 20; ++i) {  // later events change nothing
       Books later = books[0];
       Happen(log, later, 0, random);
     }

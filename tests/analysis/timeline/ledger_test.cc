@@ -1,4 +1,4 @@
-// The ledger of a device: closes at every sample, against a list of what is live kept by hand.
+// The ledger of a device: adds up at every sample, against a model of live memory.
 #include "analysis/timeline/ledger.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ TEST(LedgerTest, EveryKindHasItsPlace) {
   const DeviceLedger ledger = LedgersOf(log).at(0);
   ASSERT_TRUE(ledger.last && ledger.highest);
   EXPECT_EQ(Of(*ledger.last, Layer::kLinear), 3000u);
-  EXPECT_EQ(Of(*ledger.last, Layer::kModule), 700u);  // what it took, not the size of its image
+  // the memory that it took, not the size of its image
+  EXPECT_EQ(Of(*ledger.last, Layer::kModule), 700u);
   EXPECT_EQ(Of(*ledger.last, Layer::kGraph), 400u);
   EXPECT_EQ(ledger.last->pools_bytes, 600u);
   EXPECT_EQ(ledger.last->sample.others_bytes, 2500u);
@@ -70,7 +71,7 @@ TEST(LedgerTest, FailedAllocationIsASample) {
   log.Device(0, kTotal);
   log.Alloc(Layer::kLinear, 0x1000, 3000);
   log.AllocFailed(Layer::kLinear, 1 << 30, {.aux0 = kTotal - 4000, .aux1 = kTotal, .result = 2});
-  // Host memory fails on no device, and a framework's figures mean something else.
+  // A failure of host memory belongs to no device, and a framework's figures have another meaning.
   log.AllocFailed(Layer::kPinned, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
   log.AllocFailed(Layer::kBlock, 1 << 30, {.aux0 = 1, .aux1 = kTotal, .result = 2});
   const DeviceLedger ledger = LedgersOf(log).at(0);
@@ -79,7 +80,7 @@ TEST(LedgerTest, FailedAllocationIsASample) {
   EXPECT_EQ(ledger.last->untracked_bytes, 1000u);
 }
 
-// What an answer of `others` + 1 at one time, or none, makes of a failed allocation at another.
+// Memory of others at a failed allocation, if a query at another time, or none, found `others` + 1.
 std::optional<std::uint64_t> OthersAtFailure(TimeNs answer_at, TimeNs failure_at) {
   LogBuilder log;
   log.Device(0, kTotal);
@@ -138,7 +139,8 @@ TEST(LedgerTest, HighestUseIsComputedBetweenSamples) {
     EXPECT_EQ(device.device_peak_bytes, device.ledger.highest->sample.used_bytes());
     return device.device_peak_bytes;
   };
-  // What one of the samples around it does not show may have come or gone in between.
+  // Memory missing in one of the two neighbouring samples may have been allocated or freed in
+  // between.
   EXPECT_EQ(highest_with(400, 400), 3400u);
   EXPECT_EQ(highest_with(400, 500), 3400u);
   EXPECT_EQ(highest_with(500, 400), 3400u);

@@ -21,7 +21,7 @@ struct Raw {
   Series::Sample Between(TimeNs begin, TimeNs end) const {
     if (end <= begin) return {At(begin), At(begin), At(begin)};
     std::vector<std::uint64_t> seen;
-    // What holds at `begin` was set before it, unless something was set right then.
+    // At `begin` the earlier value holds, unless it changes exactly there.
     if (std::find(time.begin(), time.end(), begin) == time.end()) seen.push_back(At(begin));
     for (std::size_t i = 0; i < time.size(); ++i) {
       if (time[i] >= begin && time[i] < end) seen.push_back(value[i]);

@@ -23,7 +23,7 @@ std::uint64_t SumAlive(const Session& session, TimeNs time, Accept accept) {
   return sum;
 }
 
-// Pool samples so far, less what is alive of that pool, never below zero.
+// Reserved bytes of pools by their samples so far, less live bytes of each pool, never below zero.
 std::uint64_t UnusedPoolBytes(const Session& session, int device, TimeNs time) {
   std::map<std::uint64_t, std::uint64_t> reserved;
   const EventTable& events = session.events();
@@ -134,7 +134,8 @@ TEST(TimelineTest, ReleasedHandleStaysReservedWhileMapped) {
   EXPECT_EQ(timeline.reserved.At(time[5]), 0u);
 }
 
-// What pools and VMM hold beyond the program's requests after each event of `log`, on device 0.
+// Memory that pools and VMM hold beyond the program's requests after each event of `log`, on device
+// 0.
 std::vector<std::uint64_t> UnusedOf(const LogBuilder& log) {
   std::vector<std::uint64_t> beyond;
   const auto session = LoadLog(log);
@@ -162,7 +163,8 @@ TEST(ReservedTest, ADestroyedPoolHoldsNothing) {
   log.Event(Op::kPoolSample, Layer::kUnspecified, 7, 500, 0);
   log.Event(Op::kPoolSample, Layer::kUnspecified, 8, 40, 0);
   log.Event(Op::kPoolSample, Layer::kGraph, 0, 3, 0);
-  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0, {.device = 1});  // another's
+  // a pool of another device
+  log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0, {.device = 1});
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 7, 0, 0);
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 8, 0, 0, {.device = kNoDevice});
   log.Event(Op::kPoolDestroy, Layer::kUnspecified, 0, 0, 0);  // not the pool of graphs
@@ -187,7 +189,7 @@ TEST(ReservedTest, APoolOfAnotherProcessIsNotOurs) {
   EXPECT_EQ(UnusedOf(log), (Bytes{0}));
 }
 
-// Unmapped while another device was current: the memory is given back where it was.
+// The unmap happens while another device is current: the memory is freed on its own device.
 TEST(ReservedTest, AnUnmapUnderAnotherDeviceFreesTheRightOne) {
   LogBuilder log;
   log.Device(0, 1 << 30);
@@ -203,7 +205,7 @@ TEST(ReservedTest, AnUnmapUnderAnotherDeviceFreesTheRightOne) {
   EXPECT_EQ(timeline.reserved.At(session->events().time(3)), 0u);
 }
 
-// The driver hands the number of a released handle out again while the old memory is mapped.
+// The driver reuses the number of a released handle while the old memory is still mapped.
 TEST(ReservedTest, AHandleInUseAgainIsOtherMemory) {
   LogBuilder log;
   log.Device(0, 1 << 30);
@@ -228,7 +230,7 @@ TEST(ReservedTest, BindsOfMulticastObjectsAreNoMappings) {
   unbound.Device(0, 1 << 30);
   unbound.Alloc(Layer::kVmmPhysical, 0x51, 4096);
   unbound.Event(Op::kMap, Layer::kVmmPhysical, 0x90, 4096, 0, {.aux0 = 0x51});
-  unbound.Event(Op::kUnmap, Layer::kMulticast, 0x90, 4096, 0);  // a handle of the same number
+  unbound.Event(Op::kUnmap, Layer::kMulticast, 0x90, 4096, 0);  // a handle with the same number
   const auto session = LoadLog(unbound);
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->allocations()[0].alive());
