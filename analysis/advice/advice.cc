@@ -132,7 +132,7 @@ std::uint64_t Drafts::DeathsBetween(const AllocationRecord& a, EventId after,
 
 namespace {
 
-// What would be saved on the level that the draft's changes belong to.
+// Computes the saving on the level of the draft's changes.
 void Value(const PeakLevels& levels, Draft& draft) {
   Finding& finding = draft.finding;
   const auto of = PeakLayerOf(finding.layer);

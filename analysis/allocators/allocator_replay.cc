@@ -39,13 +39,13 @@ void ForEach(std::size_t count, int threads, const Work& work) {
   for (std::thread& thread : others) thread.join();
 }
 
-// What all simulations of a call have in common: how far they are, and whether they go on.
+// Shared by all simulations of a call: their progress, and whether they continue.
 class Course {
  public:
   Course(const Session& session, const ReplayOptions& options)
       : session_(session), options_(options) {}
 
-  // So many events of traces are to be fed.
+  // Adds to the number of events that will be simulated.
   void Expect(std::uint64_t events) { expected_ += events; }
   bool stopped() const { return options_.stop.stop_requested(); }
 
@@ -347,7 +347,8 @@ std::vector<DeviceReplay> ReplayAllocators(const Session& session, const ReplayO
   Course course(session, options);
   for (const RecordedRun& run : runs) {
     if (options.device != kNoDevice && run.device != options.device) continue;
-    // Of those that may have been recorded, most often the first is it.
+    // Counts one simulation of the recorded allocator: of its candidates, mostly the first one
+    // matches.
     course.Expect((specs.size() + 1) * run.trace.events.size());
   }
   std::vector<DeviceReplay> results;

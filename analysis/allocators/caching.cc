@@ -135,7 +135,7 @@ CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std
   auto found = free.lower_bound({.bytes = size});
   if (found == free.end()) return kNone;
   if (options_.expandable) {
-    // What could still grow counts as large as it can become, so that it is chosen last.
+    // A block that can still grow counts with its largest possible size, so that it is chosen last.
     const auto potential = [this](const Key& key) {
       const BlockNumber next = blocks_[key.block].next;
       return key.bytes + (next != kNone && !blocks_[next].mapped ? blocks_[next].bytes : 0);

@@ -26,8 +26,8 @@ CachingAllocator::BlockNumber CachingAllocator::TakeExpandable(std::uint64_t siz
   return number;
 }
 
-// The lowest run of free and unmapped blocks with room for `size` bytes, of a new segment if there
-// is none.
+// The lowest run of free and unmapped blocks of at least `size` bytes; of a new segment if there is
+// none.
 CachingAllocator::BlockNumber CachingAllocator::FindExpandable(std::uint64_t size,
                                                                std::uint32_t pool) {
   for (const Key& key : pools_[pool].unmapped) {

@@ -33,7 +33,7 @@ std::vector<std::uint64_t> MostInColumns(std::span<const CurvePoint> curve,
   std::size_t next = 0;  // the first point not before the column's begin
   for (std::size_t column = 0; column < most.size(); ++column) {
     while (next < curve.size() && curve[next].time <= edges[column]) ++next;
-    // Of points at one time all but the last held for no time at all, but may be the peak.
+    // Of several points at one time, all but the last have no duration, but one may be the peak.
     std::size_t at = next == 0 ? 0 : next - 1;
     while (at > 0 && curve[at - 1].time == edges[column]) --at;
     for (; at < curve.size() && (at < next || curve[at].time < edges[column + 1]); ++at) {

@@ -1,4 +1,4 @@
-// The table of lengths in bits, and the way back through it.
+// The table of lengths in bits, and the walk that finds the pairs from it.
 #include "analysis/base/alignment.h"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ class Table {
       line[w] = all | (below[w] & ~fit[w]);
     }
   }
-  // Of the rows from `row` on and the columns below `column`.
+  // The length for the rows from `row` on and the columns below `column`.
   std::uint64_t Length(std::size_t row, std::uint32_t column) const {
     const std::uint64_t* line = Line(row);
     std::uint64_t length = 0;
@@ -101,7 +101,7 @@ std::vector<std::uint32_t> Align(absl::Span<const std::uint32_t> rows,
   for (std::size_t begin = 0; begin < rows.size() && columns > 0;) {
     const bool last = rows.size() - begin <= kMaxRows;
     const absl::Span<const std::uint32_t> piece = rows.subspan(begin, kMaxRows);
-    // What comes behind a piece may want the columns of its end.
+    // The columns of the end of a piece may fit later rows better, so only its first half is kept.
     const std::size_t kept = last ? piece.size() : kMaxRows / 2;
     std::uint32_t left = columns;
     Table(piece, fits, columns).Walk(columns, [&](std::size_t row, std::uint32_t column) {

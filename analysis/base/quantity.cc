@@ -66,7 +66,7 @@ std::optional<Unit> ParseUnit(std::string_view text) {
   return std::nullopt;
 }
 
-// Of an error. Only the beginning is shown of what may be a whole file.
+// The text for an error message: only its beginning, because it may be a whole file.
 std::string Quoted(std::string_view text) {
   return "'" + std::string(text.substr(0, 60)) + (text.size() > 60 ? "…'" : "'");
 }

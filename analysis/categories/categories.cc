@@ -100,7 +100,8 @@ class Judge {
 
   bool IsState(const CategoryUnit& unit) const {
     if (unit.step < 0) return true;
-    // What a line makes in every step is no state because the last one is still there.
+    // Memory that a line allocates in every step is no state only because the last one is still
+    // live.
     const CategoryKinds::Kind& kind = kinds_.Of(unit);
     const std::uint32_t made = kinds_.ByStack(unit) ? kind.steps_made : kind.steps_kept;
     return made < kOften && !Unfinished(unit);
@@ -151,7 +152,7 @@ class Judge {
     return {Category::kParameters, CategoryReason::kSizes, kByLifetime + kAgreed};
   }
 
-  // What stays for good.
+  // Memory that stays to the end.
   CategoryVerdict OfState(std::size_t u) const {
     const CategoryUnit& unit = units_[u];
     const UnitPhase& phase = phases_[u];
@@ -200,7 +201,7 @@ class Judge {
         break;
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
-    // A state that every step replaces, or a copy of the parameters that is made now and then.
+    // A state that every step replaces, or a copy of the parameters that some steps make.
     if (sizes_.Has(unit) && kinds_.HasSizesOfParameters(unit) && OutsideBackward(u) &&
         kinds_.Crosses(unit))
       return {kinds_.IsReplacedNowAndThen(unit) ? Category::kParameters : Category::kOptimizerState,

@@ -184,8 +184,8 @@ struct TurningPoint {
   bool gradient = false;         // shown by a gradient
 };
 
-// Where a hill's backward pass begins: with the first gradient, if there is one, otherwise at the
-// top, which is a little later; or right behind the loss, a scalar that comes shortly before.
+// By hill, where its backward pass begins: with the first gradient, if there is one; else at the
+// top, which is slightly later, or right after the loss, a scalar shortly before the top.
 absl::flat_hash_map<std::uint32_t, TurningPoint> FindTurningPoints(
     const std::vector<std::uint8_t>& matches, const std::vector<CategoryUnit>& units) {
   absl::flat_hash_map<std::uint32_t, TurningPoint> turns;

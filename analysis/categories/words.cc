@@ -52,7 +52,7 @@ std::string_view WithoutArguments(std::string_view function) {
   }
 }
 
-// Where PyTorch's modules put their weights: `file` in lower case.
+// Whether the function creates or replaces the weights of PyTorch's modules. `file` in lower case.
 bool IsModuleState(std::string_view file, std::string_view function) {
   if (HasAny(file, {"/torch/nn/parameter.py"})) return true;
   if (!HasAny(file, {"/nn/modules/"})) return false;

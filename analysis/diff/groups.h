@@ -21,7 +21,7 @@ struct DiffGroups {
   std::array<DiffShare, kLayerCount> layers{};         // by Layer; layers contain each other
 };
 
-// What was live at each device's peak, or at the end.
+// Compares the memory live at each device's peak, or at the end.
 DiffGroups GroupRuns(const Session& before, const Categories& before_categories,
                      const Session& after, const Categories& after_categories,
                      DiffMoment moment = DiffMoment::kPeak);

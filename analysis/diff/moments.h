@@ -34,7 +34,7 @@ class MomentDiff {
                      std::shared_ptr<const AllocationSet> passing = nullptr) const;
 
  private:
-  // Of a device, after an event.
+  // The totals of a device after an event.
   struct DeviceTotals {
     std::uint64_t live = 0;      // driver bytes as requested
     std::uint64_t segments = 0;  // of allocators

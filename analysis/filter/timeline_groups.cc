@@ -164,7 +164,7 @@ class Grouper {
     });
   }
 
-  // Of what passes, the largest first.
+  // The keys of the passing memory, the largest first.
   template <typename KeyOf>
   std::vector<Rank> RankKeys(KeyOf key_of) {
     absl::flat_hash_map<std::uint64_t, std::uint32_t> row;
@@ -206,7 +206,7 @@ class Grouper {
     return ranks;
   }
 
-  // What does not pass into a last group.
+  // Puts allocations that do not pass into a last group.
   void SetApart() {
     const auto apart = static_cast<std::uint8_t>(groups_.bands.size());
     groups_.bands.push_back({.kind = StackBandKind::kFilteredOut});

@@ -32,7 +32,7 @@ using allocators::TraceOp;
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-// Of each device, bytes that the driver had at its peak.
+// By device: the driver's bytes at the peak.
 std::map<int, std::uint64_t> DriverPeaks(const Session& session) {
   std::map<int, std::uint64_t> bytes;
   const auto peaks = PeaksOf(session);
@@ -40,7 +40,7 @@ std::map<int, std::uint64_t> DriverPeaks(const Session& session) {
   return bytes;
 }
 
-// Of each device, bytes used on it and in none of the program's allocations, at the last sample.
+// By device: the bytes in use at the last sample that are in none of the program's allocations.
 std::map<int, std::uint64_t> Overheads(const Session& session) {
   std::map<int, std::uint64_t> bytes;
   const auto samples = SamplesOf(session);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxPins = 20, kMaxHoles = 20;
 
-// What a framework's allocator holds: segments, and blocks of them in use.
+// The sums of a framework's allocator: 0 = segments, 1 = blocks in use, 2 = neither.
 std::size_t SumOf(const AllocationRecord& a) {
   if (a.layer == Layer::kSegment) return 0;
   return a.layer == Layer::kBlock ? 1 : 2;

@@ -18,7 +18,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Of device, kind, handle or private pool, stream, small blocks.
+// Device, kind, handle or private pool, stream, small blocks.
 using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
 
 Key KeyOf(const Allocation& segment) {
@@ -46,7 +46,7 @@ std::size_t PointsOfEach(const Session& session, std::size_t most) {
                   std::max<std::size_t>(kAllPoints / std::max<std::size_t>(pools.size(), 1), 1));
 }
 
-// Where points begin; the last ends with the log.
+// The begins of points; the last point ends with the log.
 std::vector<TimeNs> PointsOf(const Session& session, std::size_t most) {
   const EventTable& events = session.events();
   most = std::max<std::size_t>(most, 1);
@@ -274,7 +274,8 @@ class SeriesBuilder {
         {.begin = begins_[i], .end = end, .time = begins_[i], .state = {}});
   }
 
-  // Goes on to the point that contains `time`; what holds as one begins is its first instant.
+  // Moves on to the point that contains `time`. The state at the begin of a point is its first
+  // instant.
   void GoTo(TimeNs time) {
     while (now_ + 1 < begins_.size() && begins_[now_ + 1] <= time) {
       ++now_;

@@ -20,7 +20,7 @@
 namespace memprof::analysis {
 namespace {
 
-// What scans of host memory found no pointer to, and is still there at the end.
+// Memory without a pointer in the scans of host memory, which is still live at the end.
 class LostMemory {
  public:
   explicit LostMemory(const Session& session) : session_(session) {
@@ -121,7 +121,7 @@ void AddSurvivor(std::int64_t step, std::uint64_t bytes, Leak* leak) {
 
 namespace {
 
-// What one process leaks, added to a report.
+// Adds the leaks of one process to a report.
 class ProcessLeaks {
  public:
   ProcessLeaks(const Session& session, const LeakOptions& options, const StepClock& clock,

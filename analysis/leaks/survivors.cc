@@ -1,4 +1,4 @@
-// What the survivors of a leak's site are, beyond their sum.
+// Facts about the survivors of a leak's site.
 #include "analysis/leaks/survivors.h"
 
 #include <tuple>

@@ -11,7 +11,7 @@ namespace {
 
 // A chunk could repeat a small text millions of times; there are not that many counters.
 constexpr std::size_t kMaxTexts = 1u << 12;
-// Of a list of texts that is displayed as one; the rest becomes "…".
+// Bytes of a list of texts that is displayed as one; the rest becomes "…".
 constexpr std::size_t kMaxList = 64u << 10;
 
 // A list of texts that is displayed as one.

@@ -90,7 +90,7 @@ void AppendChunk(log::ChunkKind kind, const std::string& raw, std::uint32_t even
   chunks->append(stored);
 }
 
-// What the ring holds as the log's next chunks; empty if it is more than a log may hold.
+// The content of the ring as the log's next chunks; empty if it is more than a log may have.
 std::string Chunks(RecoveredRing ring) {
   std::string chunks;
   const std::string definitions = ring.definitions.SerializeAsString();

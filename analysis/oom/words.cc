@@ -133,7 +133,7 @@ std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
       recovered > 0 ? absl::StrCat(", ", recovered, " of them but for a moment") : "");
 }
 
-// Where they hold enough to have made a difference.
+// A sentence on private pools, if their unused memory could have mattered; else "".
 std::string PrivatePoolWords(const FailureReport& report) {
   const std::uint64_t unused = report.space.private_pools.bytes;
   if (unused == 0 || unused < report.missing / 2) return "";
@@ -149,7 +149,7 @@ std::string FailureVerdict(const FailureReport& report) {
                       report.first_step ? FirstStepWords(*report.first_step) : "");
 }
 
-// What more than this request a device would have to hold.
+// What a larger device would need beyond this request.
 static std::string LargerDeviceWords(const FailureReport& report) {
   if (report.growth && report.growth->bytes_per_step > 0)
     return absl::StrCat(", and ", FormatBytes(report.growth->bytes_per_step), " for every ",

@@ -230,7 +230,7 @@ CallTree::Node CallTree::Root() const {
 }
 
 bool CallTree::HasChildren(const Node& node) const {
-  // What ends sooner sorts first.
+  // A path that ends here sorts before longer ones, so the last one decides.
   return node.begin < node.end && stacks_->path(order_[node.end - 1]).size() > node.depth;
 }
 

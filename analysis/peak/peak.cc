@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kAllLayers = ~std::uint32_t{0};
 
-// What one device holds: driver memory, blocks of it in use, tensors in these.
+// The sums of a device: 0 = driver memory, 1 = blocks in use, 2 = tensors, 3 = none.
 std::size_t SumOf(const AllocationRecord& a) {
   if (OccupiesDevice(a.layer)) return 0;
   if (a.layer == Layer::kBlock) return 1;

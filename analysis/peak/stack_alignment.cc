@@ -99,8 +99,8 @@ class Aligner {
     }
   }
 
-  // Of the stacks with one key, as many on both sides are paired in the order of their lines; else
-  // they are taken together. The root is no key.
+  // Matches the stacks with the same key. If both sides have the same number of them, they are
+  // paired in the order of their lines; else all of them are one group. The root is no key.
   template <typename Key>
   void MatchBy(MatchKind kind, Key key) {
     struct Sides {

@@ -64,7 +64,7 @@ class WithoutRows {
     for (std::uint32_t& row : rows) row = row < by_key_.size() ? by_key_[row] : kNoGroup;
     return rows;
   }
-  // Where the largest part of a row's bytes at the peak comes from is its stack.
+  // The stack of a row is the one with the most of its bytes at the peak.
   void CountAtPeak(std::uint32_t row, const AllocationRecord& a) {
     rows_[row].at_peak += a.bytes;
     std::uint64_t& bytes = by_stack_[{row, a.stack.value}];
@@ -153,7 +153,7 @@ WithoutRanking RankWithout(const Session& session, Symbols& symbols, const Categ
   if (tensors) ranking.of = savings.TensorPeakLayer(device);
   ranking.peak = savings.PeakAsItWas(device, ranking.of);
 
-  // What counts: allocations of the level, or tensors.
+  // Only allocations of the level, or tensors, count.
   const auto counts = [&](const AllocationRecord& a) {
     if (a.device != device) return false;
     return tensors ? a.layer == Layer::kTensor : PeakLayerOf(a.layer) == ranking.of;

@@ -1,4 +1,4 @@
-// What each process holds over time.
+// The memory of each process over time.
 #include <algorithm>
 #include <array>
 #include <utility>

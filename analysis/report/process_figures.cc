@@ -13,7 +13,7 @@
 namespace memprof::analysis {
 namespace {
 
-// What a process holds now, and the part of the window that is being filled.
+// The current memory of a process, and the part of the window that is being filled.
 struct Holding {
   std::uint64_t driver = 0, in_use = 0, reserved = 0, host = 0, imported = 0;
   std::uint64_t seen_driver = 0, seen_in_use = 0;  // within the window, or before it

@@ -10,7 +10,7 @@
 namespace memprof::analysis {
 namespace {
 
-// What makes two allocations one token.
+// Allocations with the same key are one token.
 struct TokenKey {
   std::uint64_t bytes = 0;
   std::uint32_t stack = 0;

@@ -1,8 +1,8 @@
-// Events and lifetimes as a session keeps them: small, because there are tens of millions.
+// Events and lifetimes as a session stores them: small, because there are tens of millions.
 //
-// What many events share (op, thread, stream, …) is one row of a table of kinds. A time is the
-// difference to its block's first. An allocation, and a free that was matched, say nothing that the
-// record of the lifetime does not say; every other event has a row of details:
+// The part that many events share (op, thread, stream, …) is one row of a table of kinds. A time is
+// the difference to its block's first. For an allocation, and for a matched free, the record of the
+// lifetime has the other fields; every other event has a row of details:
 //
 //   event    | kind 4 | time 4 | ref 4 |            ref: a record, or 2^31 + a row of details
 //   record   | address 8 | bytes 8 | extra 8 |      one for two events

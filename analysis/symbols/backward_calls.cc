@@ -8,8 +8,8 @@
 namespace memprof::analysis {
 namespace {
 
-// What a node may belong to at most: four passes back (a generator's forward pass comes before its
-// discriminator's passes), and of each the last so many calls.
+// The candidates for a node: the calls of the last four passes (a generator's forward pass precedes
+// the passes of its discriminator), and of each pass the last kCalls.
 constexpr std::size_t kPasses = 4;
 constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // docs/python-stacks.md has it
 // Fewer runs than these may fit somewhere by chance.
@@ -60,7 +60,7 @@ std::string ForwardOperatorOf(std::string_view function) {
 bool MakesNode(std::string_view op, std::string_view node) {
   const std::string wanted = Bare(WithoutBackward(node));
   if (wanted.empty()) return false;
-  // Behind the operator's own name stands that of an overload: "add_Tensor", "nll_loss_forward".
+  // The operator's name is followed by that of an overload: "add_Tensor", "nll_loss_forward".
   for (std::size_t end = op.size(); end != std::string_view::npos && end > 0;
        end = op.rfind('_', end - 1)) {
     if (Bare(op.substr(0, end)) == wanted) return true;

@@ -72,10 +72,10 @@ std::size_t CloseOf(std::string_view text, std::size_t open) {
   return kNone;
 }
 
-// Where a name is in its text, and its last "::" outside of brackets, or kNone.
+// The position of a name in its text, and its last "::" outside of brackets, or kNone.
 struct Name {
   std::size_t begin = 0, end = 0, last_scope = kNone;
-  // The same of the outermost function, where the name is of something in it, as of a lambda.
+  // The same for the outermost function, if the name is of something in it, such as a lambda.
   std::size_t outer_end = kNone, outer_scope = kNone;
 };
 
@@ -176,7 +176,7 @@ std::size_t WithoutHash(std::string_view text, const Name& name) {
 
 Name NameIn(std::string_view function) { return Scanner(WithoutClones(function)).Scan(0); }
 
-// Of the outermost function.
+// The name of the outermost function.
 Name FunctionIn(std::string_view function) {
   Name name = NameIn(function);
   if (name.outer_end == kNone) return name;

@@ -13,10 +13,10 @@
 namespace memprof::analysis {
 namespace {
 
-// Of two that fit the longer one comes first.
+// If two entries match, the longer one must come first.
 struct CudaLibrary {
-  std::string_view module;    // what its file is called
-  std::string_view function;  // what its functions begin with, wherever they are linked to
+  std::string_view module;    // the name of its file
+  std::string_view function;  // the prefix of its functions, also of statically linked ones
   std::string_view name, workspace;
 };
 constexpr CudaLibrary kCudaLibraries[] = {

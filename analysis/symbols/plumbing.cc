@@ -116,7 +116,7 @@ bool IsToolkitHeader(std::string_view file) {
          file.ends_with("/cuda_runtime.h") || file.ends_with("/cuda_runtime_api.h");
 }
 
-// What Python packages hand every request through, wherever they lie.
+// Frameworks in Python through which every request passes, in whichever folder they are.
 bool IsFramework(std::string_view file) {
   const std::size_t packages = file.find("-packages/");
   if (packages != std::string_view::npos &&
@@ -232,7 +232,7 @@ bool IsPackage(const SourceFrame& frame) {
       StartsWithAny(file, {"<eval_with_key>", "<decorator-gen", "<__array_function__"}))
     return true;
   if (!IsPythonCode(frame)) return StartsWithAny(file, {"/usr/include/", "/usr/local/include/"});
-  // What installers put in place to start a package: ".../bin/accelerate".
+  // Scripts that installers write to start a package: ".../bin/accelerate".
   const std::size_t slash = file.rfind('/');
   if (slash == std::string_view::npos || Contains(file.substr(slash), ".")) return false;
   const std::string_view folder = file.substr(0, slash);

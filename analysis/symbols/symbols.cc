@@ -86,8 +86,8 @@ class Symbols::Impl {
     return {std::move(resolved)};
   }
 
-  // Of its place. In Python a line, because there whole programs are one function, and "forward" is
-  // the name of hundreds. With the lock held.
+  // The number of the frame's place: its function; in Python its line, because there whole programs
+  // are one function, and hundreds are named "forward". Needs the lock.
   std::uint32_t NumberOf(const SourceFrame& frame) {
     std::string place = frame.function;
     if (IsPythonCode(frame)) absl::StrAppend(&place, "\n", frame.file, "\n", frame.line);

@@ -158,8 +158,8 @@ class Accesses::Collector {
     found_.push_back({place.id, {at, Use::kKernel, place.offset, 0}});
   }
 
-  // Of a copy or memset: it moved nothing, but became a node of a graph, whose launches are of
-  // unknown arguments.
+  // Whether a copy or memset moved nothing, but became a node of a graph. The arguments of the
+  // graph's launches are not known.
   bool Captured(EventId event) const { return (events_.aux1(event.value) & kCaptured) != 0; }
   // A graph's node may read and write the memory, as a kernel may.
   void WillUse(EventId event, std::uint64_t address) {

@@ -15,7 +15,7 @@ constexpr std::uint32_t kAddressedLayers =
     LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) | LayerBit(Layer::kManaged) |
     LayerBit(Layer::kStreamOrdered) | LayerBit(Layer::kGraph);
 
-// What an allocator suballocates: a segment, or the adjoining pages of an expandable one.
+// Memory that an allocator divides: a segment, or the adjoining pages of an expandable one.
 struct Suballocated {
   std::uint64_t bytes = 0;
   std::vector<AllocationId> more_pages;
@@ -123,7 +123,8 @@ AddressMap BuildAddressMap(const Session& session, int device, TimeNs time) {
   map.time = time;
   const std::uint32_t layers =
       kAddressedLayers | LayerBit(Layer::kSegment) | LayerBit(Layer::kBlock);
-  // What allocators suballocate, with its blocks; and driver allocations, with their live segments.
+  // Memory that allocators divide, with its blocks; and driver allocations, with their live
+  // segments.
   SuballocatedMap suballocated;
   std::map<AllocationId, std::vector<AllocationId>> covered;
   for (const AllocationId id : session.LiveAfter(session.EventAt(time), layers)) {

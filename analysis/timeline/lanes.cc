@@ -15,10 +15,10 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::uint64_t kMinUnit = 256;
-// First fit may need more room than the peak; so many times is beyond what programs do.
+// First fit may need more space than the peak; programs need less than this many times the peak.
 constexpr std::uint64_t kSlack = 8;
 constexpr std::uint64_t kMaxUnits = FirstFit::kEnd - 1;
-// Stretches without memory that are a smaller part of all are shown as they are.
+// Gaps that are a smaller part of the whole than 1/kShownGap are shown.
 constexpr std::uint64_t kShownGap = 500;
 
 constexpr std::uint32_t kLaneLayers = LayerBit(Layer::kLinear) | LayerBit(Layer::kPitched) |

@@ -19,8 +19,8 @@ constexpr std::uint64_t Up(std::uint64_t bytes, std::uint64_t unit) {
   return bytes > ~std::uint64_t{0} - unit ? bytes : (bytes + unit - 1) / unit * unit;
 }
 
-// What the pages of a device hold that allocations lie in. Arrays have no addresses: small ones are
-// taken to lie side by side.
+// The bytes of the pages of a device that contain allocations. Arrays have no addresses: small ones
+// are assumed to be adjacent.
 class Pages {
  public:
   void Add(const AllocationRecord& a) { Change(a, true); }
@@ -99,7 +99,7 @@ class Finder {
   }
 
  private:
-  // Where managed memory lies is not known: it is part of what samples show beyond the rest.
+  // The location of managed memory is not known: it is part of what samples show beyond the rest.
   bool Counts(const AllocationRecord& a) const {
     return a.device == device_ && a.layer != Layer::kManaged &&
            (OccupiesDevice(a.layer) || a.layer == Layer::kModule);

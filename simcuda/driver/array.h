@@ -18,7 +18,7 @@ class Physical;
 
 constexpr unsigned kDeferredMapping = 0x80;  // CUDA_ARRAY3D_DEFERRED_MAPPING, from CUDA 11.6
 
-// What a tile of a sparse array takes.
+// The bytes of a tile of a sparse array.
 constexpr uint64_t kTileBytes = uint64_t{64} << 10;
 
 class Array {

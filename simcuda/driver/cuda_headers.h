@@ -11,7 +11,7 @@
 #include <generated_cuda_meta.h>
 
 #if CUDA_VERSION < 12000
-// What headers of CUDA 11 lack of cuGetProcAddress_v2.
+// The parts of cuGetProcAddress_v2 that the headers of CUDA 11 lack.
 enum CUdriverProcAddressQueryResult {
   CU_GET_PROC_ADDRESS_SUCCESS = 0,
   CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
@@ -29,8 +29,8 @@ extern "C" CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cuda
                                         CUdriverProcAddressQueryResult* symbolStatus);
 #endif
 
-// Of cudaGL.h and generated_cudaGL_meta.h, which would ask for a GL; GLuint and GLenum are
-// unsigned.
+// From cudaGL.h and generated_cudaGL_meta.h, which would require headers of OpenGL; GLuint and
+// GLenum are unsigned.
 struct cuGraphicsGLRegisterBuffer_params {
   CUgraphicsResource* pCudaResource;
   unsigned buffer;

@@ -58,7 +58,7 @@ class DeviceMemory {
 
   uint64_t capacity() const { return capacity_; }
   uint64_t free_bytes() const;
-  // What other processes use of it.
+  // The bytes that other processes use of it.
   uint64_t other_bytes() const;
   uint64_t used(Use use) const;
 

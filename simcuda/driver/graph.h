@@ -127,7 +127,7 @@ void RetireGraph(const std::shared_ptr<Graph>& graph);
 // The node behind a handle and the graph that it is in; null when there is none.
 std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner);
 
-// What kernels, copies and fills do, checked and with arguments copied, for nodes of graphs.
+// The work of kernels, copies and fills, checked and with copied arguments, for nodes of graphs.
 struct LaunchShape {
   unsigned grid[3];
   unsigned block[3];
@@ -145,17 +145,18 @@ CUresult WorkOf(NodeParameters* parameters, std::function<void()>* work);
 CUresult AddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                  CUgraphNodeType type, NodeParameters parameters);
 #if CUDA_VERSION >= 12030
-// What is given to functions for nodes of any kind; false for kinds without such parameters.
+// Converts the parameters of functions for nodes of any kind; false for kinds without such
+// parameters.
 bool ParametersFrom(const CUgraphNodeParams& params, NodeParameters* parameters);
 #endif
-// Gives a list of nodes as the query functions do: its length, or as many as there is room for and
-// null behind them.
+// Returns a list of nodes as the query functions do: its length; or as many nodes as fit, followed
+// by null.
 CUresult CopyOut(const std::vector<CUgraphNode>& all, CUgraphNode* nodes, size_t* count);
 #if CUDA_VERSION >= 12000
-// What both versions of a kernel node's parameters have.
+// The parameters of a kernel node that both versions have.
 CUDA_KERNEL_NODE_PARAMS_v1 FirstVersion(const CUDA_KERNEL_NODE_PARAMS& params);
 #endif
-// The parameters of a kernel node as they are kept.
+// The parameters of a kernel node in the form in which a node stores them.
 KernelParameters KeepArguments(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 
 }  // namespace memprof::simcuda

@@ -97,7 +97,7 @@ std::shared_ptr<GraphAllocation> GraphMemory::ClaimFree(const Graph* graph, uint
   return allocation;
 }
 
-// What a launch would come to.
+// The result of a launch, before it is applied.
 struct GraphMemory::Plan {
   struct Change {
     uint64_t used = 0;

@@ -4,7 +4,7 @@
 namespace memprof::simcuda::runtime {
 namespace {
 
-// Of an element, and elements in a row.
+// The bytes of an element, and the number of elements in a row.
 int MeasureArray(const Calls& cu, cudaArray_const_t array, size_t* bytes, size_t* width) {
   CUDA_ARRAY3D_DESCRIPTOR descriptor;
   const CUresult result = cu.cuArray3DGetDescriptor_v2(&descriptor, ArrayOf(array));

@@ -48,7 +48,7 @@ int CopyAsync(const Calls& cu, void* to, const void* from, size_t bytes, cudaMem
   return cudaErrorInvalidMemcpyDirection;
 }
 
-// Where in a variable a copy starts.
+// The address at which a copy in a variable starts.
 int Place(const void* symbol, size_t offset, size_t count, CUdeviceptr* address) {
   size_t bytes = 0;
   const int error = FindVariable(symbol, address, &bytes);

@@ -17,7 +17,7 @@ using memprof::simcuda::runtime::LineOf;
 
 namespace {
 
-// What a copy to or from a variable is, by its address.
+// The address for a copy to or from a variable.
 int LineAtSymbol(const void* symbol, size_t offset, size_t bytes, void** address) {
   CUdeviceptr start = 0;
   size_t size = 0;
@@ -37,7 +37,7 @@ int AddCopy(const Calls& cu, cudaGraphNode_t* node, cudaGraph_t graph,
              : cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &box, CurrentHandle());
 }
 
-// Of the node itself, or of its copy in an executable.
+// Sets the copy of the node itself, or of its counterpart in an executable.
 int SetCopy(const Calls& cu, cudaGraphExec_t exec, cudaGraphNode_t node,
             const cudaMemcpy3DParms& copy) {
   if (cu.cuGraphMemcpyNodeSetParams == nullptr || cu.cuGraphExecMemcpyNodeSetParams == nullptr) {

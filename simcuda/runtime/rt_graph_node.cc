@@ -1,4 +1,4 @@
-// What graph nodes were made from, and how they and executables change. Copies: rt_graph_copy.cc.
+// Parameters of graph nodes, and changes of nodes and executables. Copies: rt_graph_copy.cc.
 #include <cuda_runtime_api.h>
 
 #include <cstring>

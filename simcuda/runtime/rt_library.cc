@@ -190,7 +190,7 @@ SIMCUDA_RT(cudaDeviceGetTexture1DLinearMaxWidth,
 
 namespace {
 
-// What a cluster's occupancy depends on.
+// The part of a launch on which a cluster's occupancy depends.
 CUlaunchConfig ConfigOf(const cudaLaunchConfig_t& config) {
   CUlaunchConfig launch = {};
   launch.gridDimX = config.gridDim.x;

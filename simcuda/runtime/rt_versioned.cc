@@ -9,7 +9,7 @@ using memprof::simcuda::runtime::Record;
 
 namespace {
 
-// Where a location of CUDA 12.2 and later lies, for the old kind of parameter.
+// The device of a location of CUDA 12.2 and later, for the older kind of parameter.
 int DeviceOf(const cudaMemLocation& location) {
   return location.type == cudaMemLocationTypeDevice ? location.id : CU_DEVICE_CPU;
 }

@@ -7,7 +7,7 @@
 #include "simcuda/runtime/calls.h"
 
 #if CUDA_VERSION < 12000
-// What headers of CUDA 11 lack.
+// Declarations that the headers of CUDA 11 lack.
 typedef struct CUkern_st* cudaKernel_t;
 enum cudaDriverEntryPointQueryResult {
   cudaDriverEntryPointSuccess = 0,

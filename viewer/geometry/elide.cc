@@ -9,14 +9,14 @@ namespace memprof::viewer {
 namespace {
 
 const QChar kDots(0x2026);
-// Of the width, what the place of a call site may take before it is cut too.
+// The share of the width that the place of a call site may take before it is cut too.
 constexpr double kPlaceShare = 0.7;
-// Of the letters that are kept, those of the end.
+// The share of the kept letters that is from the end of the text.
 constexpr double kEndShare = 0.6;
-// Of a place: its line is at the end.
+// The same for a place, whose line is at the end.
 constexpr double kPlaceEndShare = 0.9;
 constexpr QLatin1String kIn(", in ");
-// Of a package's line, beside the user's: for the end of a file's name and a line.
+// The least letters of a package's line beside the user's: the end of a file's name, and a line.
 constexpr qsizetype kFewLetters = 10;
 
 // The most letters for which `make(letters)` fits; -1 where not even none do.
@@ -64,7 +64,8 @@ QString ElideSite(const QString& user, const QString& library, double width,
   return ElideName(user, width, measure);
 }
 
-// What follows the first `from` letters, with as much before it as there is room for.
+// Keeps the text after its first `from` letters, with as much before it as fits. If it does not fit
+// itself, its end is cut too.
 QString KeepFrom(const QString& text, qsizetype from, double width, const TextMeasure& measure) {
   const auto to_end = [&](qsizetype letters) { return kDots + text.right(letters); };
   const qsizetype last = MostLetters(text.size(), width, measure, to_end);

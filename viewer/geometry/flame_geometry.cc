@@ -1,4 +1,4 @@
-// Where the frames of a flame graph lie on the screen.
+// The positions of the frames of a flame graph.
 #include "viewer/geometry/flame_geometry.h"
 
 #include <algorithm>

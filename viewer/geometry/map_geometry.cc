@@ -1,4 +1,4 @@
-// Where the pieces of an address map lie on the screen.
+// The positions of the pieces of an address map.
 #include "viewer/geometry/map_geometry.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Where the named ranges of a program lie above the timeline.
+// The positions of named ranges above the timeline.
 #include "viewer/geometry/range_lanes.h"
 
 #include <algorithm>

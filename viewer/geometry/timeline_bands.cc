@@ -1,4 +1,4 @@
-// What the timeline stacks: names and colours of its bands.
+// Names and colours of the timeline's bands.
 #include "viewer/geometry/timeline_bands.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ Band OfOther(const analysis::TimelineStack& stack, const StackBand& band) {
 
 Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int color,
              analysis::Symbols* symbols) {
-  // Orange stands for driver memory among kinds, and for a group among groups.
+  // Orange is driver memory if the bands are kinds, and one of the groups otherwise.
   const auto bands = stack.bands();
   const bool kinds = std::any_of(bands.begin(), bands.end(), [](const StackBand& other) {
     return other.kind == StackBandKind::kBlocks || other.kind == StackBandKind::kTensors;

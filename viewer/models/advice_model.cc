@@ -24,7 +24,7 @@ QString Capitalised(std::string_view text) {
   return words;
 }
 
-// What a column is sorted by; text columns have none.
+// The sort key of a column of figures.
 double FigureOf(const AdviceEntry& entry, int column) {
   switch (column) {
     case AdviceModel::kPeak:

@@ -1,4 +1,4 @@
-// What the advice view shows, worked out once for a session.
+// The content of the advice view, computed once for a session.
 #include "viewer/models/advice_picture.h"
 
 #include <algorithm>

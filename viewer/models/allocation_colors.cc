@@ -1,4 +1,4 @@
-// What the colours of allocations mean, and which colour each of them has.
+// The colours of allocations and their meaning.
 #include "viewer/models/allocation_colors.h"
 
 #include <algorithm>

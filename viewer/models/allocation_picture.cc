@@ -104,7 +104,7 @@ template <typename ColorOf, typename Shown>
 bool AddRows(const AllocationPictureQuery& query, const AllocationIndex& index,
              const std::stop_token& stop, CoverageGrid& grid, ColorOf color, Shown shown) {
   const Projection at(query);
-  // Where the kept times are too coarse to be seen as they are, the exact ones.
+  // Uses exact times if the stored ones are too coarse for this zoom.
   const double per_pixel =
       static_cast<double>(query.box.window.end - query.box.window.begin) / query.width;
   const bool exact = static_cast<double>(index.quantum()) * 4 > per_pixel && index.quantum() > 1;

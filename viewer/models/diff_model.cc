@@ -1,4 +1,4 @@
-// What changed between two runs or moments, as tables.
+// The differences of two runs or moments, as tables.
 #include "viewer/models/diff_model.h"
 
 #include <algorithm>

@@ -177,7 +177,7 @@ void Document::Show(Contents contents) {
   if (another ? !filter_.everything() : categories && filter_.category) SetFilter(filter_);
 }
 
-// Of a log that grows, the indices would be for nothing a second later.
+// Not for a log that grows: its indices would be outdated a second later.
 void Document::PrepareFragmentation() {
   if (contents_.session->run().growing) return;
   fragmentation_job_.Start(

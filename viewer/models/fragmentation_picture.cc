@@ -1,4 +1,4 @@
-// What the page about holes shows.
+// The content of the page on holes.
 #include "viewer/models/fragmentation_picture.h"
 
 #include <algorithm>

@@ -171,7 +171,7 @@ HoleStory TellHole(const Session& session, const MapPicture& picture, int segmen
                              "to the driver.");
     return story;
   }
-  // What the hole would be without the block on either side.
+  // The size of the hole without the block on one side.
   const auto without = [&](std::ptrdiff_t side) -> std::uint64_t {
     const std::ptrdiff_t block = at + side, beyond = at + 2 * side;
     if (block < 0 || block >= static_cast<std::ptrdiff_t>(pieces.size())) return 0;

@@ -1,4 +1,4 @@
-// What the page about failed requests shows.
+// The content of the page on failed requests.
 #include "viewer/models/oom_picture.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ PartStyle StyleOf(SpaceKind kind) {
   return PartStyle::kUnknown;
 }
 
-// What of the space is live memory, which sites or categories divide.
+// Whether this part of the space is live memory, which sites or categories divide.
 bool IsLive(SpaceKind kind) {
   return kind == SpaceKind::kBlocks || kind == SpaceKind::kRounding || kind == SpaceKind::kDirect;
 }

@@ -38,7 +38,7 @@ void StackModel::SetFrames(std::vector<analysis::SourceFrame> frames,
   endResetModel();
 }
 
-// Where nothing but libraries is known, all outside of the site is shown.
+// If all known frames are of libraries, everything outside of the site is shown.
 void StackModel::Fold() {
   rows_.clear();
   const bool known = site_ < frames_.size() && !analysis::IsPlumbing(frames_[site_]);

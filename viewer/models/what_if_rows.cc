@@ -1,4 +1,4 @@
-// What other allocators would have reserved, as rows to show.
+// What other allocators would have reserved, as rows.
 #include "viewer/models/what_if_rows.h"
 
 #include <QCoreApplication>

@@ -1,4 +1,4 @@
-// What the peak would be without each of several groups, as a table.
+// The peak without each of several groups, as a table.
 #include "viewer/models/without_model.h"
 
 #include <QFont>

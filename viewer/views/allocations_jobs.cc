@@ -196,7 +196,7 @@ void AllocationsCanvas::AskPicture() {
   if (picture_job_.running() || data_ == nullptr || colors_ == nullptr) return;
   AllocationPictureQuery query = WantedPicture();
   const bool picture_wanted = picture_stale_ || !Shows(picture_.get(), query.box);
-  // Of everything only while something else is shown.
+  // The picture of everything is drawn only while no other one is needed.
   const PictureBox whole = WholeBox();
   const bool whole_wanted =
       whole_stale_ || whole_ == nullptr || whole_->steps != query.clock.known();

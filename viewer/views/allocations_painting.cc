@@ -137,7 +137,7 @@ void AllocationsCanvas::PaintAddresses(QPainter& painter, const QRectF& plot, co
     const double end = begin + static_cast<double>(span.bytes);
     if (end < low_ || begin > high_) continue;
     const double y = Y(begin);
-    // Where a stretch without memory was left out.
+    // Marks a gap without memory that was left out.
     if (begin > low_ && last_line - y >= 3) {
       painter.setPen(QPen(theme.border, 1, Qt::DashLine));
       painter.drawLine(QPointF(plot.left(), std::round(y) + 0.5),

@@ -1,4 +1,4 @@
-// What the tables of functions have in common.
+// Shared by the tables of functions.
 #include "viewer/views/call_table.h"
 
 #include <QContextMenuEvent>

@@ -71,7 +71,7 @@ CallTable* CallersPanel::MakeTable(FunctionModel* model, const QString& name) {
                      stacks_->CostliestThrough(model->row(index.row()).function, by_count_);
                  return target;
                });
-  // Half a view has no room for places: the tips have them.
+  // Half a view has no space for places: they are in the tooltips.
   table->setColumnHidden(FunctionModel::kPlace, true);
   return table;
 }

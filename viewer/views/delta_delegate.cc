@@ -21,7 +21,7 @@ void DeltaDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   const double middle = cell.center().x();
   if (value.isValid() && value.toDouble() != 0) {
     const double delta = std::clamp(value.toDouble(), -1.0, 1.0);
-    // What changed at all is seen.
+    // Even the smallest change is visible.
     const double length = std::max(1.0, std::abs(delta) * cell.width() / 2);
     const QRectF bar(delta > 0 ? middle : middle - length, cell.top(), length, cell.height());
     painter->fillRect(bar, delta > 0 ? More(theme) : Less(theme));

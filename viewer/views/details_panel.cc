@@ -26,7 +26,8 @@ namespace memprof::viewer {
 namespace {
 
 constexpr std::size_t kMaxRows = 200;
-// What holds more than this is a segment: it is no tensor, and asking each child takes long.
+// An allocation with more children is a segment and no tensor, and a check of each child takes
+// long.
 constexpr std::size_t kFewChildren = 1000;
 
 bool HoldsFewTensors(const analysis::Session& session, analysis::AllocationId id) {
@@ -224,7 +225,7 @@ QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id
             tr(", lived %1").arg(FormatDuration(allocation.death_time - allocation.birth_time)));
   }
   add(tr("Last use"), DescribeLastUse(session, AccessIndex::Of(document_)->Ask().get(), id));
-  // What it lies in, from the nearest: tensor, block, segment, driver allocation.
+  // The allocations that contain it, the nearest first: block, segment, driver allocation.
   QStringList chain;
   for (analysis::AllocationId at = allocation.parent; at.valid() && chain.size() < 4;
        at = session.record(at).parent) {

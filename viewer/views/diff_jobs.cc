@@ -34,8 +34,9 @@ analysis::TimeNs SamePlaceOf(const Session& session, const analysis::StepInfo& f
 
 }  // namespace
 
-// Where a run is under way, its third step, at the same place of the step as the instant that it is
-// compared with: what every step holds there is no change. Without steps after a tenth of its time.
+// The first choice of the moment to compare with: in the third step, after warm-up, at the same
+// place of the step as the selected instant, so that memory which every step holds there is no
+// change. Without steps, after a tenth of the time.
 analysis::TimeNs DiffView::DefaultMoment() const {
   const auto steps = document_->session()->steps();
   const analysis::TimeWindow bounds = selection_->bounds();
@@ -94,7 +95,8 @@ void DiffView::Loaded(absl::StatusOr<SessionPointer> session) {
   ShowState();
 }
 
-// What moments need of the whole run is worked out once, however often others are chosen meanwhile.
+// The data of the whole run for moments is computed once, also if other moments are chosen
+// meanwhile.
 void DiffView::ReadRun() {
   progress_->setValue(0);
   const auto report = run_job_.Reporter(

@@ -1,4 +1,4 @@
-// What changed between two logs or moments, row by row.
+// The differences of two logs or moments, row by row.
 #include "viewer/views/diff_sites.h"
 
 #include <QHeaderView>
@@ -92,7 +92,7 @@ void DiffSites::SetData(std::shared_ptr<const DiffData> found, bool own_is_befor
   stack_job_.Cancel();
   stack_->Clear();
   stack_title_->setText(tr("Call stack"));
-  // What a steady step allocates is the same for two moments of one run.
+  // Two moments of one run have the same figures of a steady step.
   table_->setColumnHidden(DiffModel::kStep, found != nullptr && found->question.moments);
   model_->SetData(std::move(found));
   following_ = false;
@@ -116,7 +116,7 @@ void DiffSites::FitColumns() {
   table_->header()->resizeSection(DiffModel::kBar, std::clamp(table_->width() / 8, 90, most));
   table_->resizeColumnToContents(DiffModel::kNote);
   FitNames(table_, DiffModel::kName);
-  // Functions have at least half of the stack's room.
+  // Functions get at least half of the stack's width.
   stack_view_->resizeColumnToContents(StackModel::kPlace);
   const int place = stack_view_->columnWidth(StackModel::kPlace);
   stack_view_->setColumnWidth(StackModel::kPlace, std::min(place, stack_view_->width() / 2));

@@ -68,7 +68,7 @@ void DiffSteps::PaintLine(QPainter& painter, const QRectF& plot, bool after,
                           const QColor& color) const {
   const ByteScale scale{Most(), plot.bottom(), plot.height()};
   const auto& steps = data_->report.steps;
-  // Of the steps in one pixel column the highest and the lowest, so that no peak is hidden.
+  // Draws the highest and the lowest of the steps in one pixel column, so that no peak is hidden.
   QPolygonF line;
   for (std::size_t i = 0; i < steps.size();) {
     const double column = std::floor(X(i));

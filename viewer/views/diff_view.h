@@ -81,7 +81,7 @@ class DiffView : public View {
   bool two_logs() const { return !other_paths_.isEmpty(); }
   analysis::TimeNs DefaultMoment() const;
 
-  // What moments of a session are compared by.
+  // The data for comparing moments of a session.
   struct DiffRun {
     std::shared_ptr<const analysis::Session> session;
     std::shared_ptr<const analysis::MomentDiff> moments;

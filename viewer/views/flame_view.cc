@@ -81,7 +81,7 @@ QWidget* FlameView::BuildModes() {
   modes_->setAccessibleName(tr("How call sites are shown"));
   modes_->setExpanding(false);
   modes_->setDrawBase(false);
-  modes_->setUsesScrollButtons(true);  // where even without the legend there is no room
+  modes_->setUsesScrollButtons(true);  // if even without the legend there is no space
   // In the order of Mode.
   const std::pair<QString, QString> kModes[] = {
       {tr("Icicle"), tr("Callers on top, what they call below")},
@@ -162,7 +162,7 @@ void FlameView::resizeEvent(QResizeEvent* event) {
   FitBars();
 }
 
-// What only explains gives way to what one chooses by.
+// Hides texts that only explain, if there is no space for all the choices.
 void FlameView::FitBars() {
   const int tabs = modes_->sizeHint().width() + 2 * kSpace + 4 * kSpace;
   const int whole = tabs + from_site_->sizeHint().width() + legend_->sizeHint().width();

@@ -152,7 +152,7 @@ void FragmentationPage::FillSummary() {
   worst_->setEnabled(pools_ != nullptr && pools_->Worst(selection_->device()) != nullptr);
   // Without pools, the plot shows a text.
   const bool any = pools_ == nullptr || !pools_->Of(selection_->device()).empty();
-  // Of the driver's own pools it is not known where anything lies.
+  // The positions within the driver's own pools are not known.
   tabs_->setVisible(pools_ == nullptr || pools_->HasSegments(selection_->device()));
   worst_->setVisible(any);
   if (at_instant_ == nullptr || !any) {

@@ -1,4 +1,4 @@
-// What one can do with a frame of a call stack.
+// Actions for a frame of a call stack.
 #include "viewer/views/frame_actions.h"
 
 #include <QClipboard>

@@ -273,7 +273,7 @@ void LeakView::FitTable() {
   FitColumns();
 }
 
-// A site is read first: examples get what sites leave, and some room at least.
+// Sites are more important: examples get the remaining width, but at least a minimum.
 void LeakView::FitColumns() {
   const QAbstractItemView* view = table_;
   QHeaderView* header = table_->header();

@@ -61,7 +61,7 @@ void MapCanvas::paintEvent(QPaintEvent* event) {
 }
 
 void MapCanvas::PaintLabel(QPainter& painter, const MapBar& bar, const Theme& theme) {
-  // Only the first segment of a line has room on its left.
+  // Only the first segment of a line has space on its left.
   const auto first = layout_.line_begin[static_cast<std::size_t>(bar.line)];
   if (&layout_.bars[first] != &bar) return;
   painter.setPen(theme.muted);

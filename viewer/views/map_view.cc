@@ -146,7 +146,7 @@ bool MapView::WriteCsv(QTextStream* out) const {
 QString MapView::SummaryText() const { return summary_->text() + notes_->text(); }
 
 bool MapView::eventFilter(QObject* watched, QEvent* event) {
-  // Also where only the words above take more or less room.
+  // Also if only the height of the text above has changed.
   if (event->type() == QEvent::Resize && watched == scroll_->viewport())
     canvas_->SetViewHeight(scroll_->viewport()->height());
   return View::eventFilter(watched, event);

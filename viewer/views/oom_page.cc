@@ -19,7 +19,7 @@
 namespace memprof::viewer {
 namespace {
 
-// What the parts of a bar are, in its colours, left to right.
+// The legend of the parts of a bar, in their colours, left to right.
 QString LegendOf(const ByteBar& bar, const Theme& theme) {
   constexpr int kMaxLetters = 34;
   QString text;
@@ -164,7 +164,7 @@ void OomPage::Show(std::shared_ptr<const FailuresPicture> picture) {
   picture_ = std::move(picture);
   failure_rows_->SetRows(picture_->rows);
   failures_->setVisible(picture_->failures.size() > 1);
-  // As high as its rows, up to five; where the words below need the room, two are seen.
+  // As high as its rows, up to five; only two rows if the texts below need the space.
   const int rows = static_cast<int>(std::min<std::size_t>(picture_->failures.size(), 5));
   const auto height = [this](int shown) {
     return (fontMetrics().height() + kSpace) * (shown + 1) + kSpace;

@@ -1,4 +1,4 @@
-// What the pages of views are made of.
+// Shared by the pages of views.
 #include "viewer/views/page.h"
 
 #include <QLabel>

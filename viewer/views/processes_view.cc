@@ -151,7 +151,7 @@ void ProcessesView::Fit() {
   if (model_->picture() == nullptr) return;
   const int rows = model_->rowCount();
   const int line = fontMetrics().height() + kSpace;
-  // Lanes as high as there is room for, within reason.
+  // Lanes as high as fits, between one line and five.
   const int room = table_->viewport()->height() / std::max(1, rows);
   table_->verticalHeader()->setDefaultSectionSize(std::clamp(room, line, 5 * line));
   int others = 0;

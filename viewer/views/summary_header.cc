@@ -17,7 +17,7 @@
 
 namespace memprof::viewer {
 
-// What ran, in two lines that give way to the figures beside them: elided, never cut.
+// The program in two lines, which are elided if the figures beside them need the space.
 class ProgramTile : public QWidget {
  public:
   using QWidget::QWidget;

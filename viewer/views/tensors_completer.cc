@@ -41,7 +41,7 @@ QStringList CompletionsOf(const QString& text) {
   for (const QString& whole : all)
     if (whole.startsWith(term, Qt::CaseInsensitive) && whole.size() > term.size())
       fitting << minus + whole;
-  // Of a field that is being typed, its words come once it is complete.
+  // The values of a field are only offered once its name is complete.
   if (!term.contains(QLatin1Char(':')))
     fitting.removeIf([](const QString& whole) {
       const qsizetype colon = whole.indexOf(QLatin1Char(':'));

@@ -1,4 +1,4 @@
-// What can be done with a row or a column of the table of tensors: menus.
+// The menus of rows and columns of the table of tensors.
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>

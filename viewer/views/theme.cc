@@ -33,7 +33,7 @@ double Luminance(const QColor& color) {
          0.0722 * linear(color.blueF());
 }
 
-// What a spike must have to be seen, one pixel wide as it is.
+// The least contrast at which a spike of one pixel's width is visible.
 constexpr double kSeen = 3;
 
 }  // namespace

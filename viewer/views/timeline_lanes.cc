@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kSwatch = 11;
 constexpr double kSwatchSpace = kSwatch + 6;
-constexpr double kMaxName = 230;  // pixels of a name, where not all have room
+constexpr double kMaxName = 230;  // pixels of a name, if not all names fit
 
 }  // namespace
 
@@ -162,7 +162,7 @@ const TimelineMarker* MarkerLane::At(QPointF point) const {
   const int box = BoxAt(point);
   if (box < 0) return nullptr;
   const MarkerBox& hit = boxes_[static_cast<std::size_t>(box)];
-  // Of several, the one that gives them their sign.
+  // Of several markers, the one whose sign is shown.
   for (std::size_t i = hit.first; i < hit.first + hit.count; ++i)
     if (marker(i).kind == hit.kind) return &marker(i);
   return &marker(hit.first);

@@ -1,4 +1,4 @@
-// What the timeline and the overview stack.
+// The stack of the timeline and the overview.
 #include "viewer/views/timeline_stacks.h"
 
 #include <algorithm>

@@ -33,7 +33,7 @@ class TimelineView : public View {
   QRectF PlotRect() const;
   TimeScale Scale() const;
   std::uint64_t AxisMax() const;
-  // What is painted above the plot: as laid out last.
+  // The lanes above the plot, in their last layout.
   const RangeLane& lane() const { return lane_; }
   const TimelineLegend& legend() const { return legend_; }
   const MarkerLane& markers() const { return marks_; }

@@ -1,4 +1,4 @@
-// What the window shows while there is no log.
+// The page without a log.
 #include "viewer/views/welcome_page.h"
 
 #include <QFileInfo>

@@ -1,4 +1,4 @@
-// What the same requests would have taken with other allocators: finding it, off the GUI thread.
+// The same requests with other allocators: computing, off the GUI thread.
 #include <QProgressBar>
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-// What keys and mouse do, in one small window.
+// A small window with the keys and mouse gestures.
 #include "viewer/window/help_dialog.h"
 
 #include <QDialog>

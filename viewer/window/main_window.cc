@@ -155,7 +155,7 @@ QWidget* MainWindow::BuildContent() {
   return content;
 }
 
-// On a wide screen names have more room; the rest is the views'.
+// On a wide screen names get more width; the views get the rest.
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   if (details_ != nullptr) details_->setMaximumWidth(std::max(440, width() * 3 / 10));

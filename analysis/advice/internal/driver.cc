@@ -17,7 +17,7 @@ constexpr double kReserveShare = 0.1;       // of peak reserve that was never in
 constexpr std::uint64_t kMaxEvents = 4096;  // between a failure and its retry
 constexpr std::uint64_t kMin = 3;           // times that segments come back
 
-// What a leak's site would do if it freed as its other blocks are freed: after the guard.
+// The saving if a leak's site freed its blocks as it frees others: after the guard.
 void SaveLeak(Drafts& drafts, const Leak& leak) {
   const Session& session = drafts.session();
   const StepClock& clock = drafts.clock();

@@ -136,8 +136,8 @@ class FreeMemory {
   std::uint64_t blocks_ = 0, misplaced_ = 0;
 };
 
-// Of sorted sizes of its stack, the one within the bounds that is nearest to their middle; else the
-// middle.
+// The size of a split block of the same stack, within the bounds and nearest to their middle; else
+// the middle. `cut` is sorted.
 std::uint64_t Estimate(const Whole& whole,
                        const std::vector<std::pair<StackId, std::uint64_t>>& cut) {
   const std::uint64_t above = std::min(whole.above, whole.bytes - 1);

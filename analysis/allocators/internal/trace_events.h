@@ -84,7 +84,7 @@ class TraceRows {
   bool empty() const { return deltas_.empty(); }
   std::size_t size() const { return deltas_.size(); }
   void reserve(std::size_t count) { deltas_.reserve(count); }
-  // Of all events up to, but without, `count` that have none yet.
+  // Sets the row of all events before `count` that have none yet.
   void FillUpTo(std::size_t count, std::uint32_t row) {
     while (deltas_.size() < count) {
       const bool near = !deltas_.empty() && row - last_ < kFar;

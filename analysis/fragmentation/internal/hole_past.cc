@@ -107,9 +107,9 @@ PoolKey PoolOf(const Allocation& segment) {
 }
 
 LargestRequests::LargestRequests(const Session& session, EventId until) {
-  // Where a segment's pool is in the map: millions of blocks lie in few segments.
+  // By segment: its pool in the map, because millions of blocks are in few segments.
   absl::flat_hash_map<std::uint32_t, Growth*> of_segment;
-  AllocationId segment;  // of the block before: neighbours often lie in one
+  AllocationId segment;  // of the previous block: neighbours are often in the same one
   Growth* growth = nullptr;
   for (const AllocationRecord& a : session.records()) {
     if (!until.valid() || a.birth > until) break;  // in order of birth

@@ -200,7 +200,7 @@ std::uint64_t Pass::SizeOfUnseen(const Block& block) const {
   return end == block.address ? rounded : std::min(rounded, end - block.address);
 }
 
-// Of a block that is cut from the hole at its address.
+// The size of a block that is cut from the hole at its address.
 std::uint64_t Pass::SizeOf(const Entry& entry) const {
   const std::uint64_t rounded = RoundedSize(entry.bytes, settings_);
   const Segment* segment = reserved_.At(entry.address);

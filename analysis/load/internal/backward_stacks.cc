@@ -14,7 +14,8 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::string_view kEngine = "torch::autograd::Engine::evaluate_function";
-// Of torch.autograd.Function: what it calls runs without a graph, which has one node for all of it.
+// In torch.autograd.Function: its callees run without a graph; the graph has one node for the whole
+// function.
 constexpr std::string_view kApply = "THPFunction_apply";
 
 bool IsCore(std::string_view path) {
@@ -92,7 +93,7 @@ void BackwardStacks::ReadStacks() {
     Facts facts = parent.valid() ? facts_[parent.value] : Facts();
     const std::uint32_t id = tables_.stack_frame[node].value;
     if (tables_.frames[id].python) {
-      // What Python calls is its own: also what it does within a node.
+      // Callees of Python belong to it, not to a node around it.
       facts = {.user = users[id] ? node : facts.user,
                .python = node,
                .level = facts.level,
@@ -172,7 +173,7 @@ std::uint32_t BackwardStacks::Described(const Facts& facts, const BackwardCalls:
   };
   const std::string node = facts.backward == kNone ? "" : names_[facts.backward];
   std::uint32_t at = place(partner.stack);
-  // What sums up gradients and stores them runs right after the node that made them.
+  // The code that sums up and stores gradients runs right after the node that made them.
   if (at == kNone && (node.empty() || node == "AccumulateGrad")) at = place(partner.before);
   if (at != kNone) return Marked("backward of ", at);
   at = CommonCaller(place(partner.before), place(partner.after));

@@ -156,7 +156,7 @@ void SessionBuilder::RecoverRing() {
   if (absl::IsFailedPrecondition(ring.status())) run.growing = true;
   if (!ring.ok()) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);
   run.growing = false;
-  // What lies behind was being written at the end, and is part of what the ring holds.
+  // Later bytes were being written at the end; the ring has their content.
   reader_->DropBehind(ring->committed_log_bytes);
   tables_.Add(ring->definitions.SerializeAsString());
   CountersRecord counters;
@@ -202,7 +202,7 @@ absl::Status SessionBuilder::ReadEvents() {
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
 }
 
-// What autograd's threads allocate gets the frames of the forward code that caused it.
+// Adds to allocations of autograd's threads the frames of the forward code that caused them.
 void SessionBuilder::AttributeBackward() {
   struct OneFile {
     std::uint64_t load_bias = 0;

@@ -15,12 +15,13 @@ namespace {
 
 unsigned ThreadCount() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
 
-// What all threads put their chunks' parts into that are not rows.
+// The parts of chunks other than rows (kinds, details), to which all threads add theirs.
 class SharedParts {
  public:
   explicit SharedParts(RawEvents* events) : events_(*events) {}
 
-  // Numbers of kinds that a thread met for the first time, and the row of its first detail.
+  // Adds `counts` of rows, `details`, and the kinds that are new to a thread, whose numbers are
+  // appended to `numbers`. Returns the row of the first detail.
   std::uint32_t Add(const std::vector<EventKind>& kinds, std::vector<std::uint32_t>* numbers,
                     const std::vector<std::uint64_t>& counts,
                     const std::vector<RawEvents::Detail>& details) {

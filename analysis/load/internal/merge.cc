@@ -168,8 +168,9 @@ class SessionMerger {
     for (std::size_t i = 0; i < runs_.size(); ++i) data_.processes[i].run_number = runs_[i];
   }
 
-  // What a run still held as its log ended went with its processes, before the next run began: no
-  // peak counts both. Processes of one run that end one after the other keep theirs to the end.
+  // Memory that a run still holds when its log ends was freed with its processes, before the next
+  // run began: no peak counts both. If the processes of one run end one after the other, their
+  // memory counts until the end of the run.
   void EndEarlierRuns() {
     std::vector<EventId> ends(1 + *std::max_element(runs_.begin(), runs_.end()));
     for (std::size_t i = 0; i < parts_.size(); ++i) {

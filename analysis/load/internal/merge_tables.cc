@@ -183,7 +183,7 @@ class TableMerger {
       const RunInfo& run = part.session->run();
       to.run.start_time = std::min(to.run.start_time, run.start_time + part.shift);
       to.run.end_time = std::max(to.run.end_time, run.end_time + part.shift);
-      // Of the logs that have it.
+      // The earliest of the logs that have it.
       std::uint64_t& unix_ns = to.run.start_unix_ns;
       if (run.start_unix_ns != 0 && (unix_ns == 0 || run.start_unix_ns < unix_ns))
         unix_ns = run.start_unix_ns;

@@ -1,5 +1,5 @@
-// What one step changed before a failure: live memory by site, now and at the same point of the
-// step before.
+// The changes of one step before a failure: live memory by site, now and at the same point of the
+// previous step.
 #include <algorithm>
 #include <unordered_map>
 
@@ -14,7 +14,7 @@ const StepInfo* StepNumbered(const Scene& scene, std::int64_t number) {
   return nullptr;
 }
 
-// What the program got from `site` in [begin, end) of the kind that failed: events in order.
+// The allocations of `site` in [begin, end) of the kind that failed: events in order.
 std::vector<EventId> CallsOf(const Scene& scene, SiteGroups& groups, std::uint32_t site,
                              TimeNs begin, EventId end) {
   const EventTable& events = scene.session->events();

@@ -13,7 +13,7 @@ bool IsWantOfMemory(FailureCause cause) {
          cause == FailureCause::kOtherPool || cause == FailureCause::kSegmentSize;
 }
 
-// What a remedy leaves to the requests after this one.
+// The bytes that a remedy leaves for the requests after this one.
 std::uint64_t BeyondRequest(const Scene& scene, const Remedy& remedy) {
   const std::uint64_t have = scene.space.free, need = scene.need();
   switch (remedy.kind) {
@@ -73,7 +73,7 @@ void AddLargest(const Scene& scene, SiteGroups& groups, FailureReport* report) {
   if (remedy.fits) report->remedies.push_back(std::move(remedy));
 }
 
-// What leaks by the leak finder's judgement; `growing` gets the groups.
+// The leaks of the leak finder; `growing` gets their groups.
 FailureGrowth FindLeaking(const Scene& scene, Symbols& symbols, SiteGroups& groups,
                           const std::vector<Leak>& leaks, const FailureReport& report,
                           absl::flat_hash_set<std::uint32_t>* growing) {

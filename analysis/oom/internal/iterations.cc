@@ -21,8 +21,9 @@ bool IsUsers(const SourceFrame& frame) {
   return !IsPlumbing(frame) && frame.file.find("-packages/") == std::string::npos;
 }
 
-// The line that is run in iterations: in Python the last one of the program's own on the way in,
-// before a package is entered (a model's modules loop over layers, not over batches).
+// The line that runs in iterations: in Python the program's last line, from the outermost frame
+// inward, before the first frame of a package (a model's modules loop over layers, not over
+// batches).
 SourceFrame TurnLine(Symbols& symbols, StackId stack) {
   const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
   const SourceFrame* line = nullptr;
@@ -51,12 +52,12 @@ struct Line {
   std::uint64_t live = 0;
   EventId first, last;                          // births
   absl::flat_hash_map<Kind, std::size_t> made;  // without workspaces of libraries
-  Kind marker;                                  // with it an iteration begins
+  Kind marker;                                  // begins an iteration
   std::vector<std::uint64_t> levels;            // live when iterations begin
 };
 
-// Follows what lines hold. Looked at twice: with iterations that begin where another line of the
-// same function came in between, then with iterations that begin with a line's marker.
+// Follows the live memory of lines, in two passes: first with iterations that begin after another
+// line of the same function, then with iterations that begin with a line's marker.
 class Iterations {
  public:
   Iterations(const Session& session, Symbols& symbols, const FailedRequest& request)
@@ -143,8 +144,8 @@ class Iterations {
   std::uint32_t previous_ = kUnseen;
 };
 
-// What a line left behind in its iterations up to the last, if that rose all the time and still
-// does.
+// The bytes that a line left behind in its iterations up to the last, if they rose all the time and
+// still rise; else 0.
 std::uint64_t Growth(const Line& line, EventId failure) {
   const std::vector<std::uint64_t>& levels = line.levels;
   if (levels.size() < kFewTurns + 1 || levels.back() <= levels.front()) return 0;

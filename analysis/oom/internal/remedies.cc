@@ -1,4 +1,4 @@
-// What would have let a request fit, each remedy worked out on the pieces of that instant.
+// What would have made a request fit: each remedy is computed from the pieces of that instant.
 #include <algorithm>
 #include <unordered_map>
 
@@ -208,7 +208,8 @@ std::vector<Remedy> FindRemedies(const Scene& scene, SiteGroups& groups,
   if (smaller.bytes < scene.request.bytes) remedies.push_back(smaller);
   if (need > space.free && space.total > 0)
     remedies.push_back(Gives(RemedyKind::kLargerDevice, need - space.free, space.free, need));
-  // What suffices comes first, in the order of the enumeration: what changes least is first there.
+  // Sufficient ones come first, in the order of the enumeration, which begins with the least
+  // drastic.
   std::stable_sort(remedies.begin(), remedies.end(), [](const Remedy& a, const Remedy& b) {
     if (a.fits != b.fits) return a.fits;
     return a.fits ? a.kind < b.kind : a.short_by < b.short_by;

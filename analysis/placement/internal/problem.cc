@@ -188,7 +188,7 @@ std::vector<PlacementOrder> MakeOrders(const PlacementProblem& problem) {
   const Order size_and_life =
       OrderBy(problem, [](const SpaceBuffer& b) { return Units(b) * std::sqrt(Life(b)); });
   const Order pressed = OrderBy(problem, [&](const SpaceBuffer& b) {
-    // Where most is alive comes first, in a few coarse classes; then the larger.
+    // Buffers that live when most is alive come first, in a few coarse classes; then larger ones.
     const double share = static_cast<double>(pressure.Of(b.begin, b.last)) /
                          static_cast<double>(1 + pressure.Of(0, problem.times - 1));
     return std::floor(share * 8) * 1e13 + Units(b);

@@ -206,11 +206,11 @@ class OrderSearch {
   std::vector<std::size_t> positions_;  // of large buffers in the order
 };
 
-// What threads share beside the best arrangement.
+// Shared by the threads, in addition to the best arrangement.
 struct SharedOrders {
   std::vector<PlacementOrder> orders;
   std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> best{0};  // the lowest, as it is
+  std::atomic<std::size_t> best{0};  // index of the order with the lowest arrangement so far
 };
 
 void SolveOn(const PlacementProblem& problem, SharedOrders* shared, std::uint64_t bound,

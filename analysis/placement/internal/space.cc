@@ -1,4 +1,4 @@
-// Where buffers lie that are placed so far, and where the next one could.
+// The buffers placed so far, and where the next one fits.
 #include "analysis/placement/internal/space.h"
 
 #include <algorithm>

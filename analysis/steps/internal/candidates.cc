@@ -62,7 +62,8 @@ bool ArePartsOf(const TokenStream& stream, const Candidate& fine, const Candidat
          even * kEvenOf < above;
 }
 
-// What covers but a small part of the run is a loop beside the training.
+// A candidate that covers a much smaller part of the run than the other is a loop beside the
+// training.
 bool IsBeside(const Candidate& candidate, const Candidate& other) {
   return candidate.covered < 0.5 * other.covered;
 }
@@ -128,7 +129,7 @@ bool IsBetter(const TokenStream& stream, const Candidate& candidate, const Candi
   const auto steps = static_cast<double>(candidate.begins.size());
   const auto best_steps = static_cast<double>(best.begins.size());
   if (SameNumber(steps, best_steps)) {
-    // A token that is left out now and then makes one window of two.
+    // A token that is sometimes missing joins two windows.
     const bool nearly = std::min(score, best_score) >= 0.95 * std::max(score, best_score);
     if (nearly && std::abs(steps - best_steps) > 1)
       return Irregularity(candidate.begins) < Irregularity(best.begins);

@@ -58,8 +58,8 @@ std::vector<Positions> FindCuts(const TokenStream& stream, const TokenIndex& ind
   return cuts;
 }
 
-// Where nothing but what stays is live: for streams in which no token occurs once a step. The
-// commonest token that such a place begins with gives the cuts.
+// The cuts at places where all live memory stays to the end: for streams in which no token occurs
+// once a step. Of the tokens at such places, the most frequent one gives the cuts.
 Positions FindClosures(const TokenStream& stream) {
   std::vector<std::uint64_t> floor(stream.level);
   for (std::size_t p = floor.size(); p-- > 1;) floor[p - 1] = std::min(floor[p - 1], floor[p]);
@@ -165,8 +165,8 @@ std::vector<Opening> Openings(const TokenStream& stream, std::span<const std::ui
   return openings;
 }
 
-// Of the allocations before which least is live for a while only, the one that begins the longest
-// climb. A window has `window` tokens.
+// Of the allocations before which the least temporary memory is live, the one that begins the
+// longest climb. A window has `window` tokens.
 const Opening* ChooseOpening(const std::vector<Opening>& openings, double window) {
   if (openings.empty()) return nullptr;
   double low = openings[0].transient, high = low;

@@ -158,7 +158,7 @@ Updates FindUpdates(const Session& session, const StackRoles& stacks, const Step
     if (!updates.by_optimizer && next != forward.end() && end < roles.size()) end = *next;
     if (end < roles.size()) updates.begins.push_back(end);
   }
-  // What follows the last update is no step unless it learns something.
+  // The rest after the last update is a step only if it has a backward pass.
   const bool learns =
       std::find(roles.begin() + ends.back(), roles.end(), Role::kBackward) != roles.end();
   if (ends.back() < roles.size() && !learns) updates.begins.pop_back();

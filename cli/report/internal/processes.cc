@@ -1,4 +1,4 @@
-// What each process of a job held, and how even that is.
+// The memory of each process of a job, and how even it is.
 #include "cli/report/internal/processes.h"
 
 #include <algorithm>

@@ -34,7 +34,7 @@ class LoaderSection {
   LoaderSection& operator=(const LoaderSection&) = delete;
 
  private:
-  CancellationOff cancellation_off_;  // a flag of a thread that is gone would delay every fork
+  CancellationOff cancellation_off_;  // a flag that stays set would delay every fork
   LoaderFlag* flag_;
 };
 

@@ -1,5 +1,5 @@
-// What the recorder needs of the operating system, in a form that is safe inside other people's
-// processes: nothing here uses malloc, throws, or calls the program.
+// Functions of the operating system for the recorder, in a form that is safe inside other people's
+// processes: none uses malloc, throws, or calls the program.
 #pragma once
 
 #include <time.h>

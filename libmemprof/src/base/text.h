@@ -13,8 +13,8 @@ inline constexpr std::size_t kMaxTextBytes = 32 * 1024;
 // Bytes of the UTF-8 sequence that begins at `text`, of `length` bytes at most; 0 if there is none.
 std::size_t Utf8SequenceLength(const unsigned char* text, std::size_t length);
 
-// Writes the code point, or U+FFFD where it is none, to `bytes`, which has room for 4; returns how
-// many it took.
+// Writes the code point, or U+FFFD for an invalid one, to `bytes`, which must have space for 4;
+// returns the number of bytes written.
 std::size_t EncodeUtf8(std::uint32_t point, char* bytes);
 
 // True when `text` needs no change.

@@ -1,4 +1,4 @@
-// Whether this process records. Read by every hook, written by lifecycle/ alone.
+// Whether this process records. Read by every hook, written only by lifecycle/.
 //
 //      first use of a device, memprof_start             memprof_stop
 //   kIdle ------------------------------> kRecording <--------------> kPaused
@@ -6,12 +6,11 @@
 //     +---------> kWaiting --memprof_start-->  |  log cannot be written
 //     +---------> kOff (MEMPROF_DISABLE)   <---+
 //
-// MEMPROF_SIGNAL makes kWaiting kWanted, from where the next CUDA call goes on; while there is a
-// writer thread, that one stops and resumes on behalf of the signal.
+// A signal (MEMPROF_SIGNAL) changes kWaiting to kWanted, and the next CUDA call begins the
+// recording; while there is a writer thread, that thread stops and resumes for the signal.
 //
-// A forked child finds itself in kIdle again, because the page that holds the mode is wiped by the
-// kernel; it records once it uses a device after a cuInit of its own, or calls memprof_start, into
-// a log of its own.
+// A forked child begins in kIdle, because the kernel clears the page of the mode. It records to a
+// log of its own, once it uses a device after its own cuInit, or calls memprof_start.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@ namespace memprof::recorder {
 
 struct PythonThread;
 
-// What a thread keeps between events.
+// The state of a thread between events.
 struct ThreadState {
   ring::SlabHeader* slab;
   std::uint32_t used;       // events in `slab`

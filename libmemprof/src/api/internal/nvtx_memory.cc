@@ -19,8 +19,8 @@ using nvtx::MemoryHeader;
 using nvtx::VirtualRange;
 
 // No region is added to the table of handles once it has this many entries, because it is searched
-// linearly. A region without an entry is a block without a name, which ends with its own event or
-// with the memory of its heap.
+// linearly. A region without an entry is a block, which ends with its own event or with the memory
+// of its heap; it gets no name, unless it begins an allocation of the driver.
 constexpr std::uint32_t kMaxRegions = 4096;
 
 HandleTable* Handles() { return TheRecorder()->driver()->handles(); }
