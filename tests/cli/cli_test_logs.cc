@@ -1,4 +1,4 @@
-// The logs on which tests run the command.
+// The logs that tests of the command use.
 #include <filesystem>
 
 #include "tests/cli/cli_test_support.h"

@@ -1,4 +1,4 @@
-// Processes, golden files and the logs that tests look at.
+// Processes, golden files and the logs that tests use.
 #include "tests/cli/cli_test_support.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// One stream of the child: a file, or the end of a terminal whose other end is `master`.
+// One output stream of the child: a file, or a terminal whose other end is `master`.
 struct Stream {
   std::string path;
   int master = -1;
@@ -85,7 +85,7 @@ Stream OpenOut(Streams::Out kind, const std::string& path) {
   _exit(126);
 }
 
-// Reads what terminals get until the child has closed them.
+// Reads the output on terminals until the child has closed them.
 void ReadTerminals(Stream& out, Stream& err, Result* result) {
   pollfd ends[] = {{out.master, POLLIN, 0}, {err.master, POLLIN, 0}};
   std::string* const texts[] = {&result->out, &result->err};

@@ -22,26 +22,26 @@ struct Result {
 Result Memprof(const std::vector<std::string>& arguments, const std::string& directory = ".",
                const std::vector<std::string>& environment = {});
 
-// Where the command's streams go.
+// The kinds of the command's output streams.
 struct Streams {
   enum class Out { kFile, kTerminal, kClosedPipe, kClosed, kFullDisk };
   Out out = Out::kFile;       // of standard output
   bool err_terminal = false;  // standard error is a terminal, in place of a file
-  // Limits, 0 = none: bytes that a file may have, seconds of processor time, bytes of addresses.
+  // Limits, 0 = none: bytes in a file, seconds of processor time, bytes of address space.
   std::uint64_t file_limit = 0, cpu_limit = 0, address_limit = 0;
 };
-// The same with streams of other kinds. What a terminal got is in `out` and `err` all the same,
-// with "\r\n" as terminals have it.
+// The same with other kinds of streams. Output on a terminal is also in `out` and `err`, with
+// "\r\n" as on terminals.
 Result MemprofOn(const Streams& streams, const std::vector<std::string>& arguments,
                  const std::string& directory = ".",
                  const std::vector<std::string>& environment = {});
 
-// Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes it there.
+// Compares `text` with tests/cli/golden/`name`; with MEMPROF_UPDATE_GOLDEN=1 writes the file.
 void ExpectGolden(const std::string& name, const std::string& text);
 
 // A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
-// closed) and "shared.mprof" (see WriteShared), and "ours.supp", which suppresses the leak of the
-// first.
+// closed), "shared.mprof" (see WriteShared), and "ours.supp", which suppresses the leak in the
+// first log.
 class Logs {
  public:
   Logs();
@@ -54,13 +54,13 @@ class Logs {
 };
 
 // A training run of 40 steps on two devices: an allocator with tensors and fragmentation, a leak of
-// 1 MiB a step in "HistoryLeak (history.cc:42)", pinned memory, a failed allocation.
+// 1 MiB per step in "HistoryLeak (history.cc:42)", pinned memory, a failed allocation.
 void WriteTraining(analysis::testing::LogBuilder& log);
-// Raw driver memory only.
+// Driver memory only.
 void WriteRaw(analysis::testing::LogBuilder& log);
 
 // A process that shares its device with others: it imports memory and closes some of it, loads a
-// module, launches a graph, advises on managed memory, and asks the driver what is used.
+// module, launches a graph, gives advice on managed memory, and queries the used memory.
 void WriteShared(analysis::testing::LogBuilder& log);
 
 }  // namespace memprof::cli::testing

@@ -1,4 +1,4 @@
-// The text of every verb on fixed logs, word for word.
+// The exact text of every verb on fixed logs.
 #include <gtest/gtest.h>
 
 #include "tests/cli/cli_test_support.h"

@@ -1,4 +1,4 @@
-// Logs of extreme sizes and names: answered, in time, and cut where that is said.
+// Logs with extreme sizes and names: answered in time, and truncated with a note.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace memprof::cli::testing {
 namespace {
 
-// Answers, or refuses in one line, within 20 s of processor time and 1 GiB.
+// The command must succeed, or fail with one line, within 20 s of processor time and 1 GiB.
 void ExpectAnswered(const std::string& verb, const std::string& path) {
   SCOPED_TRACE(verb + " " + path);
   std::vector<std::string> arguments = Arguments(verb, path);
@@ -24,9 +24,9 @@ void ExpectAnswered(const std::string& verb, const std::string& path) {
   if (verb == "diff --json") arguments.push_back(path);
   if (verb == "export sqlite") arguments[4] = path + "." + verb;
 #ifdef __SANITIZE_ADDRESS__
-  const Streams limits{.cpu_limit = 200};  // it takes all addresses for itself, and is slow
+  const Streams limits{.cpu_limit = 200};  // the sanitizer reserves address space and is slow
 #else
-  // Addresses are more than memory: each thread has a stack.
+  // Address space exceeds memory: each thread has a stack.
   const Streams limits{.cpu_limit = 20, .address_limit = std::uint64_t{2} << 30};
 #endif
   const Result result = MemprofOn(limits, arguments, ".", {"MALLOC_ARENA_MAX=1"});
@@ -34,7 +34,7 @@ void ExpectAnswered(const std::string& verb, const std::string& path) {
   EXPECT_LE(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
-// Every kind of extreme log, each through a sixth of the verbs, and all of these by turns.
+// Every kind of extreme log runs through a sixth of the verbs; together they cover all verbs.
 TEST(HostileTest, ExtremeLogsAreAnswered) {
   const analysis::testing::TempDirectory directory;
   std::vector<std::string> verbs(std::begin(kVerbs), std::end(kVerbs));
@@ -49,7 +49,7 @@ TEST(HostileTest, ExtremeLogsAreAnswered) {
   }
 }
 
-// What small files made take minutes or gigabytes.
+// Small files that once took minutes or gigabytes.
 TEST(HostileTest, LargeOnesAreAnsweredInTime) {
   const analysis::testing::TempDirectory directory;
   const std::tuple<const char*, int, std::vector<std::string>> hard[] = {
@@ -63,7 +63,7 @@ TEST(HostileTest, LargeOnesAreAnsweredInTime) {
       {"devices", 100'000, {"footprint"}},
       {"steps", 500'000, {"diff --json"}}};
 #ifdef __SANITIZE_ADDRESS__
-  constexpr int kPart = 5;  // what is quadratic is seen without
+  constexpr int kPart = 5;  // quadratic time is also detected without the sanitizer
 #else
   constexpr int kPart = 1;
 #endif
@@ -138,8 +138,8 @@ TEST(HostileTest, DeepStacksAreCutAndItIsSaid) {
   EXPECT_TRUE(said);
 }
 
-// Each line of dump and each document is JSON whatever names are, for readers that take Unicode's
-// ends of lines for such as well; no name is longer than what readers of CSV take.
+// Each line of dump and each document is JSON for any names, also for readers that treat Unicode
+// line separators as ends of lines. No name is longer than CSV readers accept.
 TEST(HostileTest, EvilNamesAreWrittenAsFormatsWantThem) {
   const analysis::testing::TempDirectory directory;
   for (const char* name : {"evil_names", "long_names"}) {

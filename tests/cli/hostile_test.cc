@@ -1,4 +1,5 @@
-// Damaged, foreign and empty files in every verb: one clear line and status 1, or what can be read.
+// Damaged, foreign and empty files in every verb: one clear line and status 1, or the readable
+// part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +54,7 @@ TEST(HostileTest, FilesThatAreNoLogs) {
     const Result result = Memprof(Arguments(verb, directory.File("")));
     EXPECT_EQ(result.status, 1);
     EXPECT_EQ(result.out, "");
-    // Where a folder may be given, each log in it is named with its reason.
+    // Where a folder is accepted, each unreadable log in it is reported with its reason.
     const auto lines = std::count(result.err.begin(), result.err.end(), '\n');
     if (lines == 1) {
       EXPECT_THAT(result.err, StartsWith("memprof: " + directory.File("")));
@@ -67,11 +68,12 @@ TEST(HostileTest, FilesThatAreNoLogs) {
   }
 }
 
-// The options that make each verb do something else must not make it trust more.
+// Options that change what a verb does must not make it accept damaged logs.
 TEST(HostileTest, NoOptionChangesTheAnswer) {
   const analysis::testing::TempDirectory directory;
   std::string damaged = Good();
-  std::fill(damaged.begin() + 16, damaged.end(), '\x5a');  // a good beginning, then no sound chunk
+  // a valid beginning, then only invalid chunks
+  std::fill(damaged.begin() + 16, damaged.end(), '\x5a');
   const std::string all_bad = directory.Write("damaged.mprof", damaged);
   const std::string empty = directory.Write("empty.mprof", "");
   const std::vector<std::string> commands[] = {{"report", "--json"},
@@ -102,7 +104,7 @@ TEST(HostileTest, OneBadChecksumIsNamedAndTheRestIsRead) {
   analysis::testing::LogBuilder log;
   WriteTraining(log);
   std::string bad = log.Bytes({.events_per_chunk = 50});
-  bad[bad.size() / 2] ^= 1;  // in one chunk of events
+  bad[bad.size() / 2] ^= 1;  // damages one chunk of events
   const std::string path = directory.Write("bad.mprof", bad);
   for (const std::string& verb : kVerbs) {
     const Result result = Memprof(Arguments(verb, path));
@@ -160,7 +162,7 @@ TEST(HostileTest, NamesCannotSpeakToTheTerminal) {
   log.TensorCreate(0x1000, 10, log.Tensor("t\033[1m", "f\b32", {3}), {.stack = site});
   const std::string path = directory.Write("evil.mprof", log.Bytes());
   for (const std::string& verb : kVerbs) {
-    if (verb.starts_with("export ")) continue;  // data for programs, as recorded
+    if (verb.starts_with("export ")) continue;  // exports contain data as recorded
     std::vector<std::string> arguments = Arguments(verb, path);
     if (verb == "dump") arguments.push_back("--symbols");
     const Result result = Memprof(arguments);
@@ -180,7 +182,7 @@ TEST(HostileTest, OneBrokenLogAmongManyIsLeftOut) {
   const std::string empty = directory.Write("c.mprof", "");
   const Result alone = Memprof({"leaks", good});
   for (const std::string& verb : kVerbs) {
-    if (verb == "diff" || verb == "verify") continue;  // of one log each
+    if (verb == "diff" || verb == "verify") continue;  // these need several logs or none
     for (const bool folder : {false, true}) {
       std::vector<std::string> arguments = Arguments(verb, folder ? directory.File("") : garbage);
       if (!folder) arguments.insert(arguments.end(), {good, empty});

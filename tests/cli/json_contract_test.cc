@@ -1,5 +1,5 @@
-// Every key that docs/json.md names, with its type, and no other: of each verb, on a rich log and
-// on a poor one.
+// Exactly the keys that docs/json.md names, with their types: for each verb, on a log with
+// everything and on a minimal one.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,17 +11,18 @@
 namespace memprof::cli::testing {
 namespace {
 
-// What `memprof peak` says beyond that: the peak without each part.
+// The additional keys of `memprof peak`: the peak without each part.
 Json PeakWithSavingsShape() {
   const Json instant = {{"time_ns", "uint"}, {"step", "int"}};
   const Json without = With(instant, {{"peak_bytes", "uint"}, {"saves_bytes", "uint"}});
   Json shape = PeakShape();
   for (const char* list : {"sites", "tensors", "blocks"}) shape[list][0]["without"] = without;
   shape["by_library"][0]["without"] = without;
-  shape["by_category"][0]["without?"] = without;  // of what allocations are in
+  shape["by_category"][0]["without?"] = without;  // by the categories of allocations
   shape["by_module?"] = {
       {{"bytes", "uint"}, {"blocks", "uint"}, {"module", "text"}, {"without", without}}};
-  shape["block_sites"] = Json::array({shape["sites"][0]});  // Clang would copy what is in braces
+  // Clang would copy an initializer in braces
+  shape["block_sites"] = Json::array({shape["sites"][0]});
   shape["tensor_groups"] = {{{"bytes", "uint"},
                              {"count", "uint"},
                              {"name", "string"},
@@ -57,7 +58,7 @@ TEST(JsonContractTest, Peak) {
     EXPECT_TRUE(seen.contains(path)) << path << " did not occur";
 }
 
-// An instant that is no peak has no savings.
+// An instant that is not a peak has no savings.
 TEST(JsonContractTest, PeakOfAStep) {
   const Logs logs;
   const Result result = Memprof({"peak", "--json", "--step=3", "train.mprof"}, logs.path());

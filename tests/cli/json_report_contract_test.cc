@@ -1,4 +1,4 @@
-// Every key that docs/json.md names of a report and of leaks, with its type, and no other.
+// Exactly the keys that docs/json.md names for a report and for leaks, with their types.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

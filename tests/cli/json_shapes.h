@@ -1,4 +1,4 @@
-// What docs/json.md says of the JSON of each verb, and how it is checked.
+// The shapes of each verb's JSON according to docs/json.md, and how they are checked.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace memprof::cli::testing {
 
 using Json = nlohmann::json;
 
-// What a shape's leaf says of a value. Bytes and ids are "uint", steps and devices "int".
+// Whether a value matches a leaf of a shape. Bytes and ids are "uint", steps and devices "int".
 inline bool IsOfType(const Json& value, const std::string& type) {
   if (type == "uint") return value.is_number_unsigned();
   if (type == "int") return value.is_number_integer();
@@ -34,8 +34,9 @@ inline bool IsOfType(const Json& value, const std::string& type) {
   return false;
 }
 
-// `shape` is an object of keys (a key that ends in '?' may be absent), an array of one element that
-// all have, or a leaf. `seen` gets the paths of the elements and optional keys that occurred.
+// `shape` is an object of keys (a key that ends in '?' may be absent), an array with one element
+// that describes all elements, or a leaf. `seen` receives the paths of all elements and optional
+// keys that occurred.
 inline void ExpectShape(const Json& value, const Json& shape, const std::string& path,
                         std::set<std::string>* seen) {
   seen->insert(path);
@@ -160,7 +161,7 @@ inline Json StepOrigin() {
       {"source", "text"}, {"confidence", "number"}, {"warm_up_steps", "uint"}, {"why", "string"}};
 }
 
-// The paths that occurred in the answers of `arguments` on all logs.
+// The paths that occurred in the output of `arguments` on all logs.
 inline std::set<std::string> Check(std::vector<std::string> arguments, const Json& shape) {
   const Logs logs;
   std::set<std::string> seen;

@@ -39,7 +39,8 @@ TEST(JsonTest, Report) {
   EXPECT_EQ(report.at("source_states").size(), 2u);
   EXPECT_EQ(report.at("steps"), 40);
   const Json& events = report.at("events");
-  // Pinned, segment's memory, device 1's; a segment; 4 + 2 * 40 blocks and as many tensors.
+  // Pinned memory, the segment's driver memory, device 1's memory; a segment; 4 + 2 * 40 blocks and
+  // as many tensors.
   EXPECT_EQ(events.at("allocations"), 3 + 1 + 84 + 84);
   EXPECT_EQ(events.at("frees"), 80);
   EXPECT_EQ(events.at("failed"), 1);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// These want more than one log.
+// These need more than one log.
 const char* const kOtherVerbs[] = {"run", "diff", "footprint", "import"};
 
 TEST(StatusTest, UnknownVerbs) {

@@ -1,4 +1,4 @@
-// The verbs, and errors in one line.
+// The verbs, and one-line errors.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -63,7 +63,7 @@ TEST(StatusTest, FailOn) {
     return Memprof({"leaks", "--fail-on=" + tier, log}, logs.path()).status;
   };
   EXPECT_EQ(fail_on("suspected", "train.mprof"), 3);
-  EXPECT_EQ(fail_on("growing", "train.mprof"), 3);  // suspected is worse than growing
+  EXPECT_EQ(fail_on("growing", "train.mprof"), 3);  // suspected leaks are worse than growing ones
   EXPECT_EQ(fail_on("definite", "train.mprof"), 0);
   EXPECT_EQ(fail_on("growing", "raw.mprof"), 0);
   const Result json =
@@ -90,7 +90,7 @@ TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   ExpectError(Memprof({"categories", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--device=7", "train.mprof"}, logs.path()), 1);
-  // Not device 0, whatever is cut off of the number.
+  // The number must not be truncated to device 0.
   ExpectError(Memprof({"peak", "--device=4294967296", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--device=4294967296", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--step=99", "train.mprof"}, logs.path()), 1);

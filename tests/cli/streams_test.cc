@@ -1,4 +1,4 @@
-// Terminals, pipes and disks: colour and progress where a person looks, no lie where nothing can be
+// Terminals, pipes and disks: colour and progress on terminals, and failure where output cannot be
 // written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,8 +46,7 @@ TEST(StreamsTest, ColourIsForTerminalsThatCanShowIt) {
     return Coloured(result.out);
   };
   EXPECT_TRUE(coloured(Out::kTerminal, {"TERM=xterm"}));
-  EXPECT_TRUE(
-      coloured(Out::kTerminal, {"TERM=xterm", "NO_COLOR="}));  // empty is as good as not set
+  EXPECT_TRUE(coloured(Out::kTerminal, {"TERM=xterm", "NO_COLOR="}));  // empty is the same as unset
   EXPECT_FALSE(coloured(Out::kTerminal, {"TERM=dumb"}));
   EXPECT_FALSE(coloured(Out::kTerminal, {"TERM=xterm", "NO_COLOR=1"}));
   EXPECT_FALSE(coloured(Out::kTerminal, {"TERM=xterm", "NO_COLOR=1", "FORCE_COLOR=1"}));
@@ -66,7 +65,7 @@ TEST(StreamsTest, ProgressIsForTerminalsAndGoesAway) {
     EXPECT_THAT(result.err, HasSubstr("reading train.mprof 75 %"));
     EXPECT_TRUE(result.err.ends_with("\r\033[K")) << "progress was left on the terminal";
     EXPECT_EQ(result.err.find('\n'), std::string::npos);
-    EXPECT_EQ(result.out, plain.out);  // results do not know of it
+    EXPECT_EQ(result.out, plain.out);  // progress does not appear in results
   }
   const Result failed = MemprofOn({.err_terminal = true}, {"report", "none.mprof"}, logs.path());
   EXPECT_TRUE(failed.err.ends_with("none.mprof: no such file\r\n")) << failed.err;
@@ -80,7 +79,7 @@ TEST(StreamsTest, AFullDiskIsAFailureOfEveryVerb) {
     EXPECT_THAT(result.err, StartsWith("memprof: standard output could not be written"));
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
-  // Also where a condition of --fail-on holds: what was not said must not be taken for an answer.
+  // Also if a --fail-on condition holds: missing output must not look like an answer.
   const Result fails = MemprofOn({.out = Out::kFullDisk},
                                  {"leaks", "--fail-on=suspected", "train.mprof"}, logs.path());
   EXPECT_EQ(fails.status, 1);
@@ -102,7 +101,7 @@ TEST(StreamsTest, AReaderThatLeftEarlyIsNoError) {
   const Logs logs;
   for (const auto& command : kCommands) {
     const Result result = MemprofOn({.out = Out::kClosedPipe}, command, logs.path());
-    EXPECT_EQ(result.status, 128 + SIGPIPE) << Words(command);  // as of any filter
+    EXPECT_EQ(result.status, 128 + SIGPIPE) << Words(command);  // like any filter
     EXPECT_EQ(result.err, "");
   }
 }
@@ -123,7 +122,7 @@ TEST(StreamsTest, AFileThatCannotBeWrittenWholeIsNotLeftBehind) {
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(result.err, "memprof: new.csv: File too large\n");
   EXPECT_EQ(files(), before);
-  // Nor is an old one lost.
+  // An existing file is not lost either.
   folder.Write("old.csv", "precious");
   const Result forced =
       MemprofOn(small, {"export", "--force", "-o", "old.csv", "train.mprof"}, logs.path());

@@ -1,4 +1,4 @@
-// The C API in a program that links it: alone, preloaded, and when nothing records.
+// The C API in a program that links it: alone, preloaded, and without a recording.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ void ExpectWholeStory(const Log& log) {
   EXPECT_EQ(log.Text(tensor.name()), "weights");
   EXPECT_EQ(log.Text(tensor.dtype()), "float32");
   EXPECT_THAT(tensor.shape(), ElementsAre(2, 3, 4));
-  // Not valid UTF-8 in the program, valid in the log.
+  // Not valid UTF-8 in the program, but valid in the log.
   EXPECT_EQ(log.Text(log.WithOp(log::OP_RANGE_PUSH)[0].label), "forward \xef\xbf\xbd pass");
   EXPECT_EQ(log.Text(log.WithOp(log::OP_SNAPSHOT)[0].label), "middle");
   EXPECT_EQ(log.WithOp(log::OP_STEP)[1].aux0, 2u);
@@ -74,8 +74,7 @@ TEST(Api, PreloadedAsWellItRecordsEverythingOnce) {
   ExpectWholeStory(ReadLog(directory.File("g.mprof")));
 }
 
-// What speaks through the API may be the agent of `memprof run --torch`: then the log says so,
-// once.
+// If the API is used by the agent of `memprof run --torch`, the log says so once.
 TEST(Api, TheAgentIsASource) {
   for (const bool agent : {true, false}) {
     TempDirectory directory;
@@ -107,7 +106,7 @@ TEST(Api, StartPausedRecordsFromMemprofStartOn) {
   options.environment["MEMPROF_START"] = "paused";
   const GuestResult guest = RunGuest("guest_api_linked", options);
   ASSERT_EQ(guest.status, 0) << guest.err;
-  // The guest calls memprof_stop, then memprof_start, and then little more.
+  // The guest calls memprof_stop, memprof_start, and only a few functions after that.
   EXPECT_THAT(Ops(ReadLog(directory.File("g.mprof"))), ElementsAre(log::OP_STEP, log::OP_FREE));
 }
 

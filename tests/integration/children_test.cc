@@ -48,7 +48,8 @@ TEST(Lifecycle, AForkedChildThatInitialisesCudaWritesItsOwnLog) {
 }
 
 TEST(Lifecycle, ForkingWhileThreadsAllocateHangsNoChild) {
-  // The child's first malloc may wait for a lock of the sanitizer's own that another thread held.
+  // The child's first malloc may wait for a lock of the sanitizer that another thread held at the
+  // fork.
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers hold locks over a fork";
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"forks", "200"});
@@ -61,7 +62,7 @@ TEST(Lifecycle, ForkingWhileThreadsAllocateHangsNoChild) {
 }
 
 TEST(Lifecycle, ChildrenByOtherMeansThanForkChangeNothing) {
-  // A bare fork leaves the sanitizer's own state as another thread had it.
+  // A fork by system call leaves the sanitizer's state inconsistent.
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers rely on fork's handlers";
   TempDirectory directory;
   const GuestResult guest = Life(directory, {"spawns", "20"});

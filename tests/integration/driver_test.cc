@@ -1,5 +1,5 @@
-// The families of driver memory beyond the plain ones, through a program that links libcuda; and
-// what the injected library is to the loader.
+// All families of driver memory, in a program that links libcuda; and how the injected library
+// behaves with the loader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,8 @@ struct DriverRun {
   Log log;
 };
 
-DriverRun RunOnDriver(const std::string& what, std::map<std::string, std::string> environment = {}) {
+DriverRun RunOnDriver(const std::string& what,
+                      std::map<std::string, std::string> environment = {}) {
   TempDirectory directory;
   GuestOptions options{.environment = std::move(environment), .directory = directory.path()};
   options.arguments = {what};
@@ -73,7 +74,7 @@ TEST(Driver, ContextsHaveABeginningAndAnEnd) {
 }
 
 TEST(Driver, CuptiAsOnlySourceLeavesAllocationsToIt) {
-  // Where the CUPTI source cannot be had, the log says so and the program runs on.
+  // If the CUPTI source is not available, the log says so and the program continues.
   const DriverRun run = RunOnDriver("pools", {{"MEMPROF_SOURCE", "cupti"}});
   EXPECT_THAT(run.log.WithOp(log::OP_POOL_CREATE).size(), ::testing::Le(1u));
   bool driver_off = false;
@@ -92,7 +93,7 @@ TEST(Loader, NextStillMeansTheNextLibraryOfTheCaller) {
 }
 
 TEST(Loader, ChainsWithAnotherDlsymHookInEitherOrder) {
-  // The foreign hook, once instrumented itself, does not survive the sanitizer's own start.
+  // If the foreign hook is instrumented, it crashes when the sanitizer starts.
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP();
   const std::string ours = BuildPath("lib/libmemprof.so"),
                     other = GuestPath("libguest_other_hook.so");
@@ -114,7 +115,8 @@ TEST(Loader, LoadsWithAllSymbolsBoundAtOnce) {
 }
 
 TEST(Loader, WithoutCudaAWrapperSaysSo) {
-  // No stand-in on the path and no driver on the machine: the program sees what it would see.
+  // Without the stand-in on the path and without a driver, the program sees the same error as
+  // without memprof.
   TempDirectory directory;
   GuestOptions options{.standin = false, .directory = directory.path()};
   options.environment["LD_LIBRARY_PATH"] = directory.path();

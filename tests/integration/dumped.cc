@@ -1,4 +1,4 @@
-// Runs the guest and the commands, and puts both into the same words.
+// Runs the guest and the commands, and converts both outputs to the same form.
 #include "tests/integration/dumped.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What a context of the stand-in takes by itself.
+// The memory of a context on the stand-in.
 constexpr std::uint64_t kContextBytes = std::uint64_t{256} << 20;
 
 constexpr std::uint64_t kPageBytes = 2 << 20;
 
-// What a guest left allocated on a device, layer by layer, of layers that occupy it.
+// Memory that a guest left allocated on a device, by layer, for layers that occupy it.
 std::map<std::string, std::uint64_t> LiveBytes(const std::string& guest_said, int device) {
   static const std::set<std::string> kOccupying = {"linear",         "pitched", "array", "managed",
                                                    "stream-ordered", "vmm",     "graph"};
@@ -69,7 +69,7 @@ Call ToCall(const Json& event, std::string* function) {
   return call;
 }
 
-// "WORD op layer device address bytes"; false where the line is of another kind.
+// "WORD op layer device address bytes"; false if the line is of another kind.
 bool ReadFirst(std::istream& line, const std::string& word, Call* call) {
   std::string first;
   return line >> first && first == word &&
@@ -170,7 +170,7 @@ std::string LedgerGap(const std::string& log, int device, const std::string& gue
       known += bytes.get<std::uint64_t>();
     for (const char* part :
          {"pools_bytes", "untracked_bytes", "elsewhere_bytes", "other_processes_bytes"})
-      known += last.value(part, std::uint64_t{0});  // the last of them is not always known
+      known += last.value(part, std::uint64_t{0});  // some of these may be missing
     if (last.at("used_bytes") != known) gap += "sum; ";
     if (last.at("used_bytes") != contexts * kContextBytes + pages * kPageBytes) gap += "used; ";
     const std::uint64_t total = last.at("total_bytes"), free = last.at("free_bytes");

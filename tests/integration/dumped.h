@@ -1,5 +1,5 @@
-// Guests that say themselves what must be in their log (guests/expected.h), and what the commands
-// `memprof dump`, `report` and `leaks` make of it.
+// Guests that print what their log must contain (guests/expected.h), and the output of the commands
+// `memprof dump`, `report` and `leaks` for that log.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace memprof::testing {
 
-// One event. `line` is 0 where it has no stack, or where that is nobody's business.
+// One event. `line` is 0 if it has no stack, or if the line is not checked.
 struct Call {
   std::string op, layer;
   int device = -1;
@@ -25,15 +25,15 @@ std::ostream& operator<<(std::ostream& out, const Call& call);
 
 // The "call …" lines of a guest's output.
 std::vector<Call> ExpectedCalls(const std::string& text);
-// Its "end …" lines: `op` is the reason for which the memory went with its context.
+// Its "end …" lines: `op` is the reason why the memory ended with its context.
 std::vector<Call> ExpectedEnds(const std::string& text);
-// Such ends in the log.
+// The corresponding ends in the log.
 std::vector<Call> RecordedEnds(const std::string& log);
 
 // A guest's run and its log.
 class Recording {
  public:
-  // Runs the guest with these arguments; its log is `log` in a directory of its own.
+  // Runs the guest with these arguments, in a separate directory; its log is `log`.
   explicit Recording(const std::string& guest, std::vector<std::string> arguments = {},
                      std::map<std::string, std::string> environment = {});
 
@@ -47,22 +47,22 @@ class Recording {
   GuestResult guest_;
 };
 
-// What the command prints as JSON; null, and a failure, where it does not end with status 0.
+// The command's JSON output; null, and a failed expectation, if the exit status is not 0.
 nlohmann::json MemprofJson(const std::vector<std::string>& arguments);
 
-// The events of a log that a guest speaks of: all but samples and marks of the recorder's own
-// choosing. Lines are those of the innermost frame in the source of a guest; its function goes to
-// `functions` where that is not null.
+// The events of a log that a guest prints: all except the recorder's own samples and marks. Lines
+// are those of the innermost frame in the guest's source; `functions`, if not null, receives its
+// functions.
 std::vector<Call> DumpedCalls(const std::string& log,
                               std::vector<std::string>* functions = nullptr);
 
-// What is wrong with the device's ledger at its last sample, a failed call's; empty when it closes:
-// what is in use is what the stand-in must have in use, `contexts` of it and `pages` of 2 MiB; the
-// layers hold what the guest says that it left allocated; and the parts add up.
+// Errors in the device's ledger at its last sample, which a failed call causes; empty if there are
+// none. Used memory must be that of the stand-in: `contexts` contexts and `pages` pages of 2 MiB.
+// The layers must hold what the guest left allocated, and the parts must add up.
 std::string LedgerGap(const std::string& log, int device, const std::string& guest_said,
                       std::uint64_t contexts, std::uint64_t pages);
 
-// "KIND BYTES" of everything imported and never closed, sorted; KIND as in docs/json.md.
+// "KIND BYTES" of all imports that were never closed, sorted; KIND as in docs/json.md.
 std::vector<std::string> UnclosedImports(const std::string& log);
 
 }  // namespace memprof::testing

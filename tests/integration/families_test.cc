@@ -1,6 +1,6 @@
-// Programs that reach the driver by dlopen, dlsym and cuGetProcAddress alone, one family of memory
-// each: every call that they say they made is in the log, in order, with its function, file and
-// line, and the device's ledger closes.
+// Programs that reach the driver by dlopen, dlsym and cuGetProcAddress alone, each with one family
+// of memory. All calls that they print are in the log, in order, with function, file and line, and
+// the device's ledger adds up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::UnorderedElementsAreArray;
 struct Family {
   std::string guest, scenario;
   std::uint64_t pages = 0;     // of 2 MiB, in use on device 0 at the end
-  std::uint64_t contexts = 1;  // that it has then
+  std::uint64_t contexts = 1;  // contexts that exist at the end
 };
 std::ostream& operator<<(std::ostream& out, const Family& family) {
   return out << family.guest << " " << family.scenario;
@@ -29,7 +29,7 @@ class Families : public ::testing::TestWithParam<Family> {
     const Recording run("guest_family_" + guest, {scenario},
                         {{"SIMCUDA", "devices=2"}, {"MEMPROF_SOURCE", source}});
     EXPECT_GT(run.expected().size(), 1u);
-    // Uses of memory only CUPTI tells.
+    // Only CUPTI reports uses of memory.
     std::vector<Call> calls = DumpedCalls(run.log());
     std::erase_if(calls, [](const Call& call) {
       return call.op == "launch" || call.op == "touch" || call.op == "memcpy" ||
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Family{"later", "sparse", 1}, Family{"later", "green", 1}),
     [](const auto& parameter) { return parameter.param.guest + "_" + parameter.param.scenario; });
 
-// What the peer of a guest of two processes recorded and said.
+// The recording and the output of the second process of a guest.
 TEST(Imports, OfAnotherProcessAreNeverTheImportersOwn) {
   const struct {
     const char* scenario;

@@ -1,5 +1,4 @@
-// Rings that wait for their logs: while children of the killed process live on, and after the log
-// was moved.
+// Rings that are kept: while children of the killed process are alive, and after the log was moved.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -34,14 +33,15 @@ std::ptrdiff_t CountOf(const std::string& log, analysis::Op op) {
              : -1;
 }
 
-// Ended, but not yet waited for.
+// Waits for the end of a process without reaping it.
 void AwaitEnd(pid_t pid) {
   siginfo_t info;
   EXPECT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
 }
 
 TEST(Folding, AForkedChildThatLivesOnKeepsItsOwnRing) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // so that the child is ours to wait for
+  // makes orphaned children of the guest children of this process
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   TempDirectory directory;
   GuestOptions options{.output = "g.%p.mprof", .directory = directory.path()};
   options.arguments = {"forklive"};
@@ -64,7 +64,8 @@ TEST(Folding, AForkedChildThatLivesOnKeepsItsOwnRing) {
   EXPECT_EQ(analysis::RemoveOrphanedRings(directory.path(), UnixNow()), 0);
   EXPECT_EQ(directory.Files(".ring").size(), 1u);
 
-  kill(child, SIGUSR1);  // it allocates on: what its parent left was folded under its eyes
+  // the child continues to allocate after its parent's ring was appended to the log
+  kill(child, SIGUSR1);
   ASSERT_EQ(guest.ReadLine(), "went on");
   kill(child, SIGKILL);
   AwaitEnd(child);
@@ -76,8 +77,8 @@ TEST(Folding, AForkedChildThatLivesOnKeepsItsOwnRing) {
   waitpid(child, nullptr, 0);
 }
 
-// Of a guest that was killed after 100 allocations, before all of them were in the log: on a loaded
-// machine that may take more than one.
+// The log of a guest that was killed after 100 allocations, before all of them were written. On a
+// loaded machine this may take several attempts.
 Log KillBeforeItIsWritten(const TempDirectory& directory) {
   for (;;) {
     std::filesystem::remove(directory.File("g.mprof"));
@@ -99,13 +100,13 @@ TEST(Folding, ALogThatWasMovedAfterTheKillFindsItsRing) {
   ASSERT_TRUE(std::filesystem::exists(log.header.ring_path()));
   const std::string moved = directory.File("archive.mprof");
   std::filesystem::rename(directory.File("g.mprof"), moved);
-  // The next `memprof run` tidies up.
+  // The next `memprof run` cleans up.
   GuestOptions run{.preload = false, .standin = false, .output = "", .directory = directory.path()};
   run.arguments = {"run", "-o", "next.mprof", "--", "/bin/true"};
   EXPECT_EQ(RunProgram(BuildPath("bin/test_memprof_run"), run).status, 0);
   EXPECT_TRUE(std::filesystem::exists(log.header.ring_path()));
   EXPECT_EQ(CountOf(moved, analysis::Op::kAlloc), 100);
-  // Folding finds it as well.
+  // FoldRing finds the ring of the moved log as well.
   const auto folded = analysis::FoldRing(moved);
   ASSERT_TRUE(folded.ok()) << folded.status();
   EXPECT_EQ(*folded, FoldResult::kFolded);

@@ -1,4 +1,4 @@
-// A guest that makes it hard to record it.
+// Runs guests that are hard to record.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ inline GuestResult Hardship(const TempDirectory& directory, std::vector<std::str
   return RunGuest("guest_hardship", options);
 }
 
-// The log ended cleanly and holds exactly the calls that the guest printed.
+// The log ended cleanly and contains exactly the calls that the guest printed.
 inline Log ExpectNothingLost(const TempDirectory& directory, const GuestResult& guest) {
   EXPECT_EQ(guest.status, 0) << guest.out << guest.err;
   EXPECT_EQ(guest.err, "");

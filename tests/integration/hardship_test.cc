@@ -1,5 +1,5 @@
-// Programs that are hard to record: endless names and stacks, threads that die, signals, their own
-// allocator.
+// Programs that are hard to record: unlimited names and stacks, threads that are killed, signals, a
+// custom allocator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 TEST(Hardship, ThreadsThatDoNothingButAllocateLoseNothing) {
   TempDirectory directory;
-  // A ring of a tenth of a second: it is full nearly all the time.
+  // A ring for a tenth of a second: it is full nearly all the time.
   const GuestResult guest =
       Hardship(directory, {"flood", "8", "20000"}, {{"MEMPROF_RING_EVENTS", "20000"}});
   ASSERT_EQ(guest.status, 0) << guest.err;
@@ -43,7 +43,7 @@ TEST(Hardship, NamesAndStacksWithoutEndAreBoundedAndCounted) {
   const Log log = ReadLog(directory.File("g.mprof"));
   EXPECT_EQ(log.error, "");
   EXPECT_LT(log.self.resident_bytes(), 256u << 20);
-  // The events are all there; what was too much is their names.
+  // All events are recorded; only names exceeded the limit.
   EXPECT_EQ(log.counters.count("events_lost"), 0u);
   EXPECT_GT(log.counters.at("definitions_lost"), 10000u);
   EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u << 17);
@@ -53,7 +53,7 @@ TEST(Hardship, NamesAndStacksWithoutEndAreBoundedAndCounted) {
   EXPECT_EQ(stacks.size(), 1u << 17);
 }
 
-// What guest_greedy says of its memory, in bytes.
+// The memory figures that guest_greedy prints, in bytes.
 struct Memory {
   std::uint64_t allocations = 0, peak = 0, ring_mapped = 0, ring_file = 0;
 };
@@ -81,21 +81,21 @@ TEST(Hardship, TheProcessIsNeverLargerByMoreThanTheLimit) {
   EXPECT_EQ(recorded.allocations, bare.allocations);
   ASSERT_GT(bare.peak, 0u);
   ASSERT_GT(recorded.ring_file, 0u);
-  // The ring's file counts as a whole, mapped or not.
+  // The whole file of the ring counts, mapped or not.
   const std::uint64_t more = recorded.peak - bare.peak - recorded.ring_mapped +
                              std::max(recorded.ring_mapped, recorded.ring_file);
   EXPECT_LT(more, 40u << 20);
-  // Its tables at least are full; how much of the ring was needed is up to the machine.
+  // At least its tables are full; how much of the ring was needed depends on the machine.
   EXPECT_GT(more, 8u << 20);
   const Log log = ReadLog(directory.File("g.mprof"));
   EXPECT_EQ(log.error, "");
   EXPECT_TRUE(log.has_trailer);
   EXPECT_LT(log.self.resident_bytes(), 40u << 20);
-  // Of everything there was too much, and it was counted.
+  // All limits were exceeded, and this was counted.
   for (const char* counter :
        {"memory_refused", "definitions_lost", "thread_slots_exhausted", "blocks_not_followed"})
     EXPECT_GT(log.counters.count(counter), 0u) << counter;
-  // Every allocation was recorded, or is among those of threads for which there was no room.
+  // Every allocation was recorded, or belongs to a thread for which there was no memory.
   const std::uint64_t seen = log.WithOp(log::OP_ALLOC).size();
   EXPECT_GE(seen, (1u << 17) + 131072u);
   EXPECT_LT(seen, recorded.allocations);
@@ -142,7 +142,7 @@ TEST(Hardship, ThreadsMayBeCancelledInTheMiddleOfAnAllocation) {
     for (const Event& event : log.WithOp(log::OP_ALLOC))
       if (event.bytes == 100 || event.bytes == 1 << 10) of_main.push_back(event.bytes);
     EXPECT_EQ(std::count(of_main.begin(), of_main.end(), 100u), 20);
-    // Each of them ended its call before it was cancelled.
+    // Each thread completed its call before it was cancelled.
     const std::size_t all = how == std::string("deferred") ? 220 : 20;
     EXPECT_EQ(of_main.size(), all);
   }

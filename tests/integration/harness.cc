@@ -34,7 +34,7 @@ std::vector<std::string> Environment(const GuestOptions& options) {
   if (options.preload) variables["LD_PRELOAD"] = BuildPath("lib/libmemprof.so");
   if (!options.output.empty())
     variables["MEMPROF_OUTPUT"] = options.directory + "/" + options.output;
-  // Rings of killed guests go away with the directory.
+  // Rings of killed guests are deleted with the directory.
   variables["MEMPROF_SHM"] = options.directory;
   // Recorder and guests may both be built with the address sanitizer.
   variables["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0";

@@ -12,7 +12,7 @@
 
 namespace memprof::testing {
 
-// A directory of its own, removed with everything in it.
+// A temporary directory, removed with all its contents.
 class TempDirectory {
  public:
   TempDirectory();
@@ -30,12 +30,13 @@ class TempDirectory {
 
 struct GuestOptions {
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> environment;  // added to the usual; "" removes a variable
+  // added to the default environment; "" removes a variable
+  std::map<std::string, std::string> environment;
   bool preload = true;
-  bool standin = true;             // the stand-in CUDA first on the loader's path
+  bool standin = true;             // the stand-in CUDA is first on the loader's path
   std::string output = "g.mprof";  // MEMPROF_OUTPUT, within the directory; "" = not set
-  std::string directory;           // to run in; required
-  int longest_s = 120;             // then it is killed, and the test fails
+  std::string directory;           // working directory; required
+  int longest_s = 120;             // after this the guest is killed and the test fails
 };
 
 struct GuestResult {
@@ -46,14 +47,14 @@ struct GuestResult {
   std::vector<std::string> lines() const;
 };
 
-// The path of a guest of tests/integration/guests, of a library or program of the build.
+// The path of a guest of tests/integration/guests, or of a built library or program.
 std::string GuestPath(const std::string& name);
 std::string BuildPath(const std::string& relative);
 
 // A file's contents; empty when it cannot be read.
 std::string ReadText(const std::string& path);
 
-// Runs and waits, at most two minutes.
+// Runs the guest and waits for its end.
 GuestResult RunProgram(const std::string& program, const GuestOptions& options);
 GuestResult RunGuest(const std::string& name, const GuestOptions& options);
 
@@ -85,10 +86,10 @@ struct PrintedCall {
   auto operator<=>(const PrintedCall&) const = default;
 };
 std::vector<PrintedCall> PrintedCalls(const GuestResult& result);
-// What the log says of memory of the driver, in the same words; frees have bytes 0.
+// Events of driver memory in the log, in the same form; frees have bytes 0.
 std::vector<PrintedCall> RecordedCalls(const std::vector<Event>& events);
 std::string LayerName(log::Layer layer);
-// What only one of the two has, in lines, whatever their order; empty when they are the same.
+// Lines that only one of the two has, in any order; empty if they are equal.
 std::string DifferenceOf(std::vector<PrintedCall> recorded, std::vector<PrintedCall> printed);
 
 // Live and peak bytes and number of allocations, replayed event by event.

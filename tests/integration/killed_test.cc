@@ -1,4 +1,4 @@
-// What is left of programs that are killed, or still run.
+// The recording of programs that were killed, or still run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ TEST(Lifecycle, KilledInTheMiddleKeepsAPrefixOfEveryThing) {
   options.arguments = {"loop", "100000000"};
   RunningGuest guest(GuestPath("guest_runtime_life"), options);
   const std::string path = directory.File("g.mprof");
-  // Long enough for several batches to be written, however slow the machine.
+  // Long enough for several batches to be written, however slow the machine is.
   for (int i = 0; i < 2000; ++i) {
     std::error_code error;
     if (std::filesystem::file_size(path, error) > 200000 && !error) break;
@@ -52,7 +52,7 @@ TEST(Lifecycle, KilledInTheMiddleKeepsAPrefixOfEveryThing) {
   const Recovered recovered = ReadKilled(path);
   ASSERT_TRUE(recovered.status.ok()) << recovered.status;
   ASSERT_GT(recovered.log.events.size(), 10000u);
-  // The guest allocates 1, 2, 3, ... bytes: a missing or doubled event would show.
+  // The guest allocates 1, 2, 3, ... bytes, so a missing or duplicate event is detected.
   std::uint64_t expected = 0;
   for (const Event& event : recovered.log.WithOp(log::OP_ALLOC)) ASSERT_EQ(event.bytes, ++expected);
   EXPECT_LE(Replay(recovered.log.events).unmatched, 0u);
@@ -62,7 +62,7 @@ TEST(Lifecycle, ARunningProcessIsNotRecoveredFrom) {
   TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
   options.arguments = {"loop", "10"};
-  options.environment["MEMPROF_SHM"] = "";  // where it is by default
+  options.environment["MEMPROF_SHM"] = "";  // the default directory
   RunningGuest guest(GuestPath("guest_runtime_life"), options);
   ASSERT_EQ(guest.ReadLine(), "done");
   EXPECT_EQ(ReadKilled(directory.File("g.mprof")).status.code(),

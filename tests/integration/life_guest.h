@@ -1,4 +1,4 @@
-// A guest that lives in the way that it is told, and what it leaves when it is killed.
+// Runs guests that start and end in different ways, and reads what they leave when they are killed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ inline GuestResult Life(const TempDirectory& directory, std::vector<std::string>
   return RunGuest("guest_runtime_life", options);
 }
 
-// The log and what its ring still holds, as a reader puts them together.
+// The log and what its ring still holds, combined as a reader does.
 struct Recovered {
   Log log;
   std::uint64_t from_ring = 0;

@@ -1,4 +1,4 @@
-// Beginnings and ends of recorded programs: threads, exits, destructors.
+// Starts and ends of recorded programs: threads, exits, destructors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ TEST(Lifecycle, ThousandShortLivedThreadsAreAllThere) {
   std::set<std::uint32_t> threads;
   for (const Event& event : log.WithOp(log::OP_ALLOC)) threads.insert(event.thread);
   EXPECT_EQ(threads.size(), 1000u);
-  // Slabs go round: a thousand threads do not need a thousand of them.
+  // Slabs are reused: a thousand threads do not need a thousand slabs.
   EXPECT_LT(log.self.resident_bytes(), 16u << 20);
 }
 
@@ -135,14 +135,14 @@ TEST_P(Exiting, ThreadsAndLateCodeThatAllocateAreRecordedToTheEnd) {
         .read(reinterpret_cast<char*>(&done), sizeof done);
     const std::string path = directory.File("g.mprof");
     Log log = ReadLog(path);
-    // The process may end in the middle of the very last write; then the ring has it all.
+    // The process may end during the very last write; then the ring still has all events.
     if (const Recovered killed = ReadKilled(path); !log.has_trailer && killed.status.ok())
       log = killed.log;
     std::map<std::uint64_t, std::uint64_t> recorded;
     for (const Event& event : log.WithOp(log::OP_ALLOC)) ++recorded[event.bytes];
     for (int caller = 0; caller < exiting::kCallers; ++caller) {
       const std::uint64_t count = done.done[caller];
-      // The last one of a thread may have been recorded and not returned.
+      // The last call of a thread may have been recorded without returning.
       EXPECT_GE(recorded[1000 + caller], count) << caller;
       EXPECT_LE(recorded[1000 + caller], count + (caller < exiting::kDaemons ? 1 : 0)) << caller;
       // quick_exit runs no destructors.

@@ -1,4 +1,5 @@
-// Programs that leave the recorder little: descriptors, address space, system calls, folders.
+// Programs that leave few resources to the recorder: descriptors, address space, system calls,
+// folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,13 +52,13 @@ TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
 TEST(Hardship, LittleAddressSpaceToBeginWith) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
   int recorded = 0;
-  // From nothing to enough: whatever is refused, the guest goes on and says the same.
+  // From nothing to enough: whatever is refused, the guest continues and prints the same.
   for (const char* mib : {"0", "2", "8", "60", "120", "200", "800"}) {
     TempDirectory directory;
     GuestOptions options{.directory = directory.path()};
     options.arguments = {"little", mib};
     options.environment = {{"MEMPROF_START", "paused"}, {"MEMPROF_SIGNAL", "USR2"}};
-    options.longest_s = 30;  // 0.02 s; calls that each wait for a start that failed: 120 s
+    options.longest_s = 30;  // takes 0.02 s; if each call waited for a failed start: 120 s
     const GuestResult guest = RunGuest("guest_hardship", options);
     EXPECT_EQ(guest.status, 0) << mib << ": " << guest.out << guest.err;
     std::vector<PrintedCall> calls = PrintedCalls(guest);
@@ -94,7 +95,8 @@ TEST_P(Seccomp, ForbiddenCallsLoseNothing) {
   const GuestResult guest = Hardship(directory, {"seccomp", error, when});
   ASSERT_NE(guest.status, 6) << "no filters here";
   const Log log = ExpectNothingLost(directory, guest);
-  // Before the start: without ftruncate there is no ring, and that is said.
+  // If the filter exists before the start, there is no ftruncate and so no shared ring, which is
+  // counted.
   EXPECT_EQ(log.counters.count("ring_not_shared"), std::string(when) == "early" ? 1u : 0u);
 }
 

@@ -1,5 +1,5 @@
-// Other users of the machine: they can neither read nor change what is recorded, and nothing that
-// they plant makes the recorder, `memprof run` or a reader touch anybody's files.
+// Other users of the machine can neither read nor change recordings, and files that they create
+// cannot make the recorder, `memprof run` or a reader access files of other users.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::string Read(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
-// A folder like /tmp: everybody may create files, and remove one's own.
+// A folder like /tmp: everybody may create files, but remove only their own.
 class OtherUser : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -44,7 +44,7 @@ class OtherUser : public ::testing::Test {
     ASSERT_EQ(chmod(directory_.path().c_str(), 01777), 0);
   }
 
-  // Whether `act` succeeds when the other user does it.
+  // Whether `act` succeeds for the other user.
   template <typename Act>
   static bool Can(Act act) {
     const pid_t child = fork();
@@ -58,7 +58,7 @@ class OtherUser : public ::testing::Test {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 2);
     return status == 0;
   }
-  // A file of the other user's.
+  // Creates a file of the other user.
   std::string Plant(const std::string& name, const std::string& bytes) {
     const std::string path = directory_.File(name);
     std::ofstream(path, std::ios::binary) << bytes;
@@ -78,7 +78,7 @@ class OtherUser : public ::testing::Test {
     options.arguments.insert(options.arguments.end(), program.begin(), program.end());
     return RunProgram(BuildPath("bin/test_memprof_run"), options);
   }
-  // Leaves log and ring of a killed process; 5000 allocations, most of them in the ring.
+  // Leaves the log and the ring of a killed process; 5000 allocations, most of them in the ring.
   log::Header Killed(const std::string& output) {
     GuestOptions options{.output = output, .directory = directory_.path()};
     options.arguments = {"loop", "5000"};
@@ -93,7 +93,7 @@ class OtherUser : public ::testing::Test {
 };
 
 TEST_F(OtherUser, CanNeitherReadNorChangeLogsAndRings) {
-  // A file that was there before, open to all: it becomes the log, and is open no more.
+  // The file existed before with access for everybody: it becomes the log, with restricted access.
   std::ofstream(directory_.File("g.mprof")).close();
   ASSERT_EQ(chmod(directory_.File("g.mprof").c_str(), 0666), 0);
   GuestOptions options{.directory = directory_.path()};
@@ -112,7 +112,7 @@ TEST_F(OtherUser, CanNeitherReadNorChangeLogsAndRings) {
     EXPECT_FALSE(Can([&] { return unlink(path.c_str()) == 0; }));
     EXPECT_FALSE(Can([&] { return rename(path.c_str(), (path + "x").c_str()) == 0; }));
   }
-  // Neither through the process.
+  // Nor through the process.
   const std::string map = "/proc/" + std::to_string(guest.pid()) + "/map_files";
   EXPECT_FALSE(Can([&] { return open(map.c_str(), O_RDONLY | O_DIRECTORY) >= 0; }));
 }
@@ -148,14 +148,14 @@ TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
     kind.plant(at);
     struct stat before, after;
     ASSERT_EQ(lstat(at.c_str(), &before), 0);
-    // The recorder takes another name.
+    // The recorder uses another name.
     const GuestResult guest = Record("g.mprof");
     EXPECT_EQ(guest.status, 7);
     EXPECT_EQ(guest.err, "");
     const Log log = ReadLog(directory_.File("g." + std::to_string(guest.pid) + ".mprof"));
     EXPECT_TRUE(log.has_trailer);
     EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u);
-    // `memprof run` refuses before the program starts, or takes another name too.
+    // `memprof run` refuses before the program starts, or uses another name too.
     const GuestResult run =
         MemprofRun("g.mprof", {GuestPath("guest_runtime_life"), "exit", "return"});
     if (run.status == 1) {
@@ -174,7 +174,7 @@ TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
   }
 }
 
-// Sets fields of a ring's header and its first slabs as an attacker would.
+// Sets fields of a ring's header and of its first slabs to harmful values.
 std::string Forged(std::string ring, const std::string& log_path) {
   auto* header = reinterpret_cast<ring::RingHeader*>(ring.data());
   std::strncpy(header->log_path, log_path.c_str(), sizeof header->log_path - 1);
@@ -196,7 +196,7 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   const std::string log = directory_.File("g.mprof");
   const std::string log_before = Read(log);
   const std::string evil = Forged(Read(header.ring_path()), log);
-  // One beside the true ring, and one of a process that is gone with its log.
+  // One beside the real ring, and one of a process that no longer exists, whose log is gone.
   const std::string beside = Plant("memprof-1-00.mprof.ring", evil);
   const std::string alone =
       Plant("memprof-2-00.mprof.ring", Forged(Read(header.ring_path()), directory_.File("gone")));
@@ -205,7 +205,7 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   EXPECT_TRUE(Read(beside) == evil);
   EXPECT_TRUE(std::filesystem::exists(alone));
   EXPECT_EQ(analysis::RemoveOrphanedRings(directory_.path(), std::int64_t{1} << 62), 0);
-  // Now in the place of the true one.
+  // Now in place of the real ring.
   std::filesystem::remove(header.ring_path());
   const std::string instead =
       Plant(std::filesystem::path(header.ring_path()).filename().string(), evil);
@@ -227,23 +227,23 @@ TEST_F(OtherUser, FoldingFollowsNoLinkAndWritesToNoForeignLog) {
   const log::Header header = Killed("g.mprof");
   const std::string log = directory_.File("g.mprof");
   const std::string log_before = Read(log), ring_before = Read(header.ring_path());
-  // A log of theirs that names our ring.
+  // A log of the other user that names this user's ring.
   const std::string theirs = Plant("theirs.mprof", log_before);
   EXPECT_FALSE(analysis::FoldRing(theirs).ok());
   EXPECT_TRUE(Read(theirs) == log_before);
-  // A link of theirs to our log.
+  // A link of the other user to this user's log.
   const std::string link = directory_.File("link.mprof");
   std::filesystem::create_symlink(log, link);
   EXPECT_FALSE(analysis::FoldRing(link).ok());
   EXPECT_TRUE(Read(log) == log_before);
-  // A link in the place of the ring.
+  // A link in place of the ring.
   std::filesystem::rename(header.ring_path(), directory_.File("moved"));
   std::filesystem::create_symlink(directory_.File("moved"), header.ring_path());
   const auto folded = analysis::FoldRing(log);
   EXPECT_TRUE(folded.ok() && *folded == analysis::FoldResult::kNothingToDo) << folded.status();
   EXPECT_TRUE(Read(log) == log_before);
   EXPECT_TRUE(Read(directory_.File("moved")) == ring_before);
-  // A user may read another's log where that is allowed, and root finds the ring of it too.
+  // A user may read another user's log if its permissions allow, and root also finds its ring.
   std::filesystem::remove(header.ring_path());
   std::filesystem::rename(directory_.File("moved"), header.ring_path());
   ASSERT_EQ(chown(log.c_str(), kOther, kOther), 0);

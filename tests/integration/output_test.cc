@@ -1,4 +1,4 @@
-// Logs that cannot be written as wanted: descriptors, files and folders in the way, full disks.
+// Logs that cannot be written as requested: existing descriptors, files and folders, full disks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -67,7 +67,7 @@ TEST(Lifecycle, ADiskThatFillsUpStopsTheRecordingOnly) {
   const Log log = ReadLog(directory.File("g.mprof"));
   EXPECT_EQ(log.error, "");
   EXPECT_GT(log.events.size(), 0u);
-  EXPECT_EQ(log.header.ring_path(), "");  // no file that large is allowed
+  EXPECT_EQ(log.header.ring_path(), "");  // no file that large can be created
   EXPECT_THAT(log.trailer.reason(), HasSubstr("File too large"));
   EXPECT_EQ(log.counters.at("write_errors"), 1u);
   EXPECT_EQ(log.counters.at("ring_not_shared"), 1u);

@@ -1,7 +1,7 @@
-// Python programs under the recorder, beside what their interpreter says of its own stacks.
+// Python programs under the recorder, compared with the stacks that their interpreter reports.
 //
-// With the interpreter that the build found, and those that MEMPROF_PYTHONS names, separated by
-// colons: CPython 3.8 to 3.14 differ in all that matters here.
+// With the interpreter that the build found, and with those in MEMPROF_PYTHONS, separated by
+// colons. CPython 3.8 to 3.14 all differ in the relevant structures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::vector<std::string> Interpreters() {
   return found;
 }
 
-// Address of an allocation to its stacks, "function:file:line|…", innermost first.
+// The address of an allocation and its stacks, "function:file:line|…", innermost first.
 using Stacks = std::map<std::uint64_t, std::vector<std::string>>;
 
 Stacks Expected(const GuestResult& guest) {
@@ -52,8 +52,8 @@ std::string PythonPart(const Log& log, std::uint32_t stack) {
   return text;
 }
 
-// Frames of the evaluation loop that no Python frames took the place of. Those that the compiler
-// keeps in parts are named so.
+// Frames of the evaluation loop that were not replaced by Python frames. The names include the
+// parts into which compilers split it.
 bool IsLoop(const Log& log, const StackNode& node, std::map<std::uint64_t, bool>* known) {
   if (node.python) return false;
   const auto [found, fresh] = known->emplace(node.address, false);
@@ -84,7 +84,7 @@ class PythonTest : public ::testing::TestWithParam<std::string> {
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     return RunProgram(GetParam(), options);
   }
-  // One allocation after the other, each as the interpreter says.
+  // Each allocation in order, with the stack that the interpreter reports.
   void ExpectAgreement(const std::vector<std::string>& what, std::size_t at_least) {
     const GuestResult guest = Run(what);
     ASSERT_EQ(guest.status, 0) << guest.err;
@@ -120,7 +120,8 @@ TEST_P(PythonTest, CodeThatDiesLeavesItsAddressButNotItsLines) {
 
 TEST_P(PythonTest, ThreadsHaveTheirOwn) { ExpectAgreement({"threads"}, 200); }
 
-// Before 3.11 each call takes three frames in C: the outermost are beyond the longest stack.
+// Before version 3.11 each call takes three C frames, so the outermost ones exceed the maximum
+// depth.
 TEST_P(PythonTest, RecursionThroughPythonAndThroughC) {
   const GuestResult guest = Run({"recursion"});
   ASSERT_EQ(guest.status, 0) << guest.err;
@@ -155,7 +156,7 @@ TEST_P(PythonTest, ForkedChildrenRecordTheirs) {
   EXPECT_GE(agreed, 250u);
 }
 
-// An interpreter of its own in the same thread: what it says is not known, but it runs on.
+// A subinterpreter in the same thread: its frames are not known, but the program must continue.
 TEST_P(PythonTest, SubInterpretersAreSurvived) { ExpectAgreement({"subinterpreter"}, 1); }
 
 TEST_P(PythonTest, DaemonThreadsAndTheEndAreSurvived) {
@@ -179,7 +180,7 @@ TEST_P(PythonTest, TheSourceSaysWhichInterpreter) {
 INSTANTIATE_TEST_SUITE_P(Interpreters, PythonTest, ::testing::ValuesIn(Interpreters()),
                          [](const auto& which) { return std::to_string(which.index); });
 
-// A library that calls itself a Python, and whose memory is none.
+// A library that exports the names of a Python, but does not have its data structures.
 TEST(FalsePythonTest, IsSeenThroughAndSurvived) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "reads what is not there on purpose";
   for (const char* kind :
@@ -196,7 +197,7 @@ TEST(FalsePythonTest, IsSeenThroughAndSurvived) {
       EXPECT_FALSE(log.WithOp(log::OP_ALLOC).empty());
       const bool known = std::set<std::string>{"3.8.1", "3.11.7", "3.12.0"}.contains(kind);
       const std::string what = lie;
-      // Of numbers some are 0, and then there are no frames to be wrong.
+      // Some random numbers are 0, which means no frames, so nothing is wrong.
       if (!known || what == "loop" || what == "unmapped") {
         EXPECT_EQ(log.counters.count("python_frames_off"), 1u) << kind << " " << lie;
       }

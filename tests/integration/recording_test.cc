@@ -1,4 +1,4 @@
-// What a guest did is what the log says: every call, with address, bytes and stack.
+// A log contains exactly what a guest did: every call with address, bytes and stack.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ TEST(Recording, DriverReachedByDlsymAndGetProcAddress) {
   EXPECT_TRUE(log.has_trailer);
   std::vector<PrintedCall> expected = PrintedCalls(guest);
   ASSERT_EQ(expected.size(), 12u);
-  // A second free of the same pointer is attempted, and fails.
+  // A second free of the same pointer fails.
   expected.push_back(expected[6]);
   EXPECT_THAT(RecordedCalls(log.events), ElementsAreArray(expected));
   EXPECT_EQ(log.WithOp(log::OP_FREE_FAILED).size(), 1u);
@@ -110,7 +110,7 @@ TEST_P(RandomTraffic, IsRecordedToTheCallAndToTheByte) {
   std::sort(expected.begin(), expected.end());
   std::sort(recorded.begin(), recorded.end());
   EXPECT_TRUE(expected == recorded);
-  // In the order of time every free finds its allocation.
+  // In order of time, every free finds its allocation.
   const Totals totals = Replay(log.ByTime());
   EXPECT_EQ(totals.unmatched, 0u);
   std::uint64_t printed_live = 0, printed_allocations = 0;

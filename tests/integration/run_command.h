@@ -1,4 +1,4 @@
-// `memprof run` on a guest.
+// Runs `memprof run` on a guest.
 #pragma once
 
 #include <gtest/gtest.h>

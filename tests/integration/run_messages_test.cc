@@ -1,4 +1,4 @@
-// What `memprof run` says of programs that are not recorded as wanted.
+// Messages of `memprof run` about programs that cannot be recorded as requested.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ TEST(RunVerb, TheStandInIsTheGpuThatIsNamed) {
                                                  "RTX3061; there are H100-80GB, .*\n"));
 }
 
-// It fails on the stand-in, and must not look like a program without a GPU.
+// It fails on the stand-in, and must not be reported as a program without a GPU.
 TEST(RunVerb, TellsOfTheStaticRuntime) {
   TempDirectory directory;
   const std::string guest = GuestPath("guest_sharing");
@@ -54,7 +54,7 @@ TEST(RunVerb, TellsOfTheStaticRuntime) {
   }
 }
 
-// Where the recorder would be the program's end, nothing is started.
+// Nothing is started if the recorder would break the program.
 TEST(RunVerb, SaysThatAProgramWouldNotStart) {
   TempDirectory directory;
   const auto expect_refused = [&](const std::string& program, const std::string& why) {
@@ -66,7 +66,7 @@ TEST(RunVerb, SaysThatAProgramWouldNotStart) {
   const std::string old = " uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+";
   expect_refused(GuestPath("guest_of_old_glibc"), "guest_of_old_glibc" + old);
   expect_refused(GuestPath("guest_of_musl"), "guest_of_musl uses musl");
-  // By what a script names, also in two steps and by env.
+  // Found through the interpreter that a script names, also in two steps and through env.
   const std::string script = directory.File("script"), outer = directory.File("outer");
   std::ofstream(script) << "#! " << GuestPath("guest_of_old_glibc") << " -x\necho started\n";
   std::ofstream(outer) << "#!/usr/bin/env -S " << script << "\n";
@@ -95,7 +95,8 @@ TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
     file.seekp(18);       // e_machine
     file.put(22).put(0);  // s390
   }
-  expect_run(other, "is for another kind of processor", 0);  // a shell may try it
+  // the program may be a script for a shell
+  expect_run(other, "is for another kind of processor", 0);
   if (geteuid() == 0) {
     const std::string own = directory.File("own");
     std::filesystem::copy_file(GuestPath("guest_plain"), own);
@@ -104,7 +105,8 @@ TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
   }
 }
 
-// A Python is seen to; what a shell starts may have wanted a PyTorch's other libraries.
+// For Python programs memprof chooses libraries itself; a program that a shell starts may need
+// those of another PyTorch.
 TEST(RunVerb, SaysWhatAPyTorchNeeds) {
   TempDirectory directory;
   const std::string shell = directory.File("bash");

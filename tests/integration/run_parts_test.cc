@@ -1,5 +1,5 @@
-// What `memprof run` finds out before it starts a program: Pythons, the stand-in for PyTorch, names
-// of logs.
+// What `memprof run` determines before it starts a program: Python interpreters, the stand-in for
+// PyTorch, names of logs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

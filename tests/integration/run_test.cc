@@ -1,4 +1,4 @@
-// `memprof run` on guests: what it passes on and leaves.
+// `memprof run` on guests: what it forwards, and which files it leaves.
 #include "cli/run/run.h"
 
 #include <gmock/gmock.h>
@@ -35,8 +35,8 @@ TEST(RunVerb, RecordsOnTheStandIn) {
   EXPECT_THAT(RecordedCalls(log.events), ::testing::ElementsAreArray(PrintedCalls(run)));
 }
 
-// What one process uses another one cannot have, and what a killed one used is free again. Two runs
-// have nothing to do with each other.
+// Processes of one run share capacity, and memory of a killed process is free again. Two runs are
+// independent.
 TEST(RunVerb, ProcessesOfARunShareTheDevices) {
   TempDirectory directory;
   const std::string greedy = GuestPath("guest_sharing");

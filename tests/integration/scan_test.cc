@@ -1,4 +1,4 @@
-// The scan of host memory, on a guest that says which pointers it has lost.
+// The scan of host memory, on a guest that prints which pointers it has lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class ScanTest : public ::testing::Test {
     return addresses;
   }
 
-  // A word that is left over somewhere may hide a few, and nothing else may be called lost.
+  // A stale word may hide a few lost addresses, but no other address may be reported as lost.
   void ExpectLostFound() {
     const std::set<std::uint64_t> found = Unreachable();
     std::size_t lost = 0;

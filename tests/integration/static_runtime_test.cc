@@ -1,4 +1,4 @@
-// Programs that carry their CUDA runtime within themselves, as nvcc links it by default.
+// Programs with a static CUDA runtime, which is nvcc's default.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,9 +34,9 @@ TEST(StaticRuntime, WithoutTheRecorderItRunsAlike) {
   EXPECT_EQ(ExpectedCalls(guest.out).size(), 4u);
 }
 
-// The toolkit's own static runtime. It asks the driver for tables that only the real one has
-// (simcuda/README.md), so that on the stand-in it can only be seen that it fails in the same way
-// with the recorder as without; where a real driver answers it, its calls must be in the log.
+// The toolkit's own static runtime requests tables that only the real driver has
+// (simcuda/README.md). On the stand-in it must fail in the same way with and without the recorder;
+// on a real driver its calls must be in the log.
 TEST(StaticRuntime, OfTheToolkitIsRecordedOrFailsAsWithoutTheRecorder) {
   if (!std::filesystem::exists(GuestPath("guest_toolkit_static")))
     GTEST_SKIP() << "this toolkit has no libcudart_static.a";

@@ -1,4 +1,4 @@
-// Figures of PyTorch's allocator: those that a guest printed, and those of a log.
+// Figures of PyTorch's allocator: printed by a guest, and from a log.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline void PrintTo(const Figures& f, std::ostream* out) {
   *out << f.peak << ' ' << f.live << ' ' << f.peak_reserved << ' ' << f.reserved;
 }
 
-// By device, from the allocator itself.
+// By device, printed by the allocator itself.
 inline std::map<int, Figures> PrintedFigures(const GuestResult& guest) {
   std::map<int, Figures> all;
   for (const std::string& line : guest.lines()) {
@@ -36,8 +36,8 @@ inline std::map<int, Figures> PrintedFigures(const GuestResult& guest) {
   return all;
 }
 
-// The same from the log; every end has a beginning, and every block lies in memory of the driver
-// that became segments.
+// The same from the log. Every end has a beginning, and every block is in driver memory that became
+// a segment.
 inline std::map<int, Figures> RecordedFigures(const Log& log) {
   std::map<int, Figures> all;
   std::map<std::pair<int, std::uint64_t>, std::uint64_t> blocks, segments;
@@ -82,7 +82,7 @@ inline GuestResult RunAllocator(const TempDirectory& directory, std::vector<std:
   return RunGuest("guest_torch_allocator", options);
 }
 
-// Everything arrived once, as it was sent.
+// Every report arrived once, unchanged.
 inline void ExpectForwarded(const GuestResult& guest) {
   ASSERT_EQ(guest.status, 0) << guest.err;
   EXPECT_EQ(guest.err, "");

@@ -1,4 +1,4 @@
-// Reports of PyTorch that others want to hear as well, or nobody.
+// Reports of PyTorch that other tools also receive, or that no other library defines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,8 +35,8 @@ TEST(TorchGuest, AnotherToolInFrontOrBehindHearsEveryCallOnce) {
     for (const Event& event : log.events) reports += event.layer == log::LAYER_BLOCK;
     reports -= log.WithOp(log::OP_FRAMEWORK_OOM).size();
     EXPECT_THAT(guest.lines(), Contains("between " + std::to_string(reports))) << preload;
-    // The tool asks for what is next in the global scope; what is local to a library it cannot
-    // find, in front or behind, unless memprof finds it for it.
+    // The tool looks for the next definition in the global scope. It cannot find definitions local
+    // to a library unless memprof finds them for it.
     if (preload.starts_with(other)) ExpectForwarded(guest);
   }
 }

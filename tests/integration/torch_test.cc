@@ -54,7 +54,7 @@ TEST(TorchGuest, DevicesAllocateAtTheSameTime) {
   EXPECT_EQ(Counted(log, "framework_totals_differ"), 0u);
 }
 
-// Of blocks and of the segments that they made necessary, by device and address.
+// Streams of blocks and of the segments allocated for them, by device and address.
 using Streams = std::map<std::pair<int, std::uint64_t>, std::uint64_t>;
 
 TEST(TorchGuest, BlocksSegmentsAndFailuresAreOfTheCallersStream) {
@@ -81,7 +81,7 @@ TEST(TorchGuest, BlocksSegmentsAndFailuresAreOfTheCallersStream) {
   for (const auto& [place, stream] : segments) EXPECT_EQ(stream, printed[place]);
   for (const Event& event : log.WithOp(log::OP_FRAMEWORK_OOM))
     EXPECT_EQ(event.stream, 0x5200u + static_cast<unsigned>(event.device));
-  // Once for each change to another but the default stream.
+  // Once for each change to a stream that is not the default stream.
   EXPECT_THAT(guest.lines(), Contains("asked 8"));
 }
 
@@ -89,7 +89,7 @@ TEST(TorchGuest, SegmentsOfCapturesAreInTheirPools) {
   TempDirectory directory;
   const GuestResult guest = RunAllocator(directory, {"captures"});
   ExpectForwarded(guest);
-  std::map<std::uint64_t, int> pool_of;  // by block
+  std::map<std::uint64_t, int> pool_of;  // keyed by block
   for (const std::string& line : guest.lines()) {
     std::istringstream words(line);
     std::string kind;
@@ -123,7 +123,7 @@ TEST(TorchGuest, AStreamOfAnotherDeviceIsNotBelieved) {
   EXPECT_THAT(guest.lines(), Contains("asked 0"));
 }
 
-// The driver is in a state of error, as after a failed assertion in a kernel.
+// The driver is in an error state, as after a failed assertion in a kernel.
 TEST(TorchGuest, AStreamThatThrowsIsAskedOnceAndNobodySeesIt) {
   TempDirectory directory;
   const GuestResult guest = RunAllocator(directory, {"streams", "-1"});

@@ -1,5 +1,5 @@
-// The ways into a program other than LD_PRELOAD, and what else listens there: the driver's own
-// injection, NVTX's, a signal.
+// Ways into a program other than LD_PRELOAD, and other triggers: the driver's injection, NVTX's
+// injection, a signal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -131,7 +131,7 @@ TEST(Nvtx, RangesOfEveryKindAreInTheLog) {
   EXPECT_EQ(range("inner").depth, 1);
   EXPECT_FALSE(within("first", 4)) << "ended by another thread";
   EXPECT_TRUE(within("io: second", 4));
-  // One pop of a range that was pushed before the first CUDA call; nothing else is odd.
+  // One pop of a range that was pushed before the first CUDA call; no other anomaly.
   ASSERT_EQ(session->anomalies().size(), 1u);
   EXPECT_EQ(session->anomalies()[0].anomaly, log::Anomaly::kRangesUnbalanced);
   EXPECT_EQ(session->anomalies()[0].count, 1u);

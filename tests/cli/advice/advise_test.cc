@@ -1,4 +1,4 @@
-// memprof advise: text word for word, every key of its JSON, wrong usage and hostile logs.
+// memprof advise: exact text, every key of its JSON, wrong usage and malicious logs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A loop of six steps that records what kernels and copies use: memory that comes too early, stays
-// too long or is never used, uploads from pageable memory, and allocation in the loop.
+// A loop of six steps that records uses by kernels and copies: memory that is allocated too early,
+// freed too late or never used, uploads from pageable memory, and allocation in the loop.
 class Program {
  public:
   Program() {
@@ -113,7 +113,7 @@ TEST_F(AdviseTest, FindsWhatTheProgramDoes) {
   EXPECT_EQ(found.size(), 5u);
 }
 
-// Keys of docs/json.md, and no others.
+// Exactly the keys of docs/json.md.
 TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
   const std::set<std::string> always = {"pattern",     "trade_off",    "confidence",  "device",
                                         "layer",       "site",         "stack",       "count",
@@ -167,7 +167,7 @@ TEST_F(AdviseTest, SaysWhatIsMissingAndHowToRecordIt) {
   EXPECT_THAT(Run({"used.mprof"}).out, Not(HasSubstr("--cupti")));
 }
 
-// What one process used says nothing about another, whose uses were not recorded.
+// Uses in one process say nothing about another process whose uses were not recorded.
 TEST_F(AdviseTest, SeveralLogsAreJudgedEachByItsOwnUses) {
   const Json together = RunJson({"--all", "--top=0", "used.mprof", "raw.mprof"});
   const Json alone = RunJson({"--all", "--top=0", "used.mprof"});
@@ -216,7 +216,7 @@ TEST_F(AdviseTest, WhatCannotBeAnsweredFails) {
   }
 }
 
-// A log cut at any place is either refused or answered.
+// A log truncated at any position is either refused or answered.
 TEST_F(AdviseTest, CutLogs) {
   const std::string whole = Program().Bytes();
   int answered = 0;

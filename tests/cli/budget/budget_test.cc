@@ -1,4 +1,4 @@
-// What conditions of --fail-on mean.
+// The meaning of --fail-on conditions.
 #include "cli/budget/budget.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What a condition says of a figure.
+// The violations that a condition reports for a figure.
 std::vector<std::string> ViolationsOf(const std::string& condition, double now, double before) {
   const auto budget = Budget::Parse({condition}, Compares::kYes);
   EXPECT_TRUE(budget.ok()) << budget.status();
@@ -35,7 +35,7 @@ TEST(BudgetTest, Conditions) {
   EXPECT_THAT(ViolationsOf("headroom<1KiB", 1024, 0), IsEmpty());
   EXPECT_THAT(ViolationsOf("fragmentation>30%", 30.5, 0),
               ElementsAre("fragmentation>30%: 30.5 % on device 0"));
-  EXPECT_THAT(ViolationsOf("fragmentation>+5%", 34, 30), IsEmpty());  // points
+  EXPECT_THAT(ViolationsOf("fragmentation>+5%", 34, 30), IsEmpty());  // percentage points
   EXPECT_THAT(ViolationsOf("fragmentation>+5%", 36, 30), ::testing::SizeIs(1));
   EXPECT_THAT(ViolationsOf("peak>+5%", 105, 100), IsEmpty());
   EXPECT_THAT(ViolationsOf("peak>+5%", 106, 100),

@@ -1,4 +1,4 @@
-// memprof categories: figures in JSON, and the instants that it takes.
+// memprof categories: figures in JSON, and the instants that it accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

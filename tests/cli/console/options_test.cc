@@ -1,4 +1,4 @@
-// The option table: what it takes, what it refuses, and what it suggests.
+// The option table: what it accepts and refuses, and its suggestions.
 #include "cli/console/options.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
-// What goes to standard error and output where neither is a terminal; streams_test.cc has
-// terminals.
+// Standard error and output when neither is a terminal; streams_test.cc tests terminals.
 #include "cli/console/terminal.h"
 
 #include <gtest/gtest.h>

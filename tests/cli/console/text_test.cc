@@ -1,4 +1,4 @@
-// Text by columns.
+// Text cut by columns.
 #include "cli/console/text.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(TextTest, SitesKeepTheEndThatTellsThemApart) {
       "main (train.py:51), in …rmers/…/gpt2.py:123)");
 }
 
-// However narrow the column: the library's place alone would say where nobody can change anything.
+// In columns of any width: a place in a library alone would not show what the user can change.
 TEST(TextTest, TheUsersLineStaysInASite) {
   const std::string site =
       "<module> (tv_resnet.py:12), in ResNet._forward_impl (torchvision/…/resnet.py:280)";
@@ -58,7 +58,7 @@ TEST(TextTest, TheUsersLineStaysInASite) {
   EXPECT_EQ(CutSite("cuBLAS workspace for " + site, 60),
             "cuBLAS workspace for tv_resnet.py:12, in …n/…/resnet.py:280)");
   EXPECT_TRUE(CutSite(site, 30).ends_with("resnet.py:280)"));
-  // So does it where sites must be told apart.
+  // The line also stays where several sites must be distinguished.
   const std::vector<std::string> cells = {
       "<module> (tv_resnet.py:12), in BasicBlock.forward (torchvision/…/resnet.py:92)",
       "<module> (tv_resnet.py:20), in BasicBlock.forward (torchvision/…/resnet.py:92)",
@@ -80,7 +80,7 @@ TEST(TextTest, CellsThatDifferStayDifferent) {
     EXPECT_LE(Columns(cut[i]), 30u) << cut[i];
     for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(cut[i] == cut[j], cells[i] == cells[j]);
   }
-  // Of all pairs of random texts.
+  // For all pairs of random texts.
   std::uint32_t state = 7;
   std::vector<std::string> random;
   for (int i = 0; i < 300; ++i) {

@@ -1,4 +1,4 @@
-// memprof diff and the budgets of --fail-on: text, JSON, statuses, and what conditions mean.
+// memprof diff and the budgets of --fail-on: text, JSON, statuses, and the meaning of conditions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-// Ten steps of one call site with `bytes`, and another one from step 2 on if `more`.
+// Ten steps of one call site with `bytes`, and of another from step 2 on if `more`.
 std::string SmallRun(std::uint64_t bytes, bool more, std::uint64_t base) {
   LogBuilder log;
   log.header().clear_argument();
@@ -171,7 +171,7 @@ TEST_F(DiffVerbTest, BudgetsOfReport) {
             "memprof: train.mprof: budget exceeded: suspected: 1 leak of this tier or a worse one\n"
             "memprof: train.mprof: budget exceeded: failed>0: 1\n"
             "memprof: train.mprof: budget exceeded: headroom<1GiB: 180 MiB on device 0\n");
-  // Of several logs any may exceed it; one that cannot be read is left out.
+  // With several logs, one violation is enough; a log that cannot be read is skipped.
   EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "raw.mprof", "train.mprof"}).status, 3);
   EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "none.mprof", "train.mprof"}).status, 3);
   EXPECT_EQ(Run({"report", "--fail-on=peak>63MiB", "none.mprof", "no.mprof"}).status, 1);
@@ -185,15 +185,16 @@ TEST_F(DiffVerbTest, BudgetsOfDiff) {
   EXPECT_EQ(status("peak>+5%", "after.mprof", "before.mprof"), 0);
   EXPECT_EQ(status("peak>+3MiB", "after.mprof", "before.mprof"), 3);
   EXPECT_EQ(status("peak>+4MiB", "after.mprof", "before.mprof"), 0);
-  EXPECT_EQ(status("peak>+0", "before.mprof", "after.mprof"), 0);     // it fell
-  EXPECT_EQ(status("peak>95MiB", "before.mprof", "after.mprof"), 3);  // of the second
+  EXPECT_EQ(status("peak>+0", "before.mprof", "after.mprof"), 0);  // it fell
+  // the limit applies to the second log
+  EXPECT_EQ(status("peak>95MiB", "before.mprof", "after.mprof"), 3);
   EXPECT_EQ(status("growing", "before.mprof", "train.mprof"), 3);
   EXPECT_EQ(status("growing", "train.mprof", "before.mprof"), 0);
   EXPECT_EQ(status("growth>+1KiB/step", "before.mprof", "train.mprof"), 3);
   EXPECT_EQ(status("failed>+0", "before.mprof", "train.mprof"), 3);
   const Result moments = Run({"diff", "--from=step=3", "--to=step=30",
                               "--fail-on=live-at-end>+0,reserved>+1", "train.mprof"});
-  EXPECT_EQ(moments.status, 0);  // an allocator's segment was there before
+  EXPECT_EQ(moments.status, 0);  // the allocator's segment existed before
   EXPECT_EQ(Run({"diff", "--from=start", "--fail-on=live-at-end>+1MiB", "train.mprof"}).status, 3);
 }
 

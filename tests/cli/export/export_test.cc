@@ -1,4 +1,5 @@
-// export: files are written whole, never over others unless asked, and read back as written.
+// export: files are written completely, replace others only on request, and have the right
+// contents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ std::string Read(const std::string& path) {
   return text.str();
 }
 
-// A plain RFC 4180 reader.
+// A simple RFC 4180 reader.
 Rows ParseCsv(const std::string& text) {
   Rows rows(1, {""});
   bool quoted = false;
@@ -120,7 +121,7 @@ TEST(ExportTest, WritesToFilesOnly) {
   }
 }
 
-// Names as a hostile or careless program gives them come back as they were.
+// Malicious or unusual names are read back unchanged.
 TEST(ExportTest, AnyNameSurvives) {
   const std::string names[] = {"plain",      "a,b",        "say \"hi\"", "\"",        "two\nlines",
                                "cr\rlf\r\n", "  spaces  ", "=1+1",       "tab\there", "ünï ✓"};
@@ -155,7 +156,7 @@ TEST(ExportTest, AnyNameSurvives) {
   }
 }
 
-// Whatever is wrong with a log, every format is written whole, or not at all with one line on why.
+// For any damaged log, every format is written completely, or not at all with a one-line reason.
 TEST(ExportTest, EveryFormatTakesDamagedLogs) {
   analysis::testing::LogBuilder log;
   WriteTraining(log);

@@ -1,4 +1,4 @@
-// The drawings of the page.
+// The charts of the page.
 #include "cli/export/internal/html_charts.h"
 
 #include <gmock/gmock.h>
@@ -32,11 +32,11 @@ std::vector<nlohmann::json> ChartData(const std::string& page) {
   return charts;
 }
 
-// Least and most of every pixel column, against the timeline itself.
+// The minimum and maximum of every pixel column, against the timeline.
 TEST(ExportHtmlTest, NoPeakIsHiddenByThePixels) {
   RandomLog log({.seed = 95, .operations = 6000});
   const auto session = analysis::testing::LoadLog(log.builder());
-  ASSERT_GT(session->events().size(), 5000u);  // several of one column
+  ASSERT_GT(session->events().size(), 5000u);  // several in each column
   const std::vector<nlohmann::json> charts = ChartData(ExportPage(log.builder()));
   const auto timelines = analysis::BuildTimelines(*session);
   ASSERT_EQ(charts.size(), timelines.size());
@@ -69,13 +69,14 @@ TEST(ExportHtmlTest, ADrawingReachesItsPeak) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x10000, 1000);
   log.AdvanceTime(1'000'000'000);
-  log.Alloc(Layer::kLinear, 0x20000, 9000);  // for a billionth of the run
+  log.Alloc(Layer::kLinear, 0x20000, 9000);  // live for a billionth of the run
   log.Free(0x20000);
   log.AdvanceTime(1'000'000'000);
   log.Free(0x10000);
   const auto session = analysis::testing::LoadLog(log);
   const std::string html = TimelineHtml(*session, analysis::BuildTimelines(*session).at(0), 0);
-  // 97 % of the 240 pixels above the base line at 248: 15.2; a tenth of it: 224.7.
+  // 97 % of the 240 pixels above the base line at y = 248 give y = 15.2; a tenth of that gives y =
+  // 224.7.
   EXPECT_THAT(html, HasSubstr("V15.2"));
   EXPECT_THAT(html, HasSubstr("V224.7"));
   const nlohmann::json data = ChartData(html).at(0);

@@ -1,4 +1,4 @@
-// Pages that were exported, parsed strictly.
+// Exported pages, parsed strictly.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Tag {
   std::string attributes;
 };
 
-// name="value" any number of times, with nothing between the quotes that would end them.
+// name="value" any number of times; no value contains its quote.
 inline bool AreQuoted(std::string_view attributes) {
   for (;;) {
     const std::size_t begin = attributes.find_first_not_of(" \n");
@@ -42,8 +42,8 @@ inline bool AreQuoted(std::string_view attributes) {
   }
 }
 
-// Reads a page as strictly as a reader of XML would: every element is closed in order (but for
-// those that HTML leaves open), every attribute is quoted. What scripts and styles hold is skipped.
+// Reads a page as strictly as an XML reader: every element is closed in order (except those that
+// HTML leaves open), and every attribute is quoted. Contents of scripts and styles are skipped.
 inline std::vector<Tag> ParseStrictly(const std::string& page) {
   std::vector<Tag> tags;
   std::vector<std::string> open;

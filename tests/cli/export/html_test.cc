@@ -1,5 +1,5 @@
-// export --to=html: one page that is well formed, loads nothing, shows the peak, and takes nothing
-// that a log says for markup.
+// export --to=html: one well-formed page that loads nothing, shows the peak, and treats no text of
+// a log as markup.
 #include "cli/export/internal/html.h"
 
 #include <gmock/gmock.h>
@@ -37,11 +37,11 @@ TEST(ExportHtmlTest, IsWellFormedAndLoadsNothing) {
     EXPECT_THAT(page, Not(HasSubstr("url(")));
     EXPECT_THAT(page, Not(HasSubstr("@import")));
     EXPECT_THAT(page, HasSubstr("default-src 'none'"));
-    EXPECT_EQ(page.find('\033'), std::string::npos);  // not even where colour is forced
+    EXPECT_EQ(page.find('\033'), std::string::npos);  // not even with forced colour
   }
 }
 
-// As all of memprof does: "us".
+// Times use "us", as everywhere in memprof.
 TEST(ExportHtmlTest, NamesMicrosecondsAsTheReportDoes) {
   EXPECT_EQ(std::string_view(kHtmlScript).find("\xc2\xb5s"), std::string_view::npos);
   EXPECT_NE(std::string_view(kHtmlScript).find("\" us\""), std::string_view::npos);
@@ -81,7 +81,7 @@ TEST(ExportHtmlTest, HostileTextStaysText) {
     scripts += tag.name == "script";
     EXPECT_THAT(tag.name, Not(AnyOf("img", "b>host", "i", "u")));
   }
-  EXPECT_EQ(scripts, 2u);  // the data of one drawing, and ours
+  EXPECT_EQ(scripts, 2u);  // the data of one chart, and the page's code
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)"));
   EXPECT_THAT(page, HasSubstr("&amp;amp;"));

@@ -1,4 +1,4 @@
-// export --to=perfetto: a trace that Perfetto's own format definition reads, whose counters are the
+// export --to=perfetto: a trace that matches Perfetto's format definition, whose counters equal the
 // timelines and whose slices nest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ Trace ExportTrace(const LogBuilder& log) {
   return Trace(result.out);
 }
 
-// What holds after each instant, from a series that may have several values of one instant.
+// The value after each instant, from a series that may have several values at one instant.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> Samples(const analysis::Series& series) {
   std::map<std::uint64_t, std::uint64_t> last;
   for (std::size_t i = 0; i < series.times().size(); ++i)
@@ -104,7 +104,7 @@ TEST(ExportPerfettoTest, StepsFollowOneAnother) {
   }
 }
 
-// Ranges of two threads, also such as begin or end at one instant, or take no time.
+// Ranges of two threads; some begin or end at the same instant, or have no duration.
 TEST(ExportPerfettoTest, RangesNestAsTheyWerePushed) {
   LogBuilder log;
   log.header().set_executable("a.out");
@@ -137,7 +137,7 @@ TEST(ExportPerfettoTest, RangesNestAsTheyWerePushed) {
   EXPECT_EQ(named(trace.Slices("a.out/thread 200")), (Depths{{"other", 0}}));
 }
 
-// Every piece of memory in which nothing lies, from birth to death; of one track never two at once.
+// Every innermost allocation from birth to death; slices of one track never overlap.
 TEST(ExportPerfettoTest, AllocationsAreSlices) {
   RandomLog log({.seed = 93, .operations = 200});
   log.builder().header().set_executable("train");
@@ -210,7 +210,7 @@ TEST(ExportPerfettoTest, TheProcessIsNamed) {
               ElementsAre("train_gpt", "--steps=40"));
 }
 
-// Ranks of a job: each process has its threads, and what they share lies beside them.
+// Ranks of a job: each process has its threads, and shared tracks are beside them.
 TEST(ExportPerfettoTest, SeveralLogsAreSeveralProcesses) {
   const analysis::testing::TempDirectory directory;
   std::vector<std::string> arguments = {"export", "--to=perfetto", "-o", "-"};

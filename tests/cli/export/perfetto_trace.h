@@ -1,4 +1,4 @@
-// A trace for Perfetto, read back.
+// An exported Perfetto trace, read back.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Slice {
   const perfetto::TrackEvent* event = nullptr;
 };
 
-// A trace that was read back, as a viewer would: events of one instant in order of the file.
+// A trace read as by a viewer: events at the same instant are in the order of the file.
 class Trace {
  public:
   explicit Trace(const std::string& bytes) {
@@ -42,7 +42,7 @@ class Trace {
       });
     }
   }
-  // "parent/name" of every track, which thread tracks have by their tid.
+  // "parent/name" of every track; thread tracks are named by their tid.
   std::string Path(std::uint64_t uuid) const {
     const perfetto::TrackDescriptor& track = *tracks_.at(uuid);
     std::string name = track.name();
@@ -70,7 +70,7 @@ class Trace {
     }
     return samples;
   }
-  // Slices of all tracks of that path; an end without a beginning, or none, fails the test.
+  // Slices of all tracks with that path; an unmatched begin or end fails the test.
   std::vector<Slice> Slices(const std::string& path) const {
     std::vector<Slice> slices;
     for (const std::uint64_t track : Tracks(path)) {

@@ -1,4 +1,4 @@
-// A profile for pprof, read back.
+// An exported pprof profile, read back.
 #pragma once
 
 #include <google/protobuf/io/gzip_stream.h>
@@ -16,7 +16,6 @@ namespace pprof = formats::pprof;
 
 using Values = std::vector<std::int64_t>;
 
-// A profile that was read back.
 class Profile {
  public:
   explicit Profile(const std::string& packed) {
@@ -39,7 +38,7 @@ class Profile {
     EXPECT_LT(index, profile_.string_table_size());
     return profile_.string_table(static_cast<int>(index));
   }
-  // "function file:line", innermost first; ids that lead nowhere fail the test.
+  // "function file:line", innermost first; unknown ids fail the test.
   std::vector<std::string> Stack(const pprof::Sample& sample) const {
     std::vector<std::string> stack;
     for (const std::uint64_t id : sample.location_id()) {
@@ -58,7 +57,7 @@ class Profile {
     }
     return labels;
   }
-  // Of the samples with such a label.
+  // Only the samples with this label.
   Values Sum(const std::string& key = "", const std::string& value = "") const {
     Values sum(6);
     for (const pprof::Sample& sample : profile_.sample()) {

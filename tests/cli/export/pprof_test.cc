@@ -1,4 +1,4 @@
-// export --to=pprof: a profile that pprof's own format definition reads, with sums that are right.
+// export --to=pprof: a profile that matches pprof's format definition, with correct sums.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,8 @@ Profile ExportProfile(const LogBuilder& log, const std::vector<std::string>& opt
   return Profile(result.out);
 }
 
-// By brute force: what `counts` accepts, at all, at the end, and at the peak of its device.
+// By brute force: allocations that `counts` accepts, in total, at the end, and at the peak of their
+// device.
 template <typename Counts>
 Values Expected(const Session& session, Counts counts) {
   Values sum(6);
@@ -78,7 +79,7 @@ TEST(ExportPprofTest, SaysWhatItsValuesAre) {
             static_cast<std::int64_t>(session->run().end_time - session->run().start_time));
 }
 
-// Driver memory by layer, on random logs: three instants, objects and bytes.
+// Driver memory by layer, on random logs: objects and bytes at three instants.
 TEST(ExportPprofTest, SumsAreThoseOfTheLog) {
   for (const std::uint32_t seed : {81u, 82u, 83u}) {
     RandomLog log({.seed = seed});
@@ -102,12 +103,12 @@ TEST(ExportPprofTest, SumsAreThoseOfTheLog) {
   }
 }
 
-// Memory in use: blocks, and driver memory under no segment, found by its address.
+// Memory in use: blocks, and driver memory without a segment, found by its address.
 TEST(ExportPprofTest, MemoryInUseCountsEveryByteOnce) {
   for (const std::uint32_t seed : {84u, 85u}) {
     RandomLog log({.seed = seed});
     const auto session = analysis::testing::LoadLog(log.builder());
-    std::set<std::uint32_t> below;  // driver memory that a segment lies in
+    std::set<std::uint32_t> below;  // driver memory that contains a segment
     for (const AllocationRecord& a : session->records()) {
       if (a.layer == Layer::kSegment && a.parent.valid()) below.insert(a.parent.value);
     }
@@ -126,7 +127,7 @@ TEST(ExportPprofTest, MemoryInUseCountsEveryByteOnce) {
 
 TEST(ExportPprofTest, StacksBeginAtTheSiteUnlessWhole) {
   LogBuilder log;
-  // The allocator is on every stack; what calls it differs.
+  // The allocator is on every stack; its callers differ.
   for (int i = 0; i < 8; ++i) {
     const std::string function = "Layer" + std::to_string(i);
     log.Alloc(Layer::kLinear, 0x100000 * (i + 1), 4096,
@@ -159,7 +160,7 @@ TEST(ExportPprofTest, LabelsTellLayerDeviceAndTensor) {
             Values({40, 40 << 20, 40, 40 << 20, 40, 40 << 20}));
 }
 
-// A module of the log is a mapping, and native frames keep their addresses in it.
+// A module of the log is a mapping; native frames keep their addresses.
 TEST(ExportPprofTest, NativeFramesHaveMappings) {
   LogBuilder log;
   log::Definitions& definitions = log.definitions();
@@ -174,7 +175,7 @@ TEST(ExportPprofTest, NativeFramesHaveMappings) {
   log::StackTrie* trie = definitions.mutable_trie();
   const auto native = static_cast<int>(trie->first_id()) + trie->parent_size();
   trie->add_parent(static_cast<std::uint32_t>(stack));
-  trie->add_address_delta(0x401234);  // to that of the native frame before: there is none
+  trie->add_address_delta(0x401234);  // relative to the previous native frame; there is none
   trie->add_module(1);
   trie->add_kind(log::FRAME_NATIVE);
   log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = native});
@@ -201,7 +202,7 @@ TEST(ExportPprofTest, NativeFramesHaveMappings) {
 TEST(ExportPprofTest, LogsWithNextToNothingMakeAnEmptyProfile) {
   LogBuilder empty, bare;
   EXPECT_EQ(ExportProfile(empty).raw().sample_size(), 0);
-  bare.Alloc(Layer::kLinear, 0x1000, ~std::uint64_t{0});  // no stack, and more than there is
+  bare.Alloc(Layer::kLinear, 0x1000, ~std::uint64_t{0});  // no stack, and a size that no device has
   const Profile profile = ExportProfile(bare);
   ASSERT_EQ(profile.raw().sample_size(), 1);
   EXPECT_EQ(profile.raw().sample(0).location_id_size(), 0);

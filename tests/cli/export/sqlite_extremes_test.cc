@@ -1,4 +1,4 @@
-// Databases of logs that are hostile, deep or empty, and files that cannot be written.
+// Databases of malicious, deep or empty logs, and files that cannot be written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using analysis::Layer;
 using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 
-// Names are data, whatever they say, and sizes that no memory has do not turn sums negative.
+// Names are only data, whatever they contain, and impossible sizes do not make sums negative.
 TEST(ExportSqliteTest, HostileLogsAreData) {
   const std::string name = "x'); DROP TABLE allocations; --";
   LogBuilder log;
@@ -32,7 +32,7 @@ TEST(ExportSqliteTest, HostileLogsAreData) {
             "0xfffffffffffffff5");
 }
 
-// Three stacks of 1, 20 and 100 frames: what is beyond a stack's share of the rows is left out.
+// Three stacks of 1, 20 and 100 frames: frames beyond a stack's share of the rows are omitted.
 TEST(ExportSqliteTest, DeepStacksKeepTheirInnermostFrames) {
   LogBuilder log;
   for (const int depth : {1, 20, 100}) {
@@ -44,7 +44,7 @@ TEST(ExportSqliteTest, DeepStacksKeepTheirInnermostFrames) {
   const auto session = analysis::testing::LoadLog(log);
   ASSERT_NE(session, nullptr);
   analysis::Symbols symbols(session);
-  // 16 frames are kept in any case.
+  // At least 16 frames are kept.
   for (const auto& [most_rows, kept] : std::vector<std::pair<int, std::string>>{
            {3 * 100, "100"}, {3 * 40, "40"}, {3 * 20 - 1, "19"}, {3, "16"}}) {
     const analysis::testing::TempDirectory directory;
@@ -89,7 +89,7 @@ TEST(ExportSqliteTest, NeedsAFileAndLeavesNoneBehindThatIsNotWhole) {
   EXPECT_EQ(full.status, 1);
   EXPECT_THAT(full.err, ::testing::StartsWith("memprof: out.db: "));
   EXPECT_FALSE(std::filesystem::exists(logs.directory().File("out.db")));
-  // The old file stays until the new one is whole.
+  // The old file stays until the new one is complete.
   logs.directory().Write("old.db", "precious");
   EXPECT_EQ(MemprofOn(streams, {"export", "--to=sqlite", "--force", "-o", "old.db", "train.mprof"},
                       logs.path())

@@ -1,4 +1,4 @@
-// Databases that were exported, and their rows.
+// Exported databases, and their rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace memprof::cli::testing {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// Answers queries to a database file.
+// Runs queries on a database file.
 class Database {
  public:
   explicit Database(const std::string& path) {

@@ -1,4 +1,4 @@
-// export --to=sqlite: the database says what the log says, in tables and in views.
+// export --to=sqlite: tables and views of the database have the contents of the log.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ TEST(ExportSqliteTest, IsSoundAndNamesItsVersion) {
   EXPECT_EQ(out.database->One("SELECT value FROM run WHERE key = 'complete'"), "1");
 }
 
-// Every allocation of random logs with all its fields, and every event's.
+// Every allocation of random logs with all its fields, and all events.
 TEST(ExportSqliteTest, AllocationsAndEventsAreThoseOfTheLog) {
   for (const std::uint32_t seed : {71u, 72u}) {
     RandomLog log({.seed = seed});
@@ -172,7 +172,7 @@ TEST(ExportSqliteTest, SeveralLogsAreOneDatabase) {
   EXPECT_EQ(database.Ask("SELECT log, pid FROM processes ORDER BY process"),
             Rows({{"train.mprof", "4711"}, {"raw.mprof", "12"}}));
   EXPECT_EQ(database.One("SELECT count(*) FROM lives WHERE process = 1"), "2");
-  // None of them is ever written over.
+  // None of these files is ever overwritten.
   const Result over =
       Memprof({"export", "--to=sqlite", "--force", "-o", "raw.mprof", "train.mprof", "raw.mprof"},
               logs.path());

@@ -62,7 +62,7 @@ TEST(ImportTest, ReportOfASnapshot) {
   const std::string log = directory.File("oom.mprof");
   const Result imported = Memprof({"import", "-o", log, kOom});
   EXPECT_EQ(imported.status, 0);
-  EXPECT_EQ(imported.err, "");  // whole: nothing to note
+  EXPECT_EQ(imported.err, "");  // complete: no note
   ExpectGolden("import_dump.txt", Memprof({"dump", log}).out);
 }
 
@@ -92,7 +92,7 @@ TEST(ImportTest, RmmLogs) {
   EXPECT_THAT(Memprof({"report", log}).out, HasSubstr("Peak 4.00 KiB on device 1"));
 }
 
-// What runs nothing says what it was asked to run.
+// Each refusal names its cause in one line.
 TEST(ImportTest, RefusalsAreOneLineAndLeaveNothingBehind) {
   const TempDirectory directory;
   const std::string log = directory.File("out.mprof");
@@ -122,7 +122,7 @@ TEST(ImportTest, FilesAreNotOverwrittenUnlessAsked) {
   EXPECT_EQ(ReadBytes(log), "precious");
   const std::string bad = directory.Write("bad", "nothing");
   EXPECT_EQ(Memprof({"import", "--force", "-o", log, bad}).status, 1);
-  EXPECT_EQ(ReadBytes(log), "precious");  // a failed import takes nothing away
+  EXPECT_EQ(ReadBytes(log), "precious");  // a failed import deletes nothing
   EXPECT_EQ(Memprof({"import", "--force", "-o", log, kOom}).status, 0);
   EXPECT_THAT(ReadBytes(log), StartsWith("MEMPROF\n"));
   const std::string own = directory.Write("own.pickle", ReadBytes(kOom));
@@ -169,7 +169,7 @@ TEST(ExportPytorchTest, TheTrainingLogOfTests) {
   const Result imported = Memprof({"import", "-o", "again.mprof", "out.pickle"}, logs.path());
   EXPECT_EQ(imported.status, 0);
   EXPECT_EQ(imported.err, "");
-  // The same leak at the same site, from the names of steps and stacks alone.
+  // The same leak at the same site, recognised by names of steps and stacks alone.
   EXPECT_THAT(Memprof({"leaks", "again.mprof"}, logs.path()).out,
               HasSubstr("HistoryLeak (history.cc:42)"));
   const Result shared =

@@ -1,4 +1,4 @@
-// memprof oom: its text word for word, its JSON, its statuses.
+// memprof oom: its exact text, its JSON, its statuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-// An allocator whose segment is full of holes, beside another process: it gives up in step 2, and a
-// library fails before it, but then succeeds.
+// An allocator whose segment is full of holes, beside another process. It gives up in step 2; an
+// earlier failure of a library was followed by success.
 std::string ScatteredLog() {
   LogBuilder log;
   log.header().clear_argument();
@@ -133,7 +133,8 @@ TEST_F(OomVerbTest, OneEvent) {
   const std::string event = std::to_string(all["failures"][1]["driver_event"].get<int>());
   const Json one = OomJson({"--event", event, "scattered.mprof"});
   ASSERT_EQ(one["failures"].size(), 1u);
-  EXPECT_EQ(one["failures"][0], all["failures"][1]);  // the driver's refusal belongs to it
+  // the driver's refusal belongs to the allocator's failure
+  EXPECT_EQ(one["failures"][0], all["failures"][1]);
   const Result none = Oom({"--event=3", "scattered.mprof"});
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.err, HasSubstr("event 3 is no failed request; the last is event "));
@@ -170,7 +171,7 @@ TEST_F(OomVerbTest, CutLogsSayWhatIsThere) {
   }
 }
 
-// An evaluation without steps that keeps what it makes of every batch.
+// An evaluation without steps that keeps the results of every batch.
 std::string GrowingLog() {
   LogBuilder log;
   log.Device(0, 64 * kMiB);

@@ -1,4 +1,4 @@
-// memprof peak: what each module of a network holds, and the site of tensors that the agent named.
+// memprof peak: memory of each module of a network, and the sites of tensors that the agent named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::Not;
 
 class PeakModulesTest : public ::testing::Test {
  protected:
-  // Two modules, one within the other; or driver memory alone.
+  // Two nested modules; or driver memory alone.
   static std::string Log(bool blocks, bool modules) {
     LogBuilder log;
     const int user = log.Stack({"main (train.py:70)", "forward (model.py:9)"});

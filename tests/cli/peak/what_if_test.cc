@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 class WhatIfTest : public ::testing::Test {
  protected:
-  // Blocks of 8, 4 and 6 MiB in a segment: weights and state stay, the activation goes before the
-  // last one comes; and 3 MiB of raw memory.
+  // Blocks of 8, 4 and 6 MiB in a segment: weights and optimizer state stay, the activation is
+  // freed before the last block is allocated. Also 3 MiB of driver memory.
   WhatIfTest() {
     LogBuilder log;
     const auto stack = [&log](const std::string& site) {
@@ -53,7 +53,8 @@ class WhatIfTest : public ::testing::Test {
 
 TEST_F(WhatIfTest, TheNextHighestLimitsIt) {
   const Json answer = Answer({"Forward=0"});
-  EXPECT_EQ(answer["blocks"]["peak_bytes"], 17 * kMiB);  // was 18, and then 17 with the other one
+  // 18 before the change; 17 with the other change
+  EXPECT_EQ(answer["blocks"]["peak_bytes"], 17 * kMiB);
   EXPECT_EQ(answer["blocks"]["saves_bytes"], kMiB);
   EXPECT_FALSE(answer.contains("driver"));
 }

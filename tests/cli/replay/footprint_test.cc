@@ -1,4 +1,4 @@
-// memprof footprint, as a program: answers, wrong usage, logs that do not go together.
+// memprof footprint, run as a program: answers, wrong usage, logs that do not match.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// "4.mprof", "8.mprof" and "12.mprof" of one program, whose command lines tell the size.
+// "4.mprof", "8.mprof" and "12.mprof" of one program, whose command lines contain the size.
 class Runs {
  public:
   explicit Runs(const ToyProgram& program = ToyProgram::Random(61)) : program_(program) {
@@ -96,7 +96,7 @@ TEST(FootprintTest, ReadsSizesFromCommandLines) {
   }
   EXPECT_EQ(answer["sites"].size(), 2u);
   EXPECT_GT(answer["sites_total"], 2);
-  // The device's own memory, which is not given, is what is to be filled.
+  // Without a given capacity, the device's own memory is the limit.
   EXPECT_EQ(answer["largest"]["capacity_bytes"], std::uint64_t{1} << 40);
   EXPECT_EQ(answer["largest"]["given"], false);
 }
@@ -156,7 +156,7 @@ TEST(FootprintTest, LogsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(unknown.err, HasSubstr("give --batch"));
 }
 
-// Whatever two logs say, there is an answer or one line on why not.
+// Any two logs give an answer or a one-line reason.
 TEST(FootprintTest, AnyTwoLogsMakeAnAnswer) {
   const analysis::testing::TempDirectory directory;
   analysis::testing::RandomLog one({.seed = 5}), two({.seed = 6});

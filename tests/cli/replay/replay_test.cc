@@ -38,7 +38,7 @@ void ExpectRefused(const Result& result, int status, const std::string& what) {
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
-// Also of a snapshot whose ring had lost the beginning.
+// Also for a snapshot whose ring had lost its beginning.
 TEST(ReplayTest, RepeatsTheRecordedPeakOfPyTorchExactly) {
   const Logs logs;
   for (const std::string name : {"torch_snapshot_train", "torch_snapshot_oom"}) {

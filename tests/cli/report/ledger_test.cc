@@ -1,4 +1,4 @@
-// What the sections say when there is little to say.
+// The text of sections that have little content.
 #include "cli/report/ledger.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(LedgerTest, WhatIsNothingAtBothInstantsIsLeftOut) {
   log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000});
   const std::string text = Ledger(log);
   EXPECT_THAT(text, HasSubstr("linear"));
-  EXPECT_THAT(text, HasSubstr("untracked"));  // also where it is 0: that is the answer
+  EXPECT_THAT(text, HasSubstr("untracked"));  // shown even if it is 0
   for (const char* absent : {"managed", "held by pools", "other processes", "not on the device"})
     EXPECT_THAT(text, Not(HasSubstr(absent)));
 }

@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 class MarkedInstantsTest : public ::testing::Test {
  protected:
-  // 8 MiB at the peak; 2, 3 and 4 MiB at snapshots; 5 MiB when the driver refused, 6 MiB when the
-  // allocator gave up, if it says so.
+  // 8 MiB at the peak; 2, 3 and 4 MiB at snapshots; 5 MiB when the driver refused; 6 MiB when the
+  // allocator gave up, if the log says so.
   void Write(bool framework) {
     LogBuilder log;
     log.Device(0, 16 * kMiB);

@@ -14,7 +14,7 @@ using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Neither's time and steps are those of both.
+// The time and steps of one run are not those of both together.
 TEST(RunLinesTest, TwoRunsOneAfterTheOtherAreCalledTwo) {
   const analysis::testing::TempDirectory directory;
   std::vector<std::string> paths;

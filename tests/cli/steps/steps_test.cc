@@ -13,8 +13,7 @@ using analysis::Layer;
 using analysis::testing::LoadLog;
 using analysis::testing::LogBuilder;
 
-// The last step has no end of its own: what a program does behind its loop is no part of the
-// others.
+// The last step has no end mark: work after the loop belongs to no other step.
 TEST(StepsTextTest, TheLastStepGoesToTheEndOfTheRun) {
   for (const bool late : {false, true}) {
     LogBuilder log;

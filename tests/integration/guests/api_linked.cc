@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string>
 
-// CUDA does not survive a fork: a child may use it only where its parent has not. The parent was
-// recording already, though.
+// CUDA cannot be used in a child after a fork if the parent has used it. Here the parent only
+// records.
 static int Fork() {
   memprof_start();
   memprof_step(1);
@@ -46,7 +46,7 @@ static int ForkAndLive() {
   int ready[2];
   if (pipe(ready) != 0) return 4;
   if (fork() == 0) {
-    alarm(100);  // should nobody end it
+    alarm(100);  // in case it is not killed
     CUcontext context = nullptr;
     CUdeviceptr own = 0;
     if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
@@ -72,7 +72,7 @@ static int ForkAndLive() {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "all";
-  if (what == "idle") {  // nothing records: every call must be harmless
+  if (what == "idle") {  // nothing is recorded: every call must be harmless
     std::printf("%d %d %d %d %d\n", memprof_step(1), memprof_range_push("r"), memprof_range_pop(),
                 memprof_flush(), memprof_tensor_destroy(0, nullptr));
     return 0;

@@ -1,5 +1,6 @@
-// For guests that reach the driver as a CUDA runtime does: dlopen, dlsym of cuGetProcAddress, and
-// that for everything else. Some names come by dlsym, as other programs look them up.
+// For guests that reach the driver like a CUDA runtime: dlopen, dlsym of cuGetProcAddress, and
+// cuGetProcAddress for all other functions. Some names are looked up by dlsym, as other programs
+// do.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL  // every version under its own name
@@ -12,12 +13,12 @@
 #include "expected.h"
 
 inline void* g_library = nullptr;
-// Of cuGetProcAddress_v2, which headers of CUDA 11 lack.
+// The signature of cuGetProcAddress_v2, which CUDA 11 headers lack.
 inline CUresult (*g_find)(const char*, void**, int, cuuint64_t, void*) = nullptr;
 
 constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
-// Ends the guest where a call did not do what it must.
+// Ends the guest if a call fails.
 inline void Check(CUresult result, const char* what, int line, CUresult expected = CUDA_SUCCESS) {
   g_line = line;
   if (result == expected) return;
@@ -41,7 +42,7 @@ inline void* FindByAddress(const char* base, int version, cuuint64_t flags) {
   return FoundOrEnd(base, found);
 }
 
-// The function `name`, as cuGetProcAddress gives it for a base name and a version.
+// The function `name`, as returned by cuGetProcAddress for a base name and a version.
 #define PROC(name, base, version) reinterpret_cast<decltype(&name)>(FindByAddress(base, version, 0))
 #define PROC_PER_THREAD(name, base, version) \
   reinterpret_cast<decltype(&name)>(FindByAddress(base, version, kPerThread))
@@ -69,7 +70,7 @@ inline CUcontext UsePrimary(CUdevice device = 0) {
   return context;
 }
 
-// A call that fails makes the recorder take the device's ledger: the last thing that a guest does.
+// The failing call makes the recorder sample the device's memory. Guests do this at their end.
 inline void AskForTooMuch(int device = 0) {
   const auto allocate = PROC(cuMemAlloc_v2, "cuMemAlloc", 3020);
   CUdeviceptr nothing = 0;
@@ -78,7 +79,7 @@ inline void AskForTooMuch(int device = 0) {
   Expect("alloc_failed", "linear", device, 0, kTooMuch, "cuMemAlloc_v2");
 }
 
-// What a guest's first argument chooses among.
+// The scenarios that the guest's first argument selects from.
 struct Scenario {
   const char* name;
   void (*run)();

@@ -1,5 +1,5 @@
 // A guest that reaches the driver by dlopen, dlsym and cuGetProcAddress only, with one allocation
-// of every kind; it prints each call it made as "op layer address bytes".
+// of every kind. It prints each call as "op layer address bytes".
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <dlfcn.h>

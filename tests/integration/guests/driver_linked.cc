@@ -38,7 +38,7 @@ void Vmm() {
   Check(cuMemRelease(handle), "release");
   Check(cuMemRelease(again), "release");
   Check(cuMemUnmap(address, size), "unmap");
-  // The last reference goes here.
+  // This ends the last reference.
   Print("free", "vmm_physical", handle, 0);
   Check(cuMemUnmap(address + size, size), "unmap");
   Print("free", "vmm_address", address, 0);
@@ -60,7 +60,7 @@ void Pools() {
   Print("alloc", "stream_ordered", b, 777);
   Print("free", "stream_ordered", a, 0);
   Check(cuMemFreeAsync(a, stream), "free async");
-  // Memory of a pool may also be freed by the plain function.
+  // cuMemFree also frees memory of a pool.
   Print("free", "stream_ordered", b, 0);
   Check(cuMemFree(b), "free");
   Check(cuStreamSynchronize(stream), "sync");

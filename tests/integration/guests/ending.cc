@@ -36,18 +36,19 @@ void Pair(std::size_t bytes) {
   MUST(g_free(pointer));
 }
 
-// Every call comes from another stack than the last, so that it is new to the recorder.
+// Every call has a new stack, which the recorder does not know yet.
 __attribute__((noinline)) void PairFrom(unsigned way) {
   if (way == 0) return Pair(16);
   if ((way & 1) != 0) PairFrom(way >> 1);
-  if ((way & 1) == 0) PairFrom(way >> 1);  // a call of its own
+  if ((way & 1) == 0) PairFrom(way >> 1);  // a separate call site
   asm volatile("" : : "r"(way));
 }
 
 std::atomic<int> g_ready{0};
-std::atomic<bool> g_stop{false};  // the C library itself now and then misses an asynchronous one
+// the C library itself sometimes loses an asynchronous cancellation
+std::atomic<bool> g_stop{false};
 
-// Cancelled by itself, to be acted on at the next cancellation point: there is one at the end.
+// Cancels itself; the cancellation takes effect at the next cancellation point, at the end.
 void* Deferred(void*) {
   SYMBOL(cuCtxSetCurrent)(g_context);
   pthread_cancel(pthread_self());

@@ -25,7 +25,7 @@ void Allocate(int caller) {
   if (cudaFree(pointer) != cudaSuccess) std::abort();
 }
 
-// At changing depth, so that stacks are walked and not only recognised.
+// With varying depth, so that the recorder must walk stacks.
 __attribute__((noinline)) void AllocateDeep(int caller, std::uint64_t depth) {
   if (depth == 0)
     Allocate(caller);
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return 8;
   g_counts = static_cast<Counts*>(memory);
-  // Before the first call of CUDA, so that it runs after what was registered at that time.
+  // Registered before the first CUDA call, so that it runs after handlers registered by that call.
   std::atexit(AtExit);
   std::at_quick_exit(AtExit);
   std::thread([] {
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     std::thread([t] {
       for (std::uint64_t i = 0;; ++i) {
         AllocateDeep(t, i % 30);
-        // Others shall have their turn on a machine with few cores.
+        // Lets other threads run on a machine with few cores.
         timespec moment{0, 20'000};
         if (i % 8 == 7) nanosleep(&moment, nullptr);
       }

@@ -1,4 +1,4 @@
-// What guest_exiting and the library that is taken down last share.
+// Shared by guest_exiting and by the library that is finalised last.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,17 @@ namespace exiting {
 
 inline constexpr int kDaemons = 4;
 
-// Who allocates, with `1000 + number` bytes each time.
+// The callers that allocate, with `1000 + number` bytes each time.
 enum Caller {
   kTlsOfThread = kDaemons,
   kTlsOfMain,
   kStatic,
   kAtExit,
-  kLast,  // after all libraries above have been taken down
+  kLast,  // after all libraries above have been finalised
   kCallers
 };
 
-// In a file that outlives the process: allocations that have returned.
+// In a file that outlives the process: number of allocations that have returned.
 struct Counts {
   std::atomic<std::uint64_t> done[kCallers];
 };
@@ -27,7 +27,7 @@ struct Counts {
 extern Counts* g_counts;
 extern void (*g_allocate)(int caller);
 
-// Returns once every daemon has gone on for a while; none of them ever stops.
+// Returns after every daemon thread has continued for a while; none of them ever stops.
 void AwaitDaemons();
 
 }  // namespace exiting

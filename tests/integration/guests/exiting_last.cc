@@ -1,4 +1,4 @@
-// The guest's program depends on this library, so a preloaded one is taken down before it.
+// The guest's program depends on this library, so a preloaded library is finalised before it.
 #include <ctime>
 
 #include "exiting.h"

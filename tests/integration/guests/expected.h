@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <string_view>
 
-// The line of the call made last.
+// The line of the latest call.
 inline int g_line = 0;
 
-// Frees, maps and ends are told by what they end: they carry no stack.
+// Frees, maps and ends carry no stack.
 inline bool HasStack(std::string_view op) {
   return op == "alloc" || op == "alloc_failed" || op == "context_create" || op == "module_load" ||
          op == "pool_create" || op == "prefetch" || op == "advise" || op == "discard" ||
@@ -33,7 +33,7 @@ void Expect(const char* op, const char* layer, int device, Address address, std:
   std::fflush(stdout);
 }
 
-// Memory that is gone with its context, for the reason `context` or `reset`: no call frees it.
+// Memory that ended with its context, for the reason `context` or `reset`: no call freed it.
 template <typename Address>
 void ExpectEnd(const char* reason, const char* layer, int device, Address address,
                std::uint64_t bytes) {

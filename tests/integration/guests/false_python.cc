@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
   const char* lie = arguments[2];
   uint64_t value = 0;
   for (uint64_t& word : g_words) {
-    // Numbers of all sizes; itself, again and again; or an address where nothing is.
+    // Random numbers; a pointer to itself; or an address that is not mapped.
     value = value * 6364136223846793005u + 1442695040888963407u;
     word = strcmp(lie, "garbage") == 0 ? value >> value % 60
            : strcmp(lie, "loop") == 0  ? reinterpret_cast<uint64_t>(g_words)

@@ -14,7 +14,7 @@ constexpr char kPtx[] =
 constexpr std::uint64_t kImage = sizeof kPtx - 1;
 
 std::string WriteImage() {
-  const std::string path = "image.ptx";  // in the test's own directory
+  const std::string path = "image.ptx";  // in the directory of the test
   FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr || std::fputs(kPtx, file) < 0 || std::fclose(file) != 0) std::_Exit(6);
   return path;

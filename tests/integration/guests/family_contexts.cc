@@ -1,4 +1,4 @@
-// A guest of contexts: what ends with them, with a reset, and with a checkpoint between.
+// A guest of contexts: memory that ends with them, with a reset, and with a checkpoint in between.
 #include <unistd.h>
 
 #include "by_name.h"

@@ -1,4 +1,4 @@
-// A guest of graphs with memory nodes, made one by one, by capture, and within other graphs.
+// A guest of graphs with memory nodes, created one by one, by capture, and as child graphs.
 #include "by_name.h"
 
 namespace {
@@ -11,7 +11,7 @@ CUDA_MEM_ALLOC_NODE_PARAMS Bytes(std::size_t bytes) {
   return params;
 }
 
-// An allocation of a launch carries the line of the call that made its node.
+// The allocation of a launch has the line of the call that created its node.
 void ExpectAlloc(CUdeviceptr address, std::size_t bytes, const char* launch, int node_line) {
   g_line = node_line;
   Expect("alloc", "graph", 0, address, bytes, launch);
@@ -30,7 +30,7 @@ CUgraphExec Ready(CUgraph graph, unsigned long long flags = 0) {
   return exec;
 }
 
-// One allocation that stays, one that the graph frees itself; both flavours of the launch.
+// One allocation that stays, one that the graph frees; both variants of the launch.
 void Nodes() {
   UsePrimary();
   const auto add = PROC(cuGraphAddMemAllocNode, "cuGraphAddMemAllocNode", 11040);
@@ -61,7 +61,7 @@ void Nodes() {
   AskForTooMuch();
 }
 
-// Captured stream-ordered calls become nodes: nothing happens before the launch.
+// Captured stream-ordered calls become nodes: nothing is allocated before the launch.
 void Captured() {
   UsePrimary();
   CUstream stream = nullptr;
@@ -83,7 +83,7 @@ void Captured() {
   ExpectAlloc(passing, 3000, "cuGraphLaunch", passing_line);
   ExpectAlloc(kept, 4000, "cuGraphLaunch", kept_line);
   Expect("free", "graph", 0, passing, 3000, "cuGraphLaunch");
-  // The next launch frees what this one left.
+  // The next launch frees what this launch left allocated.
   Expect("free", "graph", 0, kept, 4000, "cuGraphLaunch");
   MUST(launch(exec, stream));
   ExpectAlloc(passing, 3000, "cuGraphLaunch", passing_line);
@@ -100,7 +100,7 @@ void Captured() {
 }
 
 #if CUDA_VERSION >= 12090
-// A graph with memory moves into another one as a node; one without can be copied there.
+// A graph with memory nodes is moved into another one; a graph without is copied.
 void Children() {
   UsePrimary();
   const auto add = PROC(cuGraphAddNode_v2, "cuGraphAddNode", 12030);

@@ -15,7 +15,7 @@
 namespace {
 
 constexpr std::size_t kPage = 2 << 20;
-constexpr int kSocket = 3;  // the peer's end
+constexpr int kSocket = 3;  // the second process's end
 constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 int g_socket = -1;
 pid_t g_peer = 0;
@@ -41,7 +41,7 @@ void StartPeer(const char* scenario) {
   Must(false, "exec");
 }
 
-// Sends a value, and a descriptor with it unless that is negative.
+// Sends a value and, unless it is negative, a descriptor.
 template <typename Value>
 void Send(const Value& value, int file = -1) {
   iovec data{const_cast<Value*>(&value), sizeof value};
@@ -180,7 +180,7 @@ void PhysicalPeer() {
   AskForTooMuch();
 }
 
-// An import of what this process has is one more handle of the same memory.
+// Importing memory that this process already has gives one more handle of it.
 void Own() {
   UsePrimary();
   const CUmemGenericAllocationHandle memory = CreateShared(2 * kPage);
@@ -237,7 +237,7 @@ void PoolPeer() {
   AskForTooMuch();
 }
 
-// One object is closed with its view, the other one stays open with its own.
+// One object is closed with its view; the other one stays open with its view.
 void External() {
   UsePrimary();
   const auto import = PROC(cuImportExternalMemory, "cuImportExternalMemory", 10000);

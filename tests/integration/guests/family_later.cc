@@ -1,5 +1,5 @@
-// A guest of what was made elsewhere or gets its memory later: resources of OpenGL, arrays of
-// which the memory is mapped piece by piece, green contexts.
+// A guest of memory that is created elsewhere or bound later: resources of OpenGL, arrays whose
+// memory is mapped piece by piece, green contexts.
 #include "by_name.h"
 
 namespace {
@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kPage = 2 << 20, kTile = 64 << 10, kBuffer = 64 << 10;
 constexpr unsigned kTexture2D = 0x0de1;
 
-// Of <cudaGL.h>, which would want an OpenGL.
+// From <cudaGL.h>, which would need OpenGL headers.
 extern "C" {
 using RegisterBuffer = CUresult (*)(CUgraphicsResource*, unsigned, unsigned);
 using RegisterImage = CUresult (*)(CUgraphicsResource*, unsigned, unsigned, unsigned);
@@ -81,7 +81,7 @@ CUarrayMapInfo Tiles(CUarray array, unsigned y, unsigned rows) {
   return info;
 }
 
-// Two rows of tiles of 128 x 128 elements in two memories; what is replaced or unmapped goes.
+// Two rows of tiles of 128 x 128 elements in two memories; replaced or unmapped memory ends.
 void Sparse() {
   UsePrimary();
   const auto create = PROC(cuMemCreate, "cuMemCreate", 10020);
@@ -108,7 +108,7 @@ void Sparse() {
   Expect("map", "array", 0, array, 2 * kTile, "cuMemMapArrayAsync");
   Expect("map", "array", 0, array, 2 * kTile, "cuMemMapArrayAsync");
   const auto release = PROC(cuMemRelease, "cuMemRelease", 10020);
-  MUST(release(first));  // the tiles hold both
+  MUST(release(first));  // only the tiles hold both
   MUST(release(second));
   CUarrayMapInfo gone = Tiles(array, 0, 128);
   gone.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
@@ -124,7 +124,7 @@ void Sparse() {
 }
 
 #if CUDA_VERSION >= 12040
-// What was allocated in a green context outlives it, until the primary context ends.
+// Memory allocated in a green context lives until the primary context ends.
 void Green() {
   UsePrimary();
   CUdevResource all{};

@@ -1,5 +1,5 @@
-// A guest with every kind of memory that one call allocates: arrays, managed memory and what is
-// said about it, memory of the host, stream-ordered memory and its pools.
+// A guest with every kind of memory that one call allocates: arrays, managed memory with advice,
+// host memory, stream-ordered memory and its pools.
 #include "by_name.h"
 
 namespace {
@@ -38,7 +38,7 @@ void Mipmaps() {
   constexpr std::uint64_t kBytes = (64 * 32 + 32 * 16 + 16 * 8) * 4;
   MUST(create(&pyramid, &base, 3));
   Expect("alloc", "array", 0, pyramid, kBytes, "cuMipmappedArrayCreate");
-  CUarray level = nullptr;  // a view, nothing new
+  CUarray level = nullptr;  // a view: no allocation
   MUST(PROC(cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", 5000)(&level, pyramid, 1));
   MUST(create(&kept, &base, 1));
   Expect("alloc", "array", 0, kept, 64 * 32 * 4, "cuMipmappedArrayCreate");
@@ -48,7 +48,7 @@ void Mipmaps() {
 }
 
 #if CUDA_VERSION >= 12020
-// Managed memory, and what both generations of functions say about it.
+// Managed memory, and advice by both generations of functions.
 void Managed() {
   UsePrimary();
   CUdeviceptr memory = 0;
@@ -88,7 +88,7 @@ void Managed() {}
 #endif
 
 #if CUDA_VERSION >= 13000
-// Whole lists of ranges at a time: one event for each range.
+// Lists of ranges in one call: one event for each range.
 void Batches() {
   UsePrimary();
   CUstream stream = nullptr;
@@ -145,7 +145,7 @@ void Host() {
   std::free(own);
 }
 
-// Both flavours of the default stream, a pool of its own, and frees by the other family.
+// Both variants of the default stream, a separate pool, and frees by functions of the other family.
 void Ordered() {
   UsePrimary();
   const auto legacy = PROC(cuMemAllocAsync, "cuMemAllocAsync", 11020);
@@ -180,14 +180,15 @@ void Ordered() {
   Expect("pool_create", "stream-ordered", 0, other, 0, "cuMemPoolCreate");
   MUST(PROC(cuMemPoolDestroy, "cuMemPoolDestroy", 11020)(other));
   Expect("pool_destroy", "stream-ordered", 0, other, 0, "cuMemPoolDestroy");
-  CUdeviceptr nothing = 0;  // the recorder looks at the pools, too
+  CUdeviceptr nothing = 0;  // the recorder also samples the pools
   MUST_FAIL(CUDA_ERROR_OUT_OF_MEMORY, legacy(&nothing, std::size_t{1} << 50, nullptr));
   Expect("alloc_failed", "stream-ordered", 0, 0, std::uint64_t{1} << 50, "cuMemAllocAsync");
   AskForTooMuch();
 }
 
-constexpr Scenario kScenarios[] = {{"arrays", Arrays},   {"mipmaps", Mipmaps}, {"managed", Managed},
-                                   {"batches", Batches}, {"host", Host},       {"ordered", Ordered}};
+constexpr Scenario kScenarios[] = {{"arrays", Arrays},   {"mipmaps", Mipmaps},
+                                   {"managed", Managed}, {"batches", Batches},
+                                   {"host", Host},       {"ordered", Ordered}};
 
 }  // namespace
 

@@ -40,7 +40,7 @@ void Physical() {
   MUST(retain(&again, reinterpret_cast<void*>(range)));
   MUST(release(first));
   MUST(release(again));
-  // Both maps of the first memory in one call: it goes with the last of them.
+  // Unmaps both mappings of the first memory in one call; the memory ends with the last one.
   MUST(unmap(range, 3 * kPage));
   Expect("free", "vmm", 0, first, 2 * kPage, "cuMemUnmap");
   Expect("unmap", "vmm-address", 0, range, 3 * kPage, "cuMemUnmap");
@@ -85,7 +85,7 @@ void Multicast() {
   Expect("map", "multicast", 0, object, kPage, "cuMulticastBindAddr");
   MUST(SYMBOL(cuMemMap)(range + 4 * kPage, 4 * kPage, 0, object, 0));
   Expect("map", "vmm-address", -1, range + 4 * kPage, 4 * kPage, "cuMemMap");
-  // What is bound lives on; the object's end lets go of it.
+  // Bound memory lives on; the end of the object releases it.
   MUST(release(mine));
   MUST(PROC(cuMulticastUnbind, "cuMulticastUnbind", 12010)(object, 0, 0, 2 * kPage));
   Expect("free", "vmm", 0, mine, 2 * kPage, "cuMulticastUnbind");

@@ -36,7 +36,7 @@ void Allocate(bool keep) {
   if (!keep && cudaFree(pointer) != cudaSuccess) std::abort();
 }
 
-// Every path through the two calls is a stack of its own.
+// Every path through the two calls is a different stack.
 __attribute__((noinline)) void AllocateAt(unsigned path, int depth) {
   if (depth == 0) {
     Allocate(false);

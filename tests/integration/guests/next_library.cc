@@ -1,4 +1,4 @@
-// One link of the chain: its digit, and ten times what the next library says.
+// One link of the chain: its digit plus ten times the result of the next library.
 #include <dlfcn.h>
 
 extern "C" int Chain() {

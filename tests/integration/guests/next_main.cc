@@ -1,5 +1,5 @@
-// Asks three libraries with the same function, each of which calls the next one by
-// dlsym(RTLD_NEXT): the chain is whole only if dlsym knows who really asked.
+// Calls three libraries with the same function, each of which calls the next one by
+// dlsym(RTLD_NEXT). The chain is complete only if dlsym knows the real caller.
 #include <cstdio>
 
 extern "C" int Chain();

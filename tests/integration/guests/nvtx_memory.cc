@@ -1,5 +1,4 @@
-// A guest that tells NVTX of the heap that it suballocates up itself, of regions, and of their
-// names.
+// A guest that reports to NVTX the heap that it suballocates, its regions, and their names.
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtMem.h>
@@ -84,7 +83,7 @@ void Name(const void* region, const char* text) {
 int main() {
   g_domain = nvtxDomainCreateA("allocator");
   char* const weights = Allocate(1000);
-  Name(weights, "weights");  // memory of the driver, by its address
+  Name(weights, "weights");  // driver memory, by its address
   char* const memory = Allocate(1 << 20);
   const nvtxMemHeapHandle_t heap = RegisterHeap(memory, 1 << 20, "arena");
   const nvtxMemVirtualRangeDesc_t ranges[] = {
@@ -95,7 +94,7 @@ int main() {
   registered.registered = nvtxDomainRegisterStringA(g_domain, "activations");
   Name(handles[1], NVTX_MESSAGE_TYPE_REGISTERED, registered);
   Name(memory + 65536, "bias");
-  Name(memory + 65536, "bias of layer 2");  // named again
+  Name(memory + 65536, "bias of layer 2");  // renamed
   const nvtxMemVirtualRangeDesc_t part = {100, weights + 200};
   RegisterRegions(NVTX_MEM_HEAP_HANDLE_PROCESS_WIDE, &part, 1, nullptr);
   Name(weights + 200, "a row");
@@ -105,7 +104,7 @@ int main() {
   nvtxMemHeapUnregister(g_domain, heap);
   Unregister(weights + 200);
   cudaFree(memory);
-  cudaFree(weights);  // ends its name
+  cudaFree(weights);  // ends its name too
   Name(nullptr, "nothing");
   nvtxMemRegionsName(g_domain, nullptr);
   return 0;

@@ -54,9 +54,9 @@ int Fork() {
   for (int i = 0; i < 150; ++i) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(5);  // its end, where it waits for ever
+      alarm(5);  // ends it if it waits forever
       PushRegistered(domain, i);
-      Allocate(2);  // its own recording: ranges are recorded in the child as well
+      Allocate(2);  // its own recording: ranges are recorded in the child too
       PushRegistered(domain, i);
       _exit(0);
     }
@@ -75,9 +75,9 @@ int Fork() {
 
 int main(int argc, char**) {
   if (argc > 1) return Fork();
-  nvtxRangePushA("before CUDA");  // nothing records yet
+  nvtxRangePushA("before CUDA");  // nothing is recorded yet
   Allocate(1);
-  nvtxRangePop();  // of a range that nobody saw: counted
+  nvtxRangePop();  // of a range that was not recorded: counted
 
   std::printf("push %d\n", nvtxRangePushA("outer"));
   const nvtxDomainHandle_t domain = nvtxDomainCreateA("io");
@@ -87,7 +87,7 @@ int main(int argc, char**) {
   attributes.message.registered = registered;
   std::printf("push %d\n", nvtxDomainRangePushEx(domain, &attributes));
   Allocate(2);
-  // Domains have stacks of their own: the outer range of the default one ends first.
+  // Each domain has its own stack: the outer range of the default domain ends first.
   std::printf("pop %d\n", nvtxRangePop());
   std::printf("pop %d\n", nvtxDomainRangePop(domain));
 
@@ -98,7 +98,7 @@ int main(int argc, char**) {
   nvtxRangePop();
   nvtxRangePop();
 
-  // Started here, ended there; and overlapping.
+  // Started here and ended elsewhere; overlapping ranges.
   const nvtxRangeId_t first = nvtxRangeStartA("first");
   attributes = Named("second");
   const nvtxRangeId_t second = nvtxDomainRangeStartEx(domain, &attributes);

@@ -1,4 +1,4 @@
-// A library that a guest loads, lets allocate through a function of the guest, and unloads.
+// A library that a guest loads, calls to allocate through a function of the guest, and unloads.
 extern "C" __attribute__((visibility("default"))) void* plugin_allocate(
     void* (*allocate)(unsigned long), unsigned long bytes) {
   void* memory = allocate(bytes);

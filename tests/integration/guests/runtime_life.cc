@@ -82,7 +82,7 @@ int Late() {
   return 0;
 }
 
-// Threads that nobody joins: they are in the middle of calls when the process ends.
+// Detached threads that are in the middle of calls when the process ends.
 int Daemons() {
   static std::atomic<int> warm{0};
   for (int t = 0; t < 4; ++t)
@@ -101,7 +101,8 @@ int Fork() {
   Allocate(1000);
   const pid_t child = fork();
   if (child == 0) {
-    // The parent's CUDA state is of no use here; what this does must not reach the parent's log.
+    // The parent's CUDA state cannot be used here; calls of this child must not reach the parent's
+    // log.
     void* pointer = nullptr;
     cudaMalloc(&pointer, 2000);
     std::exit(0);
@@ -112,7 +113,7 @@ int Fork() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-// `depth` frames below the caller: stacks that nobody has seen yet keep the unwinder busy.
+// `depth` frames below the caller: new stacks, which the recorder must unwind.
 __attribute__((noinline)) void AllocateDeep(int depth) {
   if (depth > 0) {
     AllocateDeep(depth - 1);
@@ -125,7 +126,7 @@ __attribute__((noinline)) void AllocateDeep(int depth) {
 }
 
 int ForkWhileAllocating(int forks) {
-  AllocateDeep(0);  // recording has begun before the first fork
+  AllocateDeep(0);  // recording begins before the first fork
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -157,7 +158,7 @@ int StatusOf(pid_t child) {
   return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
 }
 
-// In the memory of its parent, until it calls exec.
+// Runs in the memory of its parent until it calls exec.
 int SpawnByVfork(char* const* arguments) {
   const pid_t child = vfork();
   if (child == 0) {
@@ -173,7 +174,7 @@ int SpawnByPosix(char* const* arguments) {
   return StatusOf(child);
 }
 
-// No handler of anybody's runs at this fork.
+// No fork handlers run at this fork.
 int ForkBare() {
   const auto child = static_cast<pid_t>(syscall(SYS_fork));
   if (child != 0) return StatusOf(child);
@@ -210,7 +211,7 @@ int Spawns(int count) {
 
 int CloseDescriptors(const char* directory) {
   Allocate(50);
-  // As daemons do: everything that is not known is closed.
+  // Like daemons: closes all descriptors that it does not know.
   for (int fd = 3; fd < 5000; ++fd) close(fd);
   for (int i = 0; i < 1000; ++i)
     open((std::string(directory) + "/victim" + std::to_string(i)).c_str(), O_CREAT | O_RDWR, 0600);

@@ -1,5 +1,5 @@
-// A guest that carries its CUDA runtime within itself, as nvcc links it by default: the preloaded
-// library sees no call of the runtime, only what that asks of the driver.
+// A guest with a static CUDA runtime, which is nvcc's default: the preloaded library sees no
+// runtime calls, only the resulting driver calls.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A preloaded allocator, as tcmalloc and jemalloc are: every malloc of the process comes here. It
-// never gives memory back, and counts.
+// A preloaded allocator, like tcmalloc and jemalloc: it serves every malloc of the process. It
+// never frees memory, and counts calls.
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>

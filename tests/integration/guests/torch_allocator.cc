@@ -65,7 +65,7 @@ class Reporter {
   }
   void OutOfMemory(int version, std::int64_t asked, std::uint64_t allocated, std::uint64_t reserved,
                    int index) {
-    if (version == 1) return;  // has no such function
+    if (version == 1) return;  // this version does not have the function
     oom_(version, asked, allocated, reserved, index);
     Note(static_cast<std::uint64_t>(version) + 2, 0, asked, allocated, reserved, 1, index);
   }
@@ -96,7 +96,7 @@ class Reporter {
   std::atomic<std::uint64_t> calls_{0}, digest_{0};
 };
 
-// Segments of whole blocks: first fit within segments of 2 MiB, or one of its own.
+// Segments of whole blocks: first fit within segments of 2 MiB, or a separate segment.
 class Allocator {
  public:
   Allocator(Reporter* reporter, int version, int device)
@@ -188,7 +188,7 @@ void Random(Allocator* allocator, unsigned seed, int rounds) {
   allocator->Allocate(std::uint64_t{1} << 40);  // more than any device has
 }
 
-// An expandable segment: pages are mapped as it grows and taken away as it shrinks.
+// An expandable segment: pages are mapped as it grows and unmapped as it shrinks.
 void Pages(Reporter* reporter) {
   CUcontext context = nullptr;
   Check(cuDevicePrimaryCtxRetain(&context, 0), "retain");
@@ -240,7 +240,8 @@ void Threads(Reporter* reporter) {
   for (Allocator* allocator : allocators) allocator->Print();
 }
 
-// Two threads, a device each; streams change now and then. "block DEVICE ADDRESS STREAM" lines.
+// Two threads with a device each; streams change sometimes. Prints "block DEVICE ADDRESS STREAM"
+// lines.
 void Streams(Reporter* reporter, int device_error) {
   const auto work = [&](int device) {
     Allocator allocator(reporter, 3, device);
@@ -260,8 +261,8 @@ void Streams(Reporter* reporter, int device_error) {
   std::printf("uncaught %d\n", std::uncaught_exceptions());
 }
 
-// Captures that have an allocator each, as private pools are, or share one. What they may hold is
-// printed as "pool NUMBER ADDRESS" lines; 0 = anybody's.
+// Captures with separate allocators, like private pools, or with a shared one. Prints their memory
+// as "pool NUMBER ADDRESS" lines; 0 = no pool.
 void Captures(Reporter* reporter) {
   Allocator own(reporter, 3, 0), first(reporter, 3, 0), second(reporter, 3, 0);
   CUstream stream = nullptr;
@@ -275,7 +276,7 @@ void Captures(Reporter* reporter) {
   };
   reporter->UseStream(reinterpret_cast<std::int64_t>(stream), 0);
   take(&own, 0, 3);
-  // Each leaves half a segment to the next one of its pool.
+  // Each capture leaves half a segment for the next one of its pool.
   for (const auto& [pool, blocks] : std::vector<std::pair<Allocator*, int>>{
            {&first, 3}, {&second, 3}, {&first, 4}, {&first, 3}}) {
     CUgraph graph = nullptr;
@@ -320,7 +321,7 @@ void Fork(Reporter* reporter) {
   allocator.Print();
 }
 
-// Nobody stands behind whoever is preloaded.
+// No other library defines the functions after the preloaded one.
 void Lonely() {
   struct Device {
     std::int8_t type, index;

@@ -1,5 +1,5 @@
-// A tool that stands in front of the same functions as memprof, as a preloaded library: it counts
-// and passes on to whoever comes next.
+// A preloaded tool that intercepts the same functions as memprof: it counts calls and forwards them
+// to the next definition.
 #include <dlfcn.h>
 
 #include <cstddef>

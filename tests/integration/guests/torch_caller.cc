@@ -1,5 +1,5 @@
-// Stands for libc10_cuda: calls what another library defines. `version` chooses the signature: 1 is
-// PyTorch up to 1.9, 2 up to 1.13, 3 from 2.0 on.
+// Stands in for libc10_cuda: calls functions that another library defines. `version` selects the
+// signature: 1 is PyTorch up to 1.9, 2 up to 1.13, 3 from 2.0 on.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ void reportOutOfMemoryToProfiler(std::int64_t, std::size_t, std::size_t, Device)
 
 namespace cuda {
 namespace {
-thread_local std::int64_t t_stream = 0;  // id of the calling thread's
+thread_local std::int64_t t_stream = 0;  // the stream id of the calling thread
 int g_device_error = 0;
 std::atomic<std::uint64_t> g_handles_asked{0};
 }  // namespace
@@ -40,7 +40,7 @@ CUDAStream getCurrentCUDAStream(std::int8_t device) {
 void* CUDAStream::stream() const {
   ++g_handles_asked;
   if (g_device_error < 0) throw std::runtime_error("CUDA error: device-side assert triggered");
-  if (id_ > 0xffff) return reinterpret_cast<void*>(id_);  // a stream of the program's own
+  if (id_ > 0xffff) return reinterpret_cast<void*>(id_);  // a stream that the program created
   return reinterpret_cast<void*>(id_ == 0 ? 0 : 0x5000 + id_ * 256 + device_.index);
 }
 }  // namespace cuda

@@ -1,5 +1,5 @@
-// Stands for libc10: defines the functions by which PyTorch's allocator reports, of every version,
-// and notes what arrives.
+// Stands in for libc10: defines the functions by which PyTorch's allocator reports, in all
+// versions, and records the calls that arrive.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Device {
 namespace {
 std::atomic<std::uint64_t> g_calls{0}, g_digest{0};
 
-// Whatever arguments arrive, in any order of threads.
+// A digest of all arguments, independent of the order of threads.
 void Note(std::uint64_t which, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d,
           Device device) {
   ++g_calls;
