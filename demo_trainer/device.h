@@ -1,4 +1,4 @@
-// One GPU as the trainer uses it: its streams and its allocator.
+// One GPU of the trainer: its streams and its allocator.
 #ifndef DEMO_TRAINER_DEVICE_H_
 #define DEMO_TRAINER_DEVICE_H_
 

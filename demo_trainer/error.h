@@ -9,7 +9,7 @@
 
 namespace memprof::demo {
 
-// Something the user or the machine got wrong; what() is the line to print. Exit status 1.
+// An error of the user or of the machine; what() is the line to print. Exit status 1.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -21,7 +21,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-// The device is full even after the allocator gave back all it could.
+// The device is full even after the allocator has released all that it could.
 class OutOfMemory : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-// demo_trainer: a small real GPT trainer, to be looked at with memprof.
+// demo_trainer: a small real GPT trainer, to be profiled with memprof.
 #include <cstdio>
 #include <exception>
 #include <string>

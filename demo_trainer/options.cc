@@ -1,4 +1,4 @@
-// Reads and checks the command line: one table says what each option takes.
+// Reads and checks the command line: one table has the values of each option.
 #include "demo_trainer/options.h"
 
 #include <algorithm>

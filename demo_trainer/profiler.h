@@ -1,4 +1,4 @@
-// What the trainer tells memprof, when memprof was preloaded; nothing otherwise.
+// Calls of memprof's API, if memprof was preloaded; otherwise they do nothing.
 #ifndef DEMO_TRAINER_PROFILER_H_
 #define DEMO_TRAINER_PROFILER_H_
 

@@ -1,5 +1,5 @@
-// Random numbers that depend on a key alone, so that a run repeats for its seed however its work
-// is shared out. SplitMix64 (Steele, Lea and Flood, 2014).
+// Random numbers that depend only on a key, so that a run repeats for its seed however its work
+// is divided. SplitMix64 (Steele, Lea and Flood, 2014).
 #ifndef DEMO_TRAINER_RANDOM_H_
 #define DEMO_TRAINER_RANDOM_H_
 
@@ -18,7 +18,7 @@ inline uint64_t Mix(uint64_t value) {
 
 inline uint64_t Mix(uint64_t a, uint64_t b) { return Mix(Mix(a) ^ b); }
 
-// FNV-1a, to turn a name into a key.
+// FNV-1a, to make a key from a name.
 inline uint64_t HashName(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

@@ -1,4 +1,4 @@
-// The stand-in CUDA, when it is the one that is loaded: its functions are looked up at run time,
+// The stand-in CUDA, if it is loaded: its functions are looked up at run time,
 // so the trainer neither links nor needs it.
 #ifndef DEMO_TRAINER_STAND_IN_H_
 #define DEMO_TRAINER_STAND_IN_H_

@@ -1,5 +1,5 @@
-// A tensor: a named, typed, shaped piece of device memory. Handles share it; the memory goes back
-// to the allocator with the last handle. memprof is told of its birth and its end.
+// A tensor: a named, typed, shaped piece of device memory. Handles share it; the memory is
+// freed with the last handle. The creation and the end of a tensor are reported to memprof.
 #ifndef DEMO_TRAINER_TENSOR_H_
 #define DEMO_TRAINER_TENSOR_H_
 
@@ -30,7 +30,7 @@ class Tensor {
          cudaStream_t stream);
 
   explicit operator bool() const { return storage_ != nullptr; }
-  // Gives up this handle.
+  // Releases this handle.
   void Reset() { storage_.reset(); }
 
   const std::string& name() const { return storage_->name; }

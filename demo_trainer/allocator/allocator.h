@@ -1,4 +1,4 @@
-// Where tensors get device memory from: the interface of the three allocators.
+// Allocates device memory for tensors: the interface of the three allocators.
 #ifndef DEMO_TRAINER_ALLOCATOR_ALLOCATOR_H_
 #define DEMO_TRAINER_ALLOCATOR_ALLOCATOR_H_
 
@@ -9,7 +9,7 @@
 
 namespace memprof::demo {
 
-// A CUDA stream as allocators see it: an opaque handle, null for the default stream.
+// A CUDA stream for allocators: an opaque handle, null for the default stream.
 using StreamHandle = void*;
 
 // One device's allocator. Used by one thread.
@@ -18,14 +18,14 @@ class Allocator {
   virtual ~Allocator() = default;
 
   // At least `bytes` bytes for use on `stream`; null for 0 bytes. Throws OutOfMemory with a line
-  // that says what was asked, held and free.
+  // that has the bytes requested, reserved and free.
   virtual void* Allocate(size_t bytes, StreamHandle stream) = 0;
 
-  // Gives memory back, in the order of the stream it was allocated for. Null is ignored.
+  // Frees memory, in the order of the stream that it was allocated for. Null is ignored.
   virtual void Free(void* ptr) = 0;
 
-  // Says that `ptr` is also used on another stream: it is reused only after the work that is on
-  // that stream when it is freed.
+  // Records that `ptr` is also used on another stream: it is reused only after the work that is
+  // on that stream when it is freed.
   virtual void RecordStream(void* ptr, StreamHandle stream) = 0;
 
   // Returns whatever is cached and unused to the driver.

@@ -46,7 +46,7 @@ CachingAllocator::~CachingAllocator() {
   try {
     EmptyCache();
   } catch (const Error&) {
-    // The device is lost; there is nothing to give back to.
+    // The device is lost: nothing can be freed.
   }
 }
 
@@ -169,7 +169,7 @@ void CachingAllocator::RecordStream(void* ptr, StreamHandle stream) {
   }
 }
 
-// Makes a block free for good: merged with its free neighbours and back in its pool.
+// Makes a block available again: merges it with its free neighbours and returns it to its pool.
 void CachingAllocator::Release(Block* block) {
   block->in_use = false;
   block->requested = 0;
@@ -179,7 +179,7 @@ void CachingAllocator::Release(Block* block) {
   PoolOf(*block).insert(block);
 }
 
-// `block` swallows a free neighbour.
+// Joins a free neighbour to `block`.
 void CachingAllocator::Merge(Block* block, Block* neighbour) {
   PoolOf(*neighbour).erase(neighbour);
   std::unique_ptr<Block> swallowed = std::move(blocks_.at(neighbour->address));
@@ -213,8 +213,8 @@ void CachingAllocator::ProcessEvents(bool wait) {
   pending_ = std::move(still_pending);
 }
 
-// Gives back unused oversize segments: the smallest that suffices alone, else the largest ones
-// until there is enough. False when the oversize ones do not suffice.
+// Releases unused oversize segments: the smallest that suffices alone, else the largest ones
+// until they suffice. False when the oversize ones do not suffice.
 bool CachingAllocator::ReleaseOversize(size_t size) {
   if (options_.max_split_bytes == std::numeric_limits<size_t>::max()) return false;
   std::vector<Block*> candidates;

@@ -1,5 +1,5 @@
 // A caching allocator modelled on the one that PyTorch users know: segments are taken from the
-// driver, cut into blocks, and kept when their blocks are freed.
+// driver, split into blocks, and kept when their blocks are freed.
 //
 //   - requests are rounded up to 512 bytes;
 //   - up to 1 MiB they come from the small pool, whose segments are 2 MiB; above it from the large
@@ -11,8 +11,8 @@
 //   - blocks at or above max_split_bytes ("oversize") serve only requests that are oversize too and
 //     less than 20 MiB smaller;
 //   - a freed block merges with its free neighbours in the segment;
-//   - when the driver is out of memory, unused oversize segments that would suffice go back first,
-//     then every segment without a block in use; then it is an OutOfMemory.
+//   - when the driver is out of memory, unused oversize segments that suffice are released first,
+//     then every segment without a block in use; then the request fails with OutOfMemory.
 #ifndef DEMO_TRAINER_ALLOCATOR_CACHING_ALLOCATOR_H_
 #define DEMO_TRAINER_ALLOCATOR_CACHING_ALLOCATOR_H_
 

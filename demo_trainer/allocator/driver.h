@@ -1,4 +1,4 @@
-// What an allocator needs of a device: an interface, so that tests can bring a device of their own.
+// The functions of a device that an allocator needs: an interface, which tests can implement.
 #ifndef DEMO_TRAINER_ALLOCATOR_DRIVER_H_
 #define DEMO_TRAINER_ALLOCATOR_DRIVER_H_
 
@@ -22,18 +22,18 @@ class DeviceDriver {
   virtual void Free(void* ptr) = 0;
   virtual void MemoryInfo(size_t* free_bytes, size_t* total_bytes) = 0;
 
-  // Marks the end of what is on the stream now.
+  // Marks the end of the work that is on the stream now.
   virtual Event RecordEvent(StreamHandle stream) = 0;
-  // True once the marked work is done; the event is then gone.
+  // True once the marked work is done; the event is then destroyed.
   virtual bool TakeIfDone(Event event) = 0;
-  // Waits for the marked work; the event is then gone.
+  // Waits for the marked work; the event is then destroyed.
   virtual void WaitFor(Event event) = 0;
 };
 
 // The CUDA device `device`, by cudaMalloc and cudaFree.
 std::unique_ptr<DeviceDriver> MakeCudaDriver(int device);
 
-// Told what an allocator does, in memprof's order: creations after the fact, ends before it.
+// Called for what an allocator does, in memprof's order: creations afterwards, ends beforehand.
 class AllocatorObserver {
  public:
   virtual ~AllocatorObserver() = default;

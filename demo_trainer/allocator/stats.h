@@ -1,4 +1,4 @@
-// What an allocator counts, per device. All figures are bytes or numbers of live objects.
+// The figures of an allocator, per device. All figures are bytes or numbers of live objects.
 #ifndef DEMO_TRAINER_ALLOCATOR_STATS_H_
 #define DEMO_TRAINER_ALLOCATOR_STATS_H_
 
@@ -21,21 +21,21 @@ struct Gauge {
 };
 
 struct AllocatorStats {
-  Gauge allocated;  // bytes of blocks handed out, as rounded
-  Gauge requested;  // the same blocks, as asked for
+  Gauge allocated;  // bytes of live blocks, as rounded
+  Gauge requested;  // bytes of live blocks, as requested
   Gauge reserved;   // bytes of segments taken from the driver
-  Gauge blocks;     // handed out
+  Gauge blocks;     // number of live blocks
   Gauge segments;
   uint64_t allocations = 0;  // successful calls so far
   uint64_t frees = 0;
-  uint64_t retries = 0;  // allocations that had to give cached segments back first
+  uint64_t retries = 0;  // allocations that had to release cached segments first
   uint64_t ooms = 0;
 };
 
 // One line of key=value pairs, e.g. "allocated=… peak_allocated=… reserved=…".
 std::string FormatStats(const AllocatorStats& stats);
 
-// "1.50 GiB", "20.00 MiB", "512 bytes": as an out-of-memory message says it.
+// "1.50 GiB", "20.00 MiB", "512 bytes": the form of an out-of-memory message.
 std::string FormatBytes(uint64_t bytes);
 
 }  // namespace memprof::demo

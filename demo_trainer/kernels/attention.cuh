@@ -1,7 +1,7 @@
 // Causal multi-head attention. A row is one query position: row = (batch * heads + head) * context
 // + time. Forward: scores are dots of queries with keys, a softmax over the past, then sums of
 // values weighted by it. Backward: the same two kinds of products the other way round, and the
-// softmax's own derivative. So there are four bodies: dots, weighted sums, softmax, softmax
+// derivative of the softmax. So there are four bodies: dots, weighted sums, softmax, softmax
 // backward.
 #ifndef DEMO_TRAINER_KERNELS_ATTENTION_CUH_
 #define DEMO_TRAINER_KERNELS_ATTENTION_CUH_
@@ -25,7 +25,7 @@ struct AttentionShape {
 };
 
 // The vectors of all heads in a matrix with one line for each time of each batch: `stride` elements
-// from one time to the next. Queries, keys and values lie side by side in such a line.
+// from one time to the next. Queries, keys and values are adjacent in such a line.
 template <typename T>
 struct HeadVectors {
   T* data;
@@ -60,7 +60,7 @@ struct CausalDotsBody {
 };
 
 // out_t = scale * sum of weights[t, u] in_u over the past u <= t or, with kColumns, of
-// weights[u, t] in_u over the times u >= t that look back at t: no two rows write the same place.
+// weights[u, t] in_u over the times u >= t that use t: no two rows write to the same place.
 template <typename T, bool kColumns>
 struct CausalSumsBody {
   const T* weights;
@@ -71,7 +71,7 @@ struct CausalSumsBody {
 
   template <typename Lanes>
   DEMO_HOST_DEVICE void operator()(int64_t row, Lanes lanes) const {
-    // Elements of the head in chunks of kWide, what is left over one by one.
+    // Elements of the head in chunks of kWide, and the rest one by one.
     const int whole = shape.head_dim / Lanes::kWide;
     for (int i = lanes.First(); i < whole; i += lanes.Step()) {
       Chunk<Lanes::kWide>(row, i * Lanes::kWide);

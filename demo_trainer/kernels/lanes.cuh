@@ -9,7 +9,7 @@
 namespace memprof::demo {
 
 struct SingleLane {
-  // Neighbouring elements that a lane does together where it can: one vector on the host.
+  // Neighbouring elements that a lane processes together if possible: one vector on the host.
   static constexpr int kWide = 8;
   __host__ __device__ static constexpr int First() { return 0; }
   __host__ __device__ static constexpr int Step() { return 1; }

@@ -98,7 +98,7 @@ void LaunchRows(const Body& body, int64_t rows, cudaStream_t stream) {
   LaunchBody(kernel, body, rows, (rows + kRowsPerBlock - 1) / kRowsPerBlock, stream);
 }
 
-// Base of bodies for LaunchEach: Costly ones are shared out among host threads in small pieces.
+// Base of bodies for LaunchEach: Costly ones are divided among host threads in small pieces.
 struct CheapBody {
   static constexpr bool kCostly = false;
 };

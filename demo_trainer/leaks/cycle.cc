@@ -22,7 +22,7 @@ DEMO_NOINLINE void BuildGraphCycle(const Tensor& loss_rows) {
   auto backward = std::make_shared<Node>();
   forward->saved = loss_rows.Clone("cycle.loss_rows");
   forward->other = backward;
-  backward->other = std::move(forward);  // each now keeps the other alive
+  backward->other = std::move(forward);  // each now owns the other
 }
 
 }  // namespace memprof::demo

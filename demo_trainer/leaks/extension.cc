@@ -1,4 +1,4 @@
-// The leak "extension": plain CUDA, as in a library that knows nothing of the framework.
+// The leak "extension": plain CUDA, as in a library without the framework.
 #include <cuda_runtime_api.h>
 
 #include "demo_trainer/error.h"

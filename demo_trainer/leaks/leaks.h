@@ -1,5 +1,5 @@
-// Leaks on purpose. Each kind is one function in a file of its own, written the way such leaks
-// are written in earnest, so that a profiler can be asked to name its function and line.
+// Intentional leaks. Each kind is one function in a file of its own, in the form of real leaks, so
+// that tests can check whether a profiler names its function and line.
 #ifndef DEMO_TRAINER_LEAKS_LEAKS_H_
 #define DEMO_TRAINER_LEAKS_LEAKS_H_
 
@@ -9,7 +9,7 @@
 
 #include "demo_trainer/tensor.h"
 
-// Keeps a function a frame of its own in stacks.
+// Gives a function its own frame in stacks.
 #define DEMO_NOINLINE __attribute__((noinline))
 
 namespace memprof::demo {
@@ -22,7 +22,7 @@ void RememberHistory(const Tensor& loss, const Tensor& logits);
 // hook: a forward hook, installed for debugging, retains activations.
 void RetainActivation(const Tensor& activation);
 
-// error-path: checks a batch with a workspace, and forgets the workspace where it returns early.
+// error-path: checks a batch with a workspace, and does not free it when it returns early.
 // False when the batch was refused, which happens at every fourth step.
 bool AuditBatch(const Tensor& tokens, int64_t step);
 inline constexpr size_t kAuditWorkspaceBytes = 512 << 10;
@@ -35,7 +35,7 @@ inline constexpr size_t kPlanWorkspaceBytes = 256 << 10;
 // eval: evaluations keep their logits to compare them "with the next one".
 void KeepEvaluation(const Tensor& logits);
 
-// extension: an extension that takes device memory behind the framework's back.
+// extension: an extension that allocates device memory without the framework.
 void ExtensionScratch(Device& device);
 inline constexpr size_t kExtensionBytes = 192 << 10;
 
@@ -52,7 +52,7 @@ struct LeakKind {
   const char* function;
   const char* file;
   const char* summary;
-  // Bytes asked for, per optimizer step and process, averaged, under these options. Device memory
+  // Requested bytes, per optimizer step and process, averaged, with these options. Device memory
   // unless `host`.
   double (*bytes_per_step)(const Options& options);
   bool host;

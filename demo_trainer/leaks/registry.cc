@@ -1,4 +1,4 @@
-// The table of leaks, with what each costs.
+// The table of leaks, with the bytes of each.
 #include <algorithm>
 #include <cstdio>
 

@@ -15,9 +15,9 @@ struct ModelConfig {
   int64_t dim = 128;
   int64_t heads = 4;
   int64_t context = 128;
-  DType dtype = DType::kFloat32;  // of activations, and of the weights as they meet them
+  DType dtype = DType::kFloat32;  // of activations, and of weights in products with them
   bool inplace = false;           // reuse inputs that the backward pass does not need
-  bool checkpointing = false;     // keep block inputs only, compute the rest again
+  bool checkpointing = false;     // store only block inputs, recompute the rest
 };
 
 }  // namespace memprof::demo

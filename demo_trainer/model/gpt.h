@@ -14,7 +14,7 @@ namespace memprof::demo {
 // x + attention(norm(x)), then the same with the perceptron.
 class Block {
  public:
-  // What the forward pass leaves for the backward pass.
+  // The data of the forward pass for the backward pass.
   struct Saved {
     Tensor x;
     Tensor norm1;
@@ -28,7 +28,7 @@ class Block {
 
   Block(Device& device, const std::string& name, const ModelConfig& config, uint64_t seed);
   Tensor Forward(const Tensor& x, Saved* saved);
-  // Empties `saved` on the way.
+  // Frees the tensors of `saved` as it uses them.
   Tensor Backward(Saved* saved, Tensor dy);
   void Collect(ParameterList* list);
 
@@ -56,7 +56,7 @@ class Gpt {
   Gpt(Device& device, const ModelConfig& config, uint64_t seed);
 
   // tokens int32 [batch, context]; the logits are [batch * context, 256]. `saved` may be null:
-  // then nothing is kept for a backward pass.
+  // then nothing is stored for a backward pass.
   Tensor Forward(const Tensor& tokens, Saved* saved);
   // Adds to the gradients of all parameters.
   void Backward(Saved saved, Tensor dlogits);

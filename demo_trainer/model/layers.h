@@ -1,5 +1,5 @@
-// Layers with hand-written backward passes. A layer keeps no activations: the caller hands the
-// inputs of the forward pass back to the backward pass.
+// Layers with hand-written backward passes. A layer stores no activations: the caller passes the
+// inputs of the forward pass to the backward pass.
 #ifndef DEMO_TRAINER_MODEL_LAYERS_H_
 #define DEMO_TRAINER_MODEL_LAYERS_H_
 
@@ -31,7 +31,7 @@ class Linear {
 
 class LayerNormLayer {
  public:
-  // What the backward pass needs beside the input.
+  // The data that the backward pass needs beside the input.
   struct Saved {
     Tensor mean;
     Tensor rstd;
@@ -55,12 +55,12 @@ class Attention {
   struct Saved {
     Tensor qkv;
     Tensor probs;
-    Tensor mixed;  // what the heads produce, before the output projection
+    Tensor mixed;  // the output of the heads, before the output projection
   };
 
   Attention(Device& device, const std::string& name, const ModelConfig& config, uint64_t seed);
   Tensor Forward(const Tensor& x, Saved* saved);
-  // Releases what it no longer needs of `saved` on the way.
+  // Frees tensors of `saved` as soon as they are no longer needed.
   Tensor Backward(const Tensor& x, Saved* saved, const Tensor& dy);
   void Collect(ParameterList* list);
 

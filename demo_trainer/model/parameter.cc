@@ -1,4 +1,4 @@
-// Starts parameters off and keeps their copies.
+// Initialises parameters and makes their copies.
 #include "demo_trainer/model/parameter.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// A trained tensor with all that belongs to it.
+// A trained tensor with its gradient, optimizer state and copy.
 #ifndef DEMO_TRAINER_MODEL_PARAMETER_H_
 #define DEMO_TRAINER_MODEL_PARAMETER_H_
 
@@ -22,10 +22,10 @@ struct Parameter {
   Parameter(Device& device, std::string parameter_name, std::vector<int64_t> shape, float deviation,
             float constant, uint64_t seed);
 
-  // The weight in the dtype of the activations it meets.
+  // The weight in the dtype of the activations that it is multiplied with.
   const Tensor& As(DType dtype);
 
-  // Makes room for the gradient; true when one is already there and must be added to.
+  // Allocates the gradient; true when there is one already, to which must be added.
   bool PrepareGrad();
 };
 

@@ -48,7 +48,7 @@ class PlainLoader : public Loader {
   Cursor cursor_;
 };
 
-// A pinned host buffer with an event that says when the copy out of it is done.
+// A pinned host buffer with an event that marks the end of the copy from it.
 class PinnedSlot {
  public:
   explicit PinnedSlot(Device& device) {
@@ -127,7 +127,7 @@ class PrefetchingLoader : public Loader {
   const int64_t rows_;
   Cursor cursor_;
   std::array<std::unique_ptr<PinnedSlot>, 2> slots_;
-  int slot_ = 0;  // of the batch that is coming
+  int slot_ = 0;  // of the next batch
   Batch coming_;
 };
 

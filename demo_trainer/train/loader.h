@@ -1,4 +1,4 @@
-// Brings batches to the device: plainly, or ahead of time through pinned buffers.
+// Copies batches to the device: directly, or ahead of time through pinned buffers.
 #ifndef DEMO_TRAINER_TRAIN_LOADER_H_
 #define DEMO_TRAINER_TRAIN_LOADER_H_
 

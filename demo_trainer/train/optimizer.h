@@ -15,9 +15,9 @@ class Optimizer {
   // Euclidean norm of all gradients together, times `factor`; infinite or NaN when one of them is.
   // Waits for it.
   float GradientNorm(float factor);
-  // One update with the gradients times `grad_scale`. State tensors come to life at the first one.
+  // One update with the gradients times `grad_scale`. The first update creates the state tensors.
   void Step(float lr, float grad_scale);
-  // Gives the gradients' memory back.
+  // Frees the gradients.
   void ClearGradients();
 
   int64_t steps() const { return steps_; }
@@ -37,7 +37,7 @@ class LossScaler {
 
   float scale() const { return scale_; }
   int64_t skipped() const { return skipped_; }
-  // Takes note of the norm of the gradients; false when the step must be skipped.
+  // Stores the norm of the gradients; false when the step must be skipped.
   bool Update(float gradient_norm);
 
  private:

@@ -23,8 +23,8 @@ namespace {
 
 constexpr size_t kHeaderBytes = 4096;
 
-// In the child. A rank ends with the process that started it, however that ends: nobody else would
-// end it, and the others' ranks would wait for it for ever.
+// In the child. A rank ends with the process that started it, however that ends: nothing else would
+// end it, and other ranks would wait for it for ever.
 [[noreturn]] void ExecRank(const std::vector<std::string>& arguments, int rank, int fd,
                            pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -40,8 +40,8 @@ constexpr size_t kHeaderBytes = 4096;
   _exit(127);
 }
 
-// Ranks of one machine share its devices. On the stand-in every process has devices of its own
-// unless SIMCUDA says otherwise; a real CUDA does not look at it.
+// Ranks of one machine share its devices. On the stand-in every process has devices of its own,
+// unless SIMCUDA names a group; a real CUDA does not read it.
 void ShareStandIn() {
   const char* given = getenv("SIMCUDA");
   std::string setting = given == nullptr ? "" : given;
@@ -151,7 +151,7 @@ void RankGroup::Average(std::vector<float>* values) {
     for (int rank = 0; rank < ranks_; ++rank) sum += Slot(rank)[i];
     (*values)[i] = sum * factor;
   }
-  Barrier();  // nobody overwrites a slot that is still read
+  Barrier();  // no rank overwrites a slot that is still read
 }
 
 }  // namespace memprof::demo

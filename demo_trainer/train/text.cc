@@ -1,4 +1,4 @@
-// Reads the text and cuts windows out of it.
+// Reads the text and takes windows from it.
 #include "demo_trainer/train/text.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Steps through the training, prints the loss, marks steps for the profiler.
+// Runs the training steps, prints the loss, marks steps for the profiler.
 #include "demo_trainer/train/trainer.h"
 
 #include <algorithm>
