@@ -1,7 +1,7 @@
-// Operations on tensors. Each function enqueues kernels on the compute stream of the tensors' device
-// and returns; outputs are allocated by the caller. Activations, and the weights in products with
-// them, share one dtype (float32 or bfloat16); norms, losses and weight gradients are float32. "May
-// be" marks an output that may be the same tensor as an input.
+// Operations on tensors. Each function enqueues kernels on the compute stream of the tensors'
+// device and returns; outputs are allocated by the caller. Activations, and the weights in products
+// with them, share one dtype (float32 or bfloat16); norms, losses and weight gradients are float32.
+// "May be" marks an output that may be the same tensor as an input.
 #ifndef DEMO_TRAINER_OPS_OPS_H_
 #define DEMO_TRAINER_OPS_OPS_H_
 
