@@ -1,5 +1,5 @@
-// A second caching allocator that is obviously right and slow: segments are vectors of blocks, and
-// every question is answered by looking at all of them.
+// A second caching allocator that is obviously correct and slow: segments are vectors of blocks,
+// and every query loops over all of them.
 #ifndef TESTS_DEMO_TRAINER_ALLOCATOR_TWIN_H_
 #define TESTS_DEMO_TRAINER_ALLOCATOR_TWIN_H_
 
@@ -34,7 +34,7 @@ class AllocatorTwin {
 
   AllocatorTwin(FakeDriver* driver, size_t max_split) : driver_(driver), max_split_(max_split) {}
 
-  // 0 when out of memory.
+  // Returns 0 when out of memory.
   uintptr_t Allocate(size_t bytes, StreamHandle stream) {
     Settle(false);
     const size_t size = (bytes + 511) / 512 * 512;

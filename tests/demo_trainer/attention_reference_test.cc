@@ -1,4 +1,5 @@
-// The stages of attention, forward and backward, against the formula in double and its differences.
+// The stages of attention, forward and backward, against the formula in double precision and its
+// finite differences.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -19,8 +20,8 @@ struct Case {
   DType dtype;
 };
 
-// All tensors of one attention, forward and backward. Squares begin as NaN: whatever reads the
-// future, or memory that nobody wrote, shows.
+// All tensors of one attention, forward and backward. Squares start as NaN, so that reads of future
+// positions or of unwritten memory are detected.
 class AttentionTwinTest : public testing::TestWithParam<Case> {
  protected:
   AttentionTwinTest()
@@ -43,7 +44,7 @@ class AttentionTwinTest : public testing::TestWithParam<Case> {
     return Make(std::vector<float>(size_.batch * size_.heads * size_.context * size_.context, kNaN),
                 shape);
   }
-  // A matrix like `shape`, of NaN.
+  // A matrix with the shape of `shape`, filled with NaN.
   Tensor Like(const Tensor& shape) {
     return Make(std::vector<float>(static_cast<size_t>(shape.count()), kNaN), shape.shape());
   }
@@ -106,7 +107,7 @@ TEST_P(AttentionTwinTest, SoftmaxBackwardLeavesTheFutureAtZeroInPlaceOrNot) {
   CausalSoftmaxBackward(probs, dprobs, dprobs);
   const std::vector<float> values = Read(apart);
   EXPECT_EQ(Read(dprobs), values);
-  // A row of the derivative of a softmax sums up to nothing.
+  // Each row of a softmax's derivative sums to zero.
   for (size_t row = 0; row < values.size() / size_.context; ++row) {
     double sum = 0.0;
     double sizes = 0.0;
@@ -132,8 +133,8 @@ TEST_P(AttentionTwinTest, EveryPartOfTheGradientIsWritten) {
   for (const float value : Read(dqkv)) ASSERT_TRUE(std::isfinite(value));
 }
 
-// A whole vector of the head, more than one with a rest, only a rest; one head, several; a single
-// position, which has no past.
+// Head sizes of exactly one vector, of several vectors and a rest, and of a rest only; one head and
+// several; a single position, which has no earlier ones.
 INSTANTIATE_TEST_SUITE_P(
     Sizes, AttentionTwinTest,
     testing::Values(Case{{1, 1, 1, 8}, DType::kFloat32}, Case{{2, 2, 6, 8}, DType::kFloat32},
@@ -149,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CausalSoftmaxTest, LargeScoresDoNotOverflow) {
   const auto device = MakeDevice();
-  // Rows of one head with three times; what is in the future does not count, whatever it is.
+  // Three positions of one head; values at future positions must be ignored, whatever they are.
   const Tensor scores =
       Upload(*device, {1e4f, kNaN, kNaN, -1e4f, 1e4f, kNaN, 88.0f, -3e38f, 88.0f}, {1, 1, 3, 3});
   const Tensor probs(*device, "probs", DType::kFloat32, {1, 1, 3, 3});

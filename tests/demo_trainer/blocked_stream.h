@@ -1,4 +1,4 @@
-// A stream whose work does not end before the test says so.
+// A stream whose work does not end before the test allows it.
 #ifndef TESTS_DEMO_TRAINER_BLOCKED_STREAM_H_
 #define TESTS_DEMO_TRAINER_BLOCKED_STREAM_H_
 
@@ -12,7 +12,7 @@ namespace memprof::demo {
 
 class BlockedStream {
  public:
-  // A stream of its own, or one that is there.
+  // Creates a stream, or blocks an existing one.
   explicit BlockedStream(cudaStream_t stream = nullptr)
       : stream_(stream), owned_(stream == nullptr) {
     if (owned_) {
@@ -32,7 +32,7 @@ class BlockedStream {
   BlockedStream(const BlockedStream&) = delete;
   BlockedStream& operator=(const BlockedStream&) = delete;
 
-  // Lets the work end, and waits for it.
+  // Allows the work to end, and waits for it.
   void Open() {
     if (!open_) gate_.set_value();
     open_ = true;

@@ -1,4 +1,4 @@
-// The allocator on a driver that is made up, and what holds of it after every call.
+// The allocator on a fake driver, and invariants after every call.
 #ifndef TESTS_DEMO_TRAINER_CACHING_ALLOCATOR_FIXTURE_H_
 #define TESTS_DEMO_TRAINER_CACHING_ALLOCATOR_FIXTURE_H_
 
@@ -40,7 +40,7 @@ struct Fixture {
 
 inline StreamHandle Stream(uintptr_t number) { return reinterpret_cast<StreamHandle>(number); }
 
-// What holds of the pieces of all segments after every call, whatever the rules say.
+// Invariants of the blocks in all segments after every call, independent of the allocator's rules.
 inline void ExpectSound(const CachingAllocator& allocator) {
   const std::vector<CachingAllocator::BlockView> blocks = allocator.Blocks();
   size_t total = 0;

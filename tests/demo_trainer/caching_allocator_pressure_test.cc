@@ -1,4 +1,4 @@
-// What the caching allocator does when the device is full.
+// The caching allocator when the device is full.
 #include <gtest/gtest.h>
 
 #include "demo_trainer/allocator/caching_allocator.h"

@@ -13,7 +13,7 @@
 namespace memprof::demo {
 namespace {
 
-// Both must agree on every block after every call.
+// Both must have the same blocks after every call.
 void ExpectSame(const CachingAllocator& allocator, const AllocatorTwin& reference) {
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> expected;
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> actual;

@@ -1,4 +1,4 @@
-// The caching allocator against its rules, one by one, and against a brute-force reference.
+// The caching allocator against its rules, one by one.
 #include "demo_trainer/allocator/caching_allocator.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(CachingAllocatorTest, SegmentSizesFollowTheRequest) {
 TEST(CachingAllocatorTest, BestFitIsSmallestThenLowest) {
   Fixture f;
   std::vector<void*> blocks;
-  // Used blocks between keep the holes apart.
+  // Used blocks separate the holes.
   for (const size_t size : {8, 1, 4, 1, 4, 1}) {
     blocks.push_back(f.allocator.Allocate(size * kKiB, nullptr));
   }
@@ -102,7 +102,7 @@ TEST(CachingAllocatorTest, RecordedStreamDelaysReuse) {
 TEST(CachingAllocatorTest, PoolsDoNotShareBlocks) {
   Fixture f;
   void* large = f.allocator.Allocate(kMiB + 1, nullptr);
-  f.allocator.Free(large);  // 20 MiB are free, of the large pool
+  f.allocator.Free(large);  // 20 MiB are free in the large pool
   void* small = f.allocator.Allocate(kMiB, nullptr);
   EXPECT_NE(small, large);
   EXPECT_EQ(f.allocator.stats().reserved.current, 22 * kMiB);
@@ -125,16 +125,16 @@ TEST(CachingAllocatorTest, EveryRecordedStreamMustFinish) {
   Fixture f;
   void* a = f.allocator.Allocate(kKiB, Stream(1));
   f.allocator.RecordStream(a, Stream(2));
-  f.driver.FinishWork();  // of nothing yet
+  f.driver.FinishWork();  // no work uses it yet
   f.allocator.RecordStream(a, Stream(3));
-  f.allocator.RecordStream(a, Stream(2));  // twice is once
-  f.allocator.RecordStream(a, Stream(1));  // its own stream is no other
+  f.allocator.RecordStream(a, Stream(2));  // recorded already: counts once
+  f.allocator.RecordStream(a, Stream(1));  // its own stream does not count
   f.allocator.Free(a);
   EXPECT_EQ(f.driver.open_events(), 2u);
   EXPECT_NE(f.allocator.Allocate(kKiB, Stream(1)), a);
   f.driver.FinishWork();
   EXPECT_EQ(f.allocator.Allocate(kKiB, Stream(1)), a);
-  // Recorded anew for each life of the block.
+  // Streams are recorded separately for each use of the block.
   f.allocator.Free(a);
   EXPECT_EQ(f.driver.open_events(), 0u);
 }

@@ -1,4 +1,5 @@
-// Data parallel in one process, and optimizer steps, against a single device that sees everything.
+// Data parallel training in one process, and optimizer steps, against a single device that
+// processes all data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace memprof::demo {
 namespace {
 
-// Before the stand-in looks.
+// Must be set before the stand-in reads it.
 const int kThreeDevices = setenv("SIMCUDA", "devices=3", 1);
 
 using Gradients = std::vector<std::vector<float>>;
@@ -152,7 +153,7 @@ TEST(OptimizerTest, StepsAreAdamWOnEveryParameter) {
   }
   for (int64_t step = 0; step < 3; ++step) {
     one.RunStep(step, 4.0f);
-    // Large, so that a weight that should not decay shows where it does.
+    // Large, so that weight decay of a wrong parameter is detected.
     const float lr = 0.2f * static_cast<float>(step + 1);
     for (size_t i = 0; i < references.size(); ++i) {
       const Parameter* parameter = one[0].model().parameters()[i];
@@ -165,7 +166,7 @@ TEST(OptimizerTest, StepsAreAdamWOnEveryParameter) {
   EXPECT_EQ(one[0].optimizer().steps(), 3);
   for (size_t i = 0; i < references.size(); ++i) {
     const Parameter* parameter = one[0].model().parameters()[i];
-    // Gradients that are next to nothing make the update a matter of rounding.
+    // Where gradients are nearly zero, the update depends on rounding.
     reference::ExpectClose(Read(parameter->weight), references[i].weight, 1e-3, parameter->name);
   }
 }

@@ -1,5 +1,5 @@
-// The allocators on a device: what they take from CUDA, what they give back, and when memory that
-// another stream uses may be used again.
+// The allocators on a device: what they take from CUDA and free again, and when memory that another
+// stream uses may be reused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr size_t kMiB = size_t{1} << 20;
-// More than any device has, and no overflow when rounded up.
+// More than any device has, but no overflow when rounded up.
 constexpr size_t kTooMuch = size_t{1} << 46;
 
 size_t FreeBytes() {
@@ -96,7 +96,7 @@ TEST_P(AnyAllocatorTest, OutOfMemoryIsToldAndSurvived) {
 
 TEST_P(AnyAllocatorTest, EmptyCacheGivesEverythingUnusedBack) {
   const size_t before = FreeBytes();
-  // Let the stream-ordered pool keep what it has, as programs that use it do.
+  // The stream-ordered pool keeps its memory, as in programs that use it.
   cudaMemPool_t pool = nullptr;
   Check(cudaDeviceGetDefaultMemPool(&pool, 0), "finding the pool");
   uint64_t keep = std::numeric_limits<uint64_t>::max();
@@ -132,8 +132,8 @@ TEST(DirectAllocatorTest, ReservesExactlyWhatIsAsked) {
   EXPECT_EQ(allocator.stats().segments.current, 0u);
 }
 
-// Memory of the default stream that other streams use: freeing it makes the default stream wait
-// for all of them, not only for the last one told.
+// Memory of the default stream that other streams use: freeing it makes the default stream wait for
+// all of them, not only for the latest one.
 TEST(DirectAllocatorTest, FreeWaitsForEveryOtherStream) {
   DirectAllocator allocator(DirectAllocator::Kind::kAsync, 0);
   BlockedStream first;
@@ -155,7 +155,7 @@ TEST(DirectAllocatorTest, ItsOwnStreamIsNotAnotherOne) {
   BlockedStream own;
   void* ptr = allocator.Allocate(kMiB, own.get());
   allocator.RecordStream(ptr, own.get());
-  allocator.RecordStream(&allocator, own.get());  // not its memory: no harm
+  allocator.RecordStream(&allocator, own.get());  // not its memory: no effect
   allocator.Free(ptr);
   EXPECT_EQ(cudaStreamQuery(nullptr), cudaSuccess);
 }
@@ -187,7 +187,7 @@ TEST(CudaDriverTest, TooMuchIsNullAndNothingElse) {
   cudaGetLastError();
 }
 
-// The whole way: blocks of one stream that another one reads.
+// End to end: blocks of one stream that another one reads.
 TEST(CachingOnDeviceTest, AnotherStreamDelaysReuseUntilItsWorkIsDone) {
   const auto device = MakeDevice();
   Allocator& allocator = device->allocator();

@@ -1,5 +1,5 @@
-// A device made of numbers, for tests of the allocator: a capacity, addresses that are never used
-// twice, and streams whose work is done when the test says so.
+// A simulated device, for tests of the allocator: a capacity, addresses that are never reused, and
+// streams whose work ends when the test says so.
 #ifndef TESTS_DEMO_TRAINER_FAKE_DRIVER_H_
 #define TESTS_DEMO_TRAINER_FAKE_DRIVER_H_
 
@@ -19,7 +19,7 @@ class FakeDriver : public DeviceDriver {
   void* Allocate(size_t bytes) override {
     ++allocate_calls;
     if (used_ + bytes > capacity_) return nullptr;
-    // Segments touch each other, so that a merge across them would show.
+    // Segments are adjacent, so that a merge across segments would be detected.
     const uintptr_t address = next_address_;
     next_address_ += bytes;
     used_ += bytes;
@@ -54,7 +54,7 @@ class FakeDriver : public DeviceDriver {
     events_.erase(event);
   }
 
-  // All events recorded so far are done.
+  // All events recorded so far are complete.
   void FinishWork() { done_ = next_event_ - 1; }
 
   size_t used() const { return used_; }

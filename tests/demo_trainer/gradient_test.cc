@@ -95,7 +95,7 @@ TEST(GradientTest, SecondBackwardPassAddsUp) {
   }
 }
 
-// The gradients of another mode, parameter by parameter, one after the other.
+// The gradients in another mode, one parameter after another.
 std::vector<float> AllGradients(const ModelConfig& config) {
   const auto device = MakeDevice();
   Gpt model(*device, config, 3);

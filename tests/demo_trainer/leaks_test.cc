@@ -1,5 +1,5 @@
-// Every seeded leak loses exactly the bytes that --leak list promises: counted here at the CUDA
-// calls themselves, and by the allocator.
+// Every seeded leak loses exactly the bytes that --leak list states, counted at the CUDA calls and
+// by the allocator.
 #include "demo_trainer/leaks/leaks.h"
 
 #include <cuda_runtime_api.h>
@@ -29,7 +29,7 @@ size_t Total(const std::map<void*, size_t>& memory) {
 
 }  // namespace
 
-// These come before the runtime's own, for the trainer's code in this program too.
+// Called instead of the runtime's functions, also by the trainer's code in this program.
 extern "C" cudaError_t cudaMalloc(void** ptr, size_t bytes) {
   using Malloc = cudaError_t (*)(void**, size_t);
   const cudaError_t result = Next(Malloc(), "cudaMalloc")(ptr, bytes);
@@ -62,7 +62,7 @@ struct Lost {
   size_t host = 0;
 };
 
-// Trains with cudaMalloc for each tensor, so that what is lost shows to the byte.
+// Trains with cudaMalloc for each tensor, so that the lost bytes are exact.
 Lost TrainAndCount(const std::vector<std::string>& extra) {
   std::vector<std::string> arguments = {"--layers",    "1",         "--dim",  "16",      "--heads",
                                         "2",           "--context", "8",      "--batch", "4",

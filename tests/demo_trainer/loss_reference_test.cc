@@ -1,4 +1,4 @@
-// The loss, its gradient, sums and the optimizer's update against formulas in double.
+// The loss, its gradient, sums and the optimizer's update, against formulas in double precision.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_P(LossTwinTest, CrossEntropyMatchesWithItsGradient) {
 }
 
 TEST_P(LossTwinTest, CrossEntropyOfExtremeLogits) {
-  // Sure and right, sure and wrong, all the same, all but one impossible.
+  // Confident and right, confident and wrong, all equal, all but one impossible.
   std::vector<float> logits(4 * 256, 0.0f);
   logits[7] = 1e4f;
   logits[256 + 7] = 1e4f;
@@ -92,7 +92,7 @@ TEST_P(LossTwinTest, ANaNLogitShowsInTheLossAndNowhereElse) {
 
 TEST(ReductionTest, SumTakesFloatsInDouble) {
   const auto device = MakeDevice();
-  // In float, adding ones to 2^24 changes nothing.
+  // In float, adding ones to 2^24 does not change it.
   std::vector<float> values(1001, 1.0f);
   values[0] = 16'777'216.0f;
   const Tensor out(*device, "out", DType::kFloat32, {1});

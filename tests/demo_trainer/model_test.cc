@@ -1,4 +1,4 @@
-// The model's memory and its parameters: what a pass keeps, what it gives back, how weights begin.
+// The model's memory and parameters: what a pass keeps and frees, and the initial weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ Pass RunPass(const ModelConfig& config) {
   return pass;
 }
 
-// Deep enough for activations to outweigh what a single block needs.
+// Deep enough for activations to need more memory than a single block.
 ModelConfig DeepConfig(DType dtype, bool inplace, bool checkpointing) {
   ModelConfig config;
   config.layers = 5;
@@ -57,13 +57,13 @@ TEST_P(ModelMemoryTest, SavingMemoryChangesNoBitAndSavesMemory) {
   EXPECT_EQ(inplace.gradients, plain.gradients);
   EXPECT_EQ(checkpointed.gradients, plain.gradients);
   EXPECT_EQ(both.gradients, plain.gradients);
-  // Of each of five blocks three results forward and six backward need no memory of their own, and
-  // two more at the end of the model.
+  // In each of five blocks, three results in the forward pass and six in the backward pass need no
+  // separate memory, plus two at the end of the model.
   EXPECT_EQ(plain.allocations - inplace.allocations, 5u * (3 + 6) + 2);
   EXPECT_LT(inplace.peak, plain.peak);
   EXPECT_LT(checkpointed.peak, plain.peak * 7 / 10);
   EXPECT_LT(both.peak, inplace.peak);
-  // A block alone is largest inside its perceptron, where nothing can be done in place.
+  // The peak of a single block is in its perceptron, where nothing can be done in place.
   EXPECT_LE(both.peak, checkpointed.peak);
 }
 
@@ -120,7 +120,7 @@ TEST(GradientAccumulationTest, TwoHalvesAreTheWhole) {
   }
   for (size_t i = 0; i < together.parameters().size(); ++i) {
     reference::Values expected = reference::Wide(Read(together.parameters()[i]->grad));
-    for (double& value : expected) value *= 2;  // each half is a mean of its own
+    for (double& value : expected) value *= 2;  // each half has its own mean
     reference::ExpectClose(Read(apart.parameters()[i]->grad), expected, 1e-4,
                            together.parameters()[i]->name);
   }

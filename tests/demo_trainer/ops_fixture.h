@@ -1,4 +1,4 @@
-// What tests of operations share: tensors of the dtype under test, and how exact its results are.
+// Shared by tests of operations: tensors of the tested dtype, and the expected accuracy.
 #ifndef TESTS_DEMO_TRAINER_OPS_FIXTURE_H_
 #define TESTS_DEMO_TRAINER_OPS_FIXTURE_H_
 

@@ -1,5 +1,5 @@
-// Operations other than attention against formulas in double, their backward passes against
-// differences of these, in both dtypes; and the ends of their ranges.
+// Operations other than attention, against formulas in double precision; their backward passes
+// against finite differences, in both dtypes; and extreme values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -180,7 +180,7 @@ TEST_P(LayerNormTwinTest, MatchesForwardAndBackward) {
     ExpectClose(Read(dgamma), expected_dgamma, 2e-5, "dgamma");
     ExpectClose(Read(dbeta), expected_dbeta, 2e-5, "dbeta");
 
-    // Once more over dy itself, which adds the weights' gradients up.
+    // The same with dy as the output, which adds to the gradients of the weights.
     const std::vector<float> apart = Read(dx);
     LayerNormBackward(x, dy, tensor_gamma, norm.mean, norm.rstd, dy, dgamma, dbeta, true);
     EXPECT_EQ(Read(dy), apart);
@@ -247,7 +247,7 @@ TEST_P(EmbeddingTwinTest, AddsTokenAndPosition) {
 
 TEST_P(EmbeddingTwinTest, GradientsGatherFromEveryUse) {
   const Tensor dout = Random({6, kDim}, 20);
-  // What is there at first must not matter, and count the second time.
+  // The initial values must be ignored in the first call, and added to in the second.
   const Tensor dtokens = Upload(*device_, std::vector<float>(256 * kDim, 9.0f), {256, kDim});
   const Tensor dpositions = Upload(*device_, std::vector<float>(3 * kDim, 9.0f), {3, kDim});
   Values expected_tokens(256 * kDim, 0.0);

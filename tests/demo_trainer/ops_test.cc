@@ -1,4 +1,4 @@
-// Kernels against plain loops in double, bfloat16 against its definition, and causality.
+// Kernels against plain loops in double precision, bfloat16 against its definition, and causality.
 #include "demo_trainer/ops/ops.h"
 
 #include <gmock/gmock.h>
@@ -149,7 +149,7 @@ TEST(OpsTest, HistogramCounts) {
   EXPECT_EQ(actual[0], 0.0f);
 }
 
-// The nearest bfloat16, by looking at both neighbours in double.
+// The nearest bfloat16, found by comparing both neighbours in double precision.
 float NearestBFloat16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -166,7 +166,7 @@ TEST(BFloat16Test, RoundsToNearestEven) {
     const float value = Normal(1, i) * static_cast<float>(std::pow(10.0, Normal(2, i) * 5));
     ASSERT_EQ(ToFloat(FromFloat<BFloat16>(value)), NearestBFloat16(value)) << value;
   }
-  // Halfway cases go to the even neighbour: 1 + 2^-8 down, 1 + 3 * 2^-8 up.
+  // Ties round to even: 1 + 2^-8 down, 1 + 3 * 2^-8 up.
   EXPECT_EQ(ToFloat(FromFloat<BFloat16>(1.00390625f)), 1.0f);
   EXPECT_EQ(ToFloat(FromFloat<BFloat16>(1.01171875f)), 1.015625f);
 }

@@ -1,4 +1,4 @@
-// The command line: what it accepts, what it refuses, and in which words.
+// The command line: what it accepts and refuses, and the messages.
 #include "demo_trainer/options.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The program where something is wrong, or ends early: usage, texts, memory, signals.
+// The program with errors or early ends: usage, texts, memory, signals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-// Trains on a text of these bytes.
+// Trains on a text with these bytes.
 Outcome TrainOn(const std::string& text, std::vector<std::string> extra) {
   char path[] = "/tmp/demo_trainer_text_XXXXXX";
   close(mkstemp(path));
@@ -72,7 +72,7 @@ TEST(ProgramEndTest, TextsThatCannotBeTrainedOnAreOneLine) {
   EXPECT_EQ(TrainOn("", {}).err, too_short);
   EXPECT_EQ(TrainOn(std::string(329, 'x'), {}).err, too_short);
   EXPECT_EQ(TrainOn(std::string(330, 'x'), {}).err, "");
-  // A regular file whose beginning cannot be read.
+  // A regular file whose first bytes cannot be read.
   const Outcome unreadable = TrainSmall({"--text", "/proc/self/mem"});
   EXPECT_EQ(unreadable.status, 1);
   EXPECT_EQ(unreadable.err, "demo_trainer: cannot read the text '/proc/self/mem'\n");
@@ -113,7 +113,7 @@ TEST(ProgramEndTest, TerminatedInTheMiddleItEndsAtOnce) {
   EXPECT_THAT(run.out, testing::Not(HasSubstr("step 999999")));
 }
 
-// Whether the process has ended, within ten seconds: it may be nobody's child that is waited for.
+// Whether the process ends within ten seconds. It need not be a child of this process.
 bool Ends(pid_t pid) {
   for (int i = 0; i < 10'000; ++i) {
     std::ifstream stream("/proc/" + std::to_string(pid) + "/stat");

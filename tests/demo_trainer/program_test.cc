@@ -1,4 +1,4 @@
-// The program as its users run it: what it trains, and that the ways to train it agree.
+// The program as users run it: its training, and that all modes agree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-// Unlike losses, these show a wrong scale of the gradients, which clipping and AdamW hide.
+// Gradient norms show a wrong scale of the gradients; losses do not, because of clipping and AdamW.
 std::vector<double> GradientNorms(const std::string& out) { return Numbers(out, "gradient norm "); }
 
-// "step …" lines of the training only: what must not depend on how the work is done.
+// "step …" lines of training only. They must not depend on the mode.
 std::string StepLines(const std::string& out) {
   std::istringstream stream(out);
   std::string lines;
@@ -124,7 +124,7 @@ TEST(ProgramTest, EvaluatesOnHeldOutText) {
   const Outcome run = TrainSmall({"--eval-every", "4", "--empty-cache"});
   EXPECT_THAT(run.out, ContainsRegex("step 3: held-out loss [45]\\."));
   EXPECT_THAT(run.out, ContainsRegex("step 7: held-out loss [45]\\."));
-  // Evaluations leave no trace in the training.
+  // Evaluations do not change the training.
   EXPECT_EQ(StepLines(run.out), StepLines(TrainSmall({}).out));
 }
 
@@ -167,7 +167,8 @@ TEST(ProgramTest, TheLossScaleGrowsAfterAHundredGoodSteps) {
 }
 
 TEST(ProgramTest, ClippingLimitsWhatAStepDoes) {
-  // With AdamW a scaled gradient changes little, but the norm printed is the one before.
+  // With AdamW a scaled gradient has little effect, but the printed norm is the one before
+  // clipping.
   const Outcome free_run = TrainSmall({"--clip", "0"});
   const Outcome clipped = TrainSmall({"--clip", "0.01"});
   EXPECT_EQ(GradientNorms(clipped.out)[0], GradientNorms(free_run.out)[0]);

@@ -1,5 +1,6 @@
-// The trainer's operations once more: in double, by their formulas, one loop per index. Gradients
-// are central differences of the forward formulas, so that no derivative is written twice.
+// The trainer's operations again: in double precision, by their formulas, with one loop for each
+// index. Gradients are central differences of the forward formulas, so no derivative is written by
+// hand.
 #ifndef TESTS_DEMO_TRAINER_REFERENCE_H_
 #define TESTS_DEMO_TRAINER_REFERENCE_H_
 
@@ -19,7 +20,7 @@ using Scalar = std::function<double(const Values&)>;
 
 inline Values Wide(const std::vector<float>& values) { return {values.begin(), values.end()}; }
 
-// Derivatives of `function` by each of its arguments, exact to about 1e-8 of their size.
+// Derivatives of `function` for each of its arguments, with a relative error of about 1e-8.
 inline Values NumericGradient(const Scalar& function, Values at) {
   constexpr double kStep = 1e-4;
   Values gradient;
@@ -98,7 +99,7 @@ inline Values AttentionProbs(const Values& qkv, const AttentionSize& size) {
   return probs;
 }
 
-// What the heads produce, [batch * context, dim].
+// The output of the heads, [batch * context, dim].
 inline Values Attention(const Values& qkv, const AttentionSize& size) {
   const Values probs = AttentionProbs(qkv, size);
   Values out(size.positions() * size.dim(), 0.0);
@@ -165,7 +166,7 @@ inline Tensor UploadAs(Device& device, DType dtype, const std::vector<float>& va
   return low;
 }
 
-// What a float result may be off: by `parts` of its own size and of the root mean square of all.
+// The allowed error of a float result: `parts` of its own size plus the root mean square of all.
 inline void ExpectClose(const std::vector<float>& actual, const Values& expected, double parts,
                         const std::string& what) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
@@ -177,7 +178,7 @@ inline void ExpectClose(const std::vector<float>& actual, const Values& expected
   }
 }
 
-// The precision of one rounding to the dtype, with room for float sums in another order.
+// The error of one rounding to the dtype, with a margin for another order of float sums.
 inline double Precision(DType dtype) { return dtype == DType::kFloat32 ? 1e-5 : 1.0 / 256; }
 
 }  // namespace memprof::demo::reference

@@ -1,5 +1,5 @@
-// What the trainer tells memprof: this program plays memprof, whose functions the trainer looks up
-// by name, and keeps the books.
+// What the trainer reports to memprof. This program defines memprof's functions, which the trainer
+// finds by name, and records their calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct NamedTensor {
   std::vector<int64_t> shape;
 };
 
-// All that was reported, and every breach of the rules.
+// All reports, and all violations of the rules.
 struct Books {
   std::map<uintptr_t, Piece> segments;
   std::map<uintptr_t, Piece> blocks;

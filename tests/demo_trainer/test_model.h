@@ -18,7 +18,7 @@ inline std::unique_ptr<Device> MakeDevice(AllocatorKind kind = AllocatorKind::kC
   return std::make_unique<Device>(0, kind, std::numeric_limits<size_t>::max());
 }
 
-// Sizes that fill no tile, vector or warp exactly.
+// Sizes that are not multiples of any tile, vector or warp.
 inline ModelConfig SmallConfig() {
   ModelConfig config;
   config.layers = 2;
@@ -74,7 +74,7 @@ inline void EnlargeWeights(Gpt& model) {
   }
 }
 
-// Mean loss in double, from float losses of single positions.
+// Mean loss in double precision, from float losses of single positions.
 inline double LossOf(Gpt& model, const Batch& batch) {
   const Tensor logits = model.Forward(batch.tokens, nullptr);
   const Tensor rows(model.device(), "rows", DType::kFloat32, {logits.dim(0)});
@@ -84,8 +84,8 @@ inline double LossOf(Gpt& model, const Batch& batch) {
   return sum / static_cast<double>(logits.dim(0));
 }
 
-// Fills the gradients of all parameters. As in training, the gradient of the logits takes their
-// place where the model may work in place.
+// Computes the gradients of all parameters. As in training, the gradient of the logits overwrites
+// them where the model may work in place.
 inline void ComputeGradients(Gpt& model, const Batch& batch) {
   Gpt::Saved saved;
   Tensor logits = model.Forward(batch.tokens, &saved);

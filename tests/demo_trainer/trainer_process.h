@@ -1,4 +1,4 @@
-// The trainer as a program of its own, on a stand-in, and what it prints.
+// Runs the trainer as a separate process on a stand-in, and reads its output.
 #ifndef TESTS_DEMO_TRAINER_TRAINER_PROCESS_H_
 #define TESTS_DEMO_TRAINER_TRAINER_PROCESS_H_
 
@@ -31,7 +31,7 @@ inline std::string ReadAll(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Runs the trainer with a stand-in described by `simcuda`.
+// Runs the trainer on a stand-in with this SIMCUDA.
 class Trainer {
  public:
   explicit Trainer(std::vector<std::string> arguments, const std::string& simcuda = "devices=2") {
@@ -63,7 +63,7 @@ class Trainer {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out(),
             ReadAll(place_ / "err")};
   }
-  // Returns once the program has printed a step; false when it ended before.
+  // Returns true when the program has printed a step, and false if it ended before.
   bool WaitForAStep() const {
     while (out().find("step 1:") == std::string::npos) {
       siginfo_t info{};

@@ -1,12 +1,12 @@
-// Stands for what cannot be in every test: libraries and frameworks, by the names of their files
-// and functions. Compiled once for each file, with the part that is in it.
+// Imitates libraries and frameworks that are not available in every test, by the names of their
+// files and functions. Compiled once for each file, with the part that belongs to it.
 #include <cstddef>
 #include <cstdio>
 
 extern "C" int cudaMalloc(void** pointer, std::size_t bytes);
 
 #define KEPT __attribute__((noinline, visibility("default")))
-// The frame of the caller stays, because something comes after the call.
+// Code after the call prevents a tail call, so the caller's frame stays on the stack.
 #define TAKE(bytes)                     \
   void* pointer = nullptr;              \
   volatile int result = 0;              \

@@ -1,4 +1,4 @@
-// Findings as a tree, under Qt's own checker and as text.
+// Findings as a tree, tested with Qt's model tester and as text.
 #include "viewer/models/advice_model.h"
 
 #include <gtest/gtest.h>
@@ -80,14 +80,14 @@ TEST(AdviceModel, SortsWithinGroupsAndKeepsToTheFilter) {
   EXPECT_EQ(model.index(0, AdviceModel::kPeak, model.index(0, 0)).data().toString(),
             QStringLiteral("2.00 MiB"));
   EXPECT_EQ(model.FindSite(StackId(2)).row(), 1);
-  EXPECT_FALSE(model.FindSite(StackId(4)).isValid());  // below the noise
+  EXPECT_FALSE(model.FindSite(StackId(4)).isValid());  // below the noise limit
   model.SetPassing(
       std::make_shared<const std::vector<bool>>(std::vector<bool>{false, true, false, true, true}));
   EXPECT_EQ(model.shown(), 2u);
   EXPECT_EQ(model.filtered(), 2u);
   EXPECT_EQ(model.entry(model.First())->site, QStringLiteral("Late (a.cc:2)"));
   EXPECT_EQ(model.entry(model.index(0, 0)), nullptr);
-  // Bars are shares of the largest that is shown.
+  // Bars are scaled to the largest finding shown.
   const QModelIndex late = model.index(0, AdviceModel::kPeak, model.index(0, 0));
   EXPECT_DOUBLE_EQ(late.data(AdviceModel::kShareRole).toDouble(), 0.25);
   model.SetPassing(nullptr);

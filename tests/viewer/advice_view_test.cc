@@ -1,4 +1,4 @@
-// Advice as it is shown in a window, and what is kept of all views that say why.
+// Advice in a window, and what all such views keep when they are reopened.
 #include "viewer/views/advice_view.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST_F(WhyTest, AdviceShowsTheLeakWithItsPeakAndSelectsIt) {
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->finding.pattern, analysis::Pattern::kLeak);
   EXPECT_TRUE(advice()->DetailText().contains(QStringLiteral("Change:")));
-  // Nothing was selected by showing it; going to it does.
+  // Showing a finding selects nothing; making it current does.
   EXPECT_FALSE(selection().site().valid());
   advice()->table()->setCurrentIndex(advice()->model().index(1, 0));
   advice()->table()->setCurrentIndex(first);
@@ -80,7 +80,7 @@ TEST_F(WhyTest, ResultsAreKeptWhileTheLogIsTheSame) {
   EXPECT_EQ(advice()->model().entry(advice()->model().First()), entry);
   window_.WaitUntilSettled();
   EXPECT_EQ(advice()->model().entry(advice()->model().First()), entry);
-  // Another log is another answer.
+  // Another log has other findings.
   Open({.steps = 12, .leak = false}, ViewKind::kAdvice);
   for (int i = 0; i < advice()->model().rowCount(); ++i) {
     const QModelIndex group = advice()->model().index(i, 0);

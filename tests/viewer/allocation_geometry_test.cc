@@ -1,4 +1,4 @@
-// The index of allocations' rectangles against a look at each of them, and the grid of coverage
+// The index of allocations' rectangles against a loop over all of them, and the coverage grid
 // against exact areas.
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ AllocationIndex MakeIndex(const std::shared_ptr<const analysis::Session>& sessio
 }
 
 TEST(AllocationIndexTest, FindsAllThatLivesInAWindow) {
-  // Also where a time is kept in less than its digits: 5 hours are more than 2^32 ns.
+  // Also with times stored at reduced resolution: 5 hours are more than 2^32 ns.
   for (const TimeNs spread : {TimeNs{2'000}, TimeNs{24'000'000'000}}) {
     const auto session = RandomSession(static_cast<std::uint32_t>(spread % 1000 + 7), spread);
     const AllocationIndex index = MakeIndex(session);
@@ -115,7 +115,7 @@ TEST(AllocationIndexTest, HitsWhatLiesAtAPoint) {
       }
     }
     const auto hit = index.HitTest(time, bytes, around);
-    // At an edge the box alone may touch a neighbour.
+    // At an edge only the bounding box may touch a neighbour.
     if (want.has_value()) {
       ASSERT_EQ(hit, want);
       ++hits;
@@ -162,7 +162,7 @@ TEST(CoverageGridTest, CoversWhatAreasSay) {
   const int size = 24;
   CoverageGrid grid(size, size);
   std::vector<double> want(size * size, 0);
-  // Strips that do not overlap, each cut in two.
+  // Strips that do not overlap, each divided in two.
   double y = 0;
   while (y < size) {
     const double next = std::min<double>(size, y + (1 + random() % 150) / 64.0);
@@ -191,7 +191,7 @@ TEST(CoverageGridTest, ShowsWhatIsTooSmallToBeSeen) {
   const QRgb red = qRgb(200, 0, 0);
   CoverageGrid grid(10, 10);
   grid.Add(3.5, 3.5, 4.5, 4.5, red);        // a point
-  grid.Add(5.1, 5.1001, 1.2, 8.7, red);     // thin and high
+  grid.Add(5.1, 5.1001, 1.2, 8.7, red);     // narrow and high
   grid.Add(1.2, 8.6, 9.5001, 9.5002, red);  // wide and flat
   const QImage image = grid.Compose();
   const auto seen = [&](int x, int y) { return qAlpha(image.pixel(x, y)) > 60; };

@@ -56,7 +56,7 @@ class AllocationPictureTest : public ::testing::Test {
   analysis::TimeWindow bounds_;
 };
 
-// 4 MiB over all of 100 ms, and 2 MiB for the second half of them; of two sites.
+// 4 MiB for all of 100 ms, and 2 MiB for the second half; from two sites.
 void FillTwo(LogBuilder& log) {
   log.Device(0, 1 << 30);
   const int a = log.Stack({"main (m.cc:1)", "Weights (m.cc:5)"});
@@ -78,7 +78,7 @@ TEST_F(AllocationPictureTest, ARectangleLiesWhereItsLifeAndLaneAre) {
   ASSERT_FALSE(picture.stopped);
   EXPECT_EQ(picture.drawn, 2u);
   EXPECT_EQ(picture.large, 2u);
-  // The larger is below, over all of the width; the other above it in the right half.
+  // The larger one is below and has the full width; the other one is above it in the right half.
   EXPECT_EQ(picture.image.pixelColor(50, 70), Site(0));
   EXPECT_EQ(picture.image.pixelColor(150, 70), Site(0));
   EXPECT_EQ(picture.image.pixelColor(150, 20), Site(1));

@@ -1,4 +1,4 @@
-// Allocations over time as they are drawn: every allocation where its life and lane are, colours,
+// The drawing of allocations over time: position of every allocation by life and lane, colours,
 // selection, zoom by mouse and keys.
 #include "viewer/views/allocations_view.h"
 
@@ -30,7 +30,7 @@ class AllocationsTest : public testing::WindowFixture {
   const analysis::Session& session() { return *window_.document().session(); }
   const AllocationIndex& index() { return *canvas_->index(); }
 
-  // Rows drawn at least this wide and high.
+  // Rows drawn with at least this width and height.
   std::vector<std::size_t> LargeRows(double width, double height) {
     std::vector<std::size_t> rows;
     for (std::size_t row = 0; row < index().size(); ++row) {
@@ -44,7 +44,7 @@ class AllocationsTest : public testing::WindowFixture {
   QColor ColorOf(std::size_t row) {
     return QColor::fromRgb(canvas_->colors()->palette[canvas_->colors()->of[row]]);
   }
-  // Where no label and no edge is.
+  // The colour at a point without label and edge.
   static QColor Corner(const QImage& image, const QRectF& rect) {
     return image.pixelColor(static_cast<int>(rect.right()) - 3,
                             static_cast<int>(rect.bottom()) - 2);
@@ -73,7 +73,7 @@ TEST_F(AllocationsTest, EveryLargeAllocationHasTheColourOfItsSite) {
 }
 
 TEST_F(AllocationsTest, NothingIsHidden) {
-  // Also the smallest colours the pixel that it lies in.
+  // Even the smallest allocation colours its pixel.
   const QImage image = Grab(canvas_);
   const QRectF plot = canvas_->PlotRect();
   for (std::size_t row = 0; row < index().size(); ++row) {
@@ -92,7 +92,7 @@ TEST_F(AllocationsTest, AClickSelectsTheAllocationAndItsSite) {
   EXPECT_EQ(window_.selection().site(), session().record(index().id(row)).stack);
   EXPECT_NEAR(canvas_->Scale().X(window_.selection().instant()), Middle(row).x(), 1);
   window_.WaitUntilSettled();
-  // It is framed, its site keeps its colour, others are dimmed.
+  // The selected one has a frame, its site keeps its colour, others are dimmed.
   const QImage image = Grab(canvas_);
   const QRect rect = canvas_->RectOf(index().id(row))->toRect();
   EXPECT_GT(testing::Count(image, rect.adjusted(-3, -3, 3, 3), theme().text), rect.width());
@@ -101,7 +101,7 @@ TEST_F(AllocationsTest, AClickSelectsTheAllocationAndItsSite) {
     const bool same =
         session().record(index().id(other)).stack == session().record(index().id(row)).stack;
     const QColor now = ColorOf(other);
-    // The frame lies on what it frames and what adjoins it.
+    // The frame also covers adjacent pixels.
     if (other != row &&
         !canvas_->RectOf(index().id(other))->toRect().intersects(rect.adjusted(-4, -4, 4, 4))) {
       EXPECT_TRUE(Near(Corner(image, *canvas_->RectOf(index().id(other))), now)) << other;
@@ -114,7 +114,7 @@ TEST_F(AllocationsTest, AClickSelectsTheAllocationAndItsSite) {
     others += !same;
   }
   EXPECT_GT(others, 3);
-  // Beside everything: nothing.
+  // A click outside of all allocations selects nothing.
   QTest::mouseClick(canvas_, Qt::LeftButton, {},
                     (canvas_->PlotRect().topLeft() + QPointF(3, 3)).toPoint());
   EXPECT_FALSE(window_.selection().allocation().valid());
@@ -171,7 +171,7 @@ TEST_F(AllocationsTest, ABrushChoosesTheWindow) {
 }
 
 TEST_F(AllocationsTest, BracketsGoThroughTheAllocationsOfASite) {
-  // Not the last of its site.
+  // One that is not the last of its site.
   std::size_t row = 0;
   for (const std::size_t large : LargeRows(12, 8)) {
     row = large;
@@ -311,7 +311,7 @@ TEST_F(OwnAllocationsTest, AnotherLogTakesThePlaceOfTheFirst) {
   EXPECT_LT(canvas->index()->size(), before);
   EXPECT_EQ(&canvas->index()->session(), window_.document().session().get());
   EXPECT_EQ(canvas->high(), canvas->index()->bytes()) << "all of it";
-  // Unseen, it lets go of what is no longer open.
+  // A hidden view releases a log that is no longer open.
   window_.ShowView(ViewKind::kTimeline);
   Open({.steps = 4}, ViewKind::kTimeline);
   EXPECT_EQ(canvas->index(), nullptr);

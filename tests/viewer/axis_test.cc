@@ -62,7 +62,7 @@ TEST(TimeTicks, AreRoundTimesSinceTheOrigin) {
   EXPECT_TRUE(TimeTicks({{5, 5}, 0, 100}, 0, 10).empty());
 }
 
-// Whatever a log says of times, numbers and sizes: few ticks, all on the axis.
+// For any times, numbers and sizes of a log: few ticks, all within the axis.
 TEST(Ticks, EndAtTheEdgesOfTheirTypes) {
   constexpr TimeNs kTimes[] = {0, 1, (1ull << 63) - 1, 1ull << 63, ~0ull - 5, ~0ull};
   for (const TimeNs begin : kTimes) {

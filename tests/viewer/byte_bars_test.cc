@@ -1,4 +1,4 @@
-// Bars of bytes to one scale, without a window.
+// Bars of bytes on a common scale, without a window.
 #include "viewer/geometry/byte_bars.h"
 
 #include <gtest/gtest.h>

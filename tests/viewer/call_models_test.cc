@@ -1,4 +1,5 @@
-// Call trees and tables of functions as models: rows as text, opened one by one, sorted, searched.
+// Call trees and tables of functions as models: rows as text, expanded one by one, sorted,
+// searched.
 #include <gtest/gtest.h>
 
 #include <QFont>

@@ -1,4 +1,4 @@
-// The modes of the call sites' view, driven as a person would: trees, callers, search, filter,
+// The modes of the call sites' view, operated like a user: trees, callers, search, filter,
 // selection, the editor, export.
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class CallViewsTest : public testing::WindowFixture {
     out.flush();
     return text;
   }
-  // The row of a table whose first cell begins so.
+  // The row of a table whose first cell begins with the text.
   static QModelIndex Find(const QAbstractItemModel* model, const char* name,
                           const QModelIndex& parent = {}) {
     for (int row = 0; row < model->rowCount(parent); ++row) {
@@ -172,7 +172,7 @@ TEST_F(CallViewsTest, EveryModeIsReachedInANarrowWindow) {
     if (width >= 940) {
       EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers";
     }
-    Show(Mode::kCallers);  // brings it into sight
+    Show(Mode::kCallers);  // scrolls to the tab
     EXPECT_LT(modes->tabRect(4).right(), modes->width()) << "Callers, at " << width;
     Show(Mode::kIcicle);
     EXPECT_GE(modes->tabRect(0).left(), 0);
@@ -269,7 +269,7 @@ TEST_F(CallViewsTest, EnterOpensTheEditorAtTheLine) {
   for (waited.start(); !done.exists() && waited.elapsed() < 20'000;) QTest::qWait(5);
   ASSERT_TRUE(done.open(QIODevice::ReadOnly));
   EXPECT_EQ(done.readAll(), QStringLiteral("--goto\n%1:42\n").arg(source).toUtf8());
-  // What cannot be opened is told, and stops nothing.
+  // A file that cannot be opened causes a message, and nothing stops.
   frame.file = "/no/such/file.cc";
   EXPECT_TRUE(OpenInEditor(&window_, window_.document(), frame).contains(S("not on this machine")));
   auto* box = window_.findChild<QMessageBox*>();
@@ -282,7 +282,7 @@ TEST_F(CallViewsTest, EnterOpensTheEditorAtTheLine) {
   EXPECT_TRUE(
       OpenInEditor(&window_, window_.document(), frame).contains(S("could not be started")));
   qunsetenv("MEMPROF_EDITOR");
-  // A row of a tree asks for the same.
+  // A row of a tree opens the editor in the same way.
   Show(Mode::kTopDown);
   view_->tree()->table()->setCurrentIndex(view_->tree()->model().index(0, 0));
   QTest::keyClick(view_->tree()->table(), Qt::Key_Return);

@@ -1,4 +1,4 @@
-// A window on comparisons.
+// A window with comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ class CompareTest : public WindowFixture {
   WhatIfGone* gone() { return what_if()->gone(); }
   DiffView* diff() { return static_cast<DiffView*>(window_.page(ViewKind::kDiff)); }
 
-  // Another log of the demo.
+  // Opens another log of the demo.
   QString Other(const DemoOptions& options) {
     analysis::testing::LogBuilder log;
     FillDemoLog(log, options);

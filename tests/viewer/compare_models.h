@@ -1,4 +1,4 @@
-// What tests of the models of comparisons share: logs, and tables as text.
+// Shared by tests of the models of comparisons: logs, and tables as text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,15 +16,15 @@ namespace memprof::viewer::testing {
 
 using analysis::Session;
 
-// To be compared, and to be read where it differs.
+// As one text, for comparison and for messages.
 inline std::string Show(const QStringList& lines) {
   return lines.join(QLatin1Char('\n')).toStdString();
 }
 
 class CompareModels : public ::testing::Test {
  protected:
-  // The demo's log with so many steps.
-  // `stacks`: so many that are of no use come first, so that stacks have other numbers.
+  // The demo's log with this number of steps. `stacks` unused stacks come first, so that stacks
+  // have other ids.
   std::shared_ptr<const Session> Load(int steps, bool leak = true, int stacks = 0) {
     const QString path = directory_.filePath(QStringLiteral("%1.mprof").arg(loaded_++));
     analysis::testing::LogBuilder log;

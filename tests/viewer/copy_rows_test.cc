@@ -1,4 +1,4 @@
-// Rows and cells of tables and trees, copied as they are on screen.
+// Rows and cells of tables and trees, copied as displayed.
 #include "viewer/views/copy_rows.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class CopyRowsTest : public ::testing::Test {
     table_.setModel(&model_);
     QApplication::clipboard()->setText(QStringLiteral("before"));
   }
-  // What the clipboard holds after an action of a table.
+  // The clipboard after an action of a table.
   static QString Triggered(const QWidget& table, int action) {
     table.actions().at(action)->trigger();
     return QApplication::clipboard()->text();

@@ -17,8 +17,8 @@ using analysis::testing::LogBuilder;
 constexpr std::uint64_t kMiB = 1ull << 20;
 constexpr std::uint64_t kBase = 0x7f4200000000ull;
 
-// First fit in segments that are taken from the driver as needed: enough of an allocator to give
-// the map holes and pins.
+// First fit in segments that are taken from the driver as needed: sufficient for holes and pins in
+// the map.
 class Allocator {
  public:
   Allocator(LogBuilder& log, int segment_site) : log_(log), segment_site_(segment_site) {}
@@ -134,7 +134,7 @@ void TrainStep(LogBuilder& log, Allocator& allocator, const Sites& sites, int st
   if (step == 30) log.Snapshot("after warm-up");
 }
 
-// The same without a framework: straight from the driver.
+// The same without a framework: direct driver allocations.
 void DriverStep(LogBuilder& log, const Sites& sites, int step) {
   const std::uint64_t address = kBase + static_cast<std::uint64_t>(step) * 64 * kMiB;
   log.AdvanceTime(5'000'000);

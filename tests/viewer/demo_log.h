@@ -14,20 +14,20 @@ namespace memprof::viewer::testing {
 struct DemoOptions {
   int steps = 50;
   bool leak = true;
-  bool framework = true;  // false: driver allocations only
+  bool framework = true;  // false: only driver allocations
   std::uint64_t capacity = 1ull << 30;
 };
 
-// The log's builder, to add to before writing.
+// Fills the builder of the log, which the caller may extend before writing.
 void FillDemoLog(analysis::testing::LogBuilder& log, const DemoOptions& options = {});
 
 // Writes the demo log into a directory; returns its path ("" on failure).
 QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options = {});
 
-// The bytes of a log as a later version of memprof would mark them.
+// The bytes of a log as if a later version of memprof had written it.
 QByteArray OfVersion(QByteArray log, char version);
 
-// Figures of the log that FillDemoLog makes, for tests to compare with.
+// Figures of the log of FillDemoLog, for comparison in tests.
 inline constexpr std::uint64_t kLeakBytes = 1ull << 20;  // each step
 inline constexpr const char* kLeakFunction = "LossHistory::Append";
 

@@ -1,4 +1,4 @@
-// Recording the demo: with programs that do as told, fail, or are not there.
+// Recording the demo, with programs that succeed, fail, or are missing.
 #include "viewer/jobs/demo_recorder.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST_F(DemoRecorderTest, RecordsOnceAndKeepsTheLog) {
   const QByteArray said = log.readAll();
   EXPECT_TRUE(said.startsWith("run -o ")) << said.toStdString();
   EXPECT_TRUE(said.contains("--sim=")) << "never on somebody's GPU";
-  // What was made after the trainer is taken as it is.
+  // If the program fails after the trainer, its log is still used.
   WriteProgram(QStringLiteral("memprof"), "exit 9\n");
   recorder_.Start();
   EXPECT_EQ(recorded_.count(), 2);

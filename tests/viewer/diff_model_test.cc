@@ -1,4 +1,4 @@
-// The comparison of two logs or moments, and its models under Qt's own checker and as text.
+// The comparison of two logs or moments, and its models with Qt's model tester and as text.
 #include "viewer/models/diff_model.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST_F(CompareModels, TwoRuns) {
   model.SetData(data);
   const QStringList lines = Print(model);
   ASSERT_FALSE(lines.isEmpty());
-  // The leak is new: so much at the peak of the last step.
+  // The leak is new, with this size at the peak of the last step.
   EXPECT_TRUE(lines.contains(
       S("LossHistory::Append (loss_history.cc:24)|0 B|9.00 MiB|+9.00 MiB||+9|+1.00 MiB|new")))
       << lines.join(QLatin1Char('\n')).toStdString();
@@ -120,7 +120,7 @@ TEST_F(CompareModels, AFilterHoldsOnBothSides) {
   ASSERT_EQ(alone->rows.size(), 1u);
   EXPECT_EQ(alone->rows[0].change(), data->rows[0].change()) << "the same place of both";
   question.filter = {};
-  question.filter.process = 7;  // of one log: the other knows nothing of it
+  question.filter.process = 7;  // a process of one log only, so the other side is empty
   EXPECT_EQ(Compare(question, {}, std::stop_token())->rows.size(), 1u);
 }
 

@@ -1,4 +1,4 @@
-// Two logs and two moments compared in a window.
+// Comparisons of two logs and of two moments in a window.
 #include "viewer/views/diff_view.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,8 @@ TEST_F(CompareTest, TwoMomentsOfOneLog) {
   EXPECT_EQ(model.row(0).change(), -12 * static_cast<std::int64_t>(testing::kLeakBytes));
 }
 
-// At the peak of a step, with the peak of an early one: what each step holds there is no change.
+// A moment at the peak of a step is compared with the peak of an early step, so that memory of all
+// steps is no change.
 TEST_F(CompareTest, AMomentIsComparedWithTheSamePlaceOfAStep) {
   Open({.steps = 20}, ViewKind::kDiff);
   const auto steps = window_.document().session()->steps();
@@ -143,7 +144,7 @@ TEST_F(CompareTest, AMomentIsComparedWithTheSamePlaceOfAStep) {
   const analysis::TimeNs from = model.shown()->question.from;
   EXPECT_GT(from, steps[2].begin);
   EXPECT_LT(from, steps[2].end);
-  // From the begin of a step all that a step holds at its peak appears as new.
+  // Compared with the begin of a step, all memory at its peak would appear as new.
   window_.selection().SetInstant(steps[2].begin);
   diff()->PinHere();
   window_.selection().SetInstant(peak);

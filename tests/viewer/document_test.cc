@@ -1,4 +1,5 @@
-// A log in stages: what a document publishes, when, and what it keeps when a log is broken.
+// Loading a log in stages: what a document publishes, when, and what it keeps when a log is
+// damaged.
 #include "viewer/models/document.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which editor is started, with which arguments; and that files stay one argument.
+// Which editor is started, with which arguments; and that a file name stays one argument.
 #include "viewer/models/editor_command.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using testing::S;
 
 struct Case {
   const char *memprof_editor, *setting, *visual, *editor;
-  const char* want;  // program and arguments, separated by |; "" = no command
+  const char* want;  // expected program and arguments, separated by |; "" = no command
 };
 
 TEST(EditorCommand, TheFirstThatIsNamedCounts) {
@@ -25,12 +25,13 @@ TEST(EditorCommand, TheFirstThatIsNamedCounts) {
       {"", "code -g {file}:{line}", "gvim", "gvim", "code|-g|/a b/c.cc:12"},
       {"", "", "gvim", "emacs", "gvim|+12|/a b/c.cc"},
       {"", "", "", "/usr/bin/emacs", "/usr/bin/emacs|+12|/a b/c.cc"},
-      // Those stay in a terminal, or nobody knows.
+      // Editors that need a terminal are not used, nor are unknown ones.
       {"", "", "vim", "nano", ""},
       {"", "", "emacs -nw", "kate", "kate|--line|12|/a b/c.cc"},
       {"", "", "", "", ""},
       {"   ", "", "", "", ""},
-      // Without {file} it comes last, with the line as the editor wants it where that is known.
+      // Without {file} the file is the last argument, with the line in the editor's own form if
+      // that is known.
       {"code", "", "", "", "code|-g|/a b/c.cc:12"},
       {"myed --wait", "", "", "", "myed|--wait|/a b/c.cc"},
       {"myed +{line}", "", "", "", "myed|+12|/a b/c.cc"},

@@ -1,4 +1,4 @@
-// Names cut to a width.
+// Names shortened to a width.
 #include "viewer/geometry/elide.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(ElideName, KeepsThePlaceOfACallSite) {
   const QString name = QStringLiteral("SparseMixtureOfExperts.forward (block_05.py:165)");
   EXPECT_EQ(ElideName(name, 100, Letters), name);
   EXPECT_EQ(ElideName(name, 30, Letters), QStringLiteral("Spars…orward (block_05.py:165)"));
-  // Of a place that is too long its end.
+  // If a place is too long, its end is shown.
   const QString narrow = ElideName(name, 12, Letters);
   EXPECT_LE(narrow.size(), 12);
   EXPECT_TRUE(narrow.endsWith(QStringLiteral("py:165"))) << narrow.toStdString();

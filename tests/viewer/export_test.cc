@@ -1,4 +1,4 @@
-// What a window writes: its settings, pictures and rows.
+// What a window writes: its settings, images and rows.
 #include <gmock/gmock.h>
 
 #include <QSettings>
@@ -11,7 +11,7 @@ namespace {
 
 using testing::WindowFixture;
 
-// The user's settings, in a folder of the test's own.
+// The user's settings, in a folder of the test.
 class SettingsTest : public WindowFixture {
  protected:
   void SetUp() override {
@@ -39,7 +39,7 @@ TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
   EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
   window.show();
   EXPECT_EQ(QSettings().value(QStringLiteral("recent")).toStringList(), QStringList({log}));
-  // Settings that somebody spoilt are no reason to fail.
+  // Damaged settings must not cause a failure.
   QSettings store;
   store.setValue(QStringLiteral("window/geometry"), QStringLiteral("nonsense"));
   store.setValue(QStringLiteral("window/view"), 17);

@@ -1,4 +1,4 @@
-// Facts as a table, under Qt's own checker and as text.
+// Facts as a table, tested with Qt's model tester and as text.
 #include "viewer/models/fact_table.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The filter of the window: typed, chosen, taken away, undone; what passes it.
+// The window's filter: typed, chosen, removed, undone; and what passes it.
 #include "viewer/views/filter_bar.h"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,7 @@ TEST_F(FilterBarTest, EscapeEmptiesTheFieldAndKeysOfTheMenuGoOn) {
   QTest::keyClick(field, Qt::Key_Escape);
   EXPECT_EQ(field->text(), QString());
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_.selection().filter().everything(); }));
-  // The field does not take what the menu has.
+  // The field leaves shortcuts of the menu to the menu.
   QKeyEvent export_key(QEvent::ShortcutOverride, Qt::Key_E, Qt::ControlModifier,
                        QStringLiteral("e"));
   export_key.ignore();

@@ -1,4 +1,4 @@
-// Boxes of flame graphs, and bars of survivors.
+// Boxes of flame graphs, and bars of surviving memory.
 #include "viewer/geometry/flame_geometry.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(FlameLayout, WidthsAreShares) {
 TEST(FlameLayout, ChildrenLieInTheirParents) {
   const FlameTree tree = Sample();
   const FlameLayout layout = LayOutFlame(tree, FlameValue::kBytes, 2, 900, 20);
-  // Zoomed to forward: its ancestors and itself are as wide as the view.
+  // Zoomed to forward: it and its ancestors have the full width.
   for (int i = 0; i < 3; ++i) {
     EXPECT_DOUBLE_EQ(layout.boxes[static_cast<std::size_t>(i)].rect.width(), 900);
   }

@@ -1,4 +1,4 @@
-// The flame graph as it is drawn: boxes in their colours, search, hover, what is measured.
+// The drawn flame graph: boxes in their colours, search, hover, measures.
 #include "viewer/views/flame_view.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class FlameTest : public testing::WindowFixture {
     }
     return {};
   }
-  // Above the text of a box, beside its left edge.
+  // The colour above the text of a box, near its left edge.
   QColor Corner(const QImage& image, const QRectF& rect) {
     return image.pixelColor(static_cast<int>(rect.left()) + 2, static_cast<int>(rect.top()) + 2);
   }
@@ -126,7 +126,7 @@ TEST_F(FlameTest, MeasuresWhatIsChosen) {
   window_.flame()->SetChoice(FlameView::Choice::kCountInWindow);
   window_.WaitUntilSettled();
   EXPECT_EQ(Node(0).blocks, blocks);
-  // A narrower window holds fewer.
+  // A smaller time window has fewer blocks.
   window_.selection().SetWindow({window.begin, window.begin + (window.end - window.begin) / 2});
   window_.WaitUntilSettled();
   EXPECT_LT(Node(0).blocks, blocks);

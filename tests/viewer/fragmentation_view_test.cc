@@ -1,4 +1,4 @@
-// Holes as they are shown in a window: what is drawn, and what clicks and keys do.
+// Holes in a window: what is drawn, and the effect of clicks and keys.
 #include "viewer/views/fragmentation_view.h"
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST_F(WhyTest, APinIsSelectedEverywhereAndTheWorstInstantIsAClickAway) {
   EXPECT_EQ(selection().allocation(), pins->table()->row(0).allocation);
   EXPECT_EQ(selection().site(), pins->table()->row(0).site);
   EXPECT_TRUE(Csv(*fragmentation()).startsWith(QStringLiteral("joins_bytes,block_bytes,born")));
-  // And the other way: what is selected elsewhere is pointed out.
+  // In the other direction: a selection made elsewhere is marked here.
   ASSERT_GT(pins->table()->rowCount(), 1);
   selection().SelectAllocation(pins->table()->row(1).allocation, pins->table()->row(1).site);
   EXPECT_EQ(pins->currentIndex().row(), 1);
@@ -126,7 +126,7 @@ TEST_F(WhyTest, ANarrowTableOfHolesKeepsFilesAndLines) {
 TEST_F(WhyTest, ALogWithoutAnAllocatorSaysSo) {
   Open({.steps = 4, .framework = false}, ViewKind::kFragmentation);
   const QImage image = Grab(fragmentation()->holes()->plot());
-  EXPECT_GT(testing::Colors(image), 2);  // words
+  EXPECT_GT(testing::Colors(image), 2);  // some text
   EXPECT_FALSE(fragmentation()->holes()->pins()->isVisible());
 }
 

@@ -1,4 +1,4 @@
-// A plot that does nothing but hear mouse, wheel and keys.
+// A plot that only receives mouse, wheel and key events.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@ namespace memprof::viewer::testing {
 using analysis::TimeNs;
 using analysis::TimeWindow;
 
-// Nanoseconds of the whole recording that a pixel of the probe shows.
+// Nanoseconds per pixel of the probe when the whole recording is shown.
 inline constexpr TimeNs kGesturePixel = 1'000'000;
 inline constexpr int kGestureWidth = 400;
 inline constexpr TimeWindow kGestureBounds{0, kGestureWidth* kGesturePixel};
 
-// A plot that does nothing of its own, as wide as the recording is long.
+// A plot without functions of its own, as wide as the whole recording.
 class GestureProbe : public QWidget {
  public:
   explicit GestureProbe(Selection* selection, bool mirrored = false)
@@ -51,7 +51,7 @@ class GestureProbe : public QWidget {
 
  private:
   Selection* const selection_;
-  const bool mirrored_;  // its wheel zooms at the other side of the mouse
+  const bool mirrored_;  // the wheel zooms around the mirrored position
   TimeGestures gestures_{this, selection_};
 };
 
@@ -59,7 +59,7 @@ class TimeGesturesTest : public ::testing::Test {
  protected:
   TimeGesturesTest() { selection_.Reset(kGestureBounds, 200 * kGesturePixel, 0); }
 
-  // From `from` to `to` pixels in small steps, as a hand does.
+  // Moves from `from` to `to` in small steps, like a hand.
   void Drag(int from, int to, Qt::MouseButton button = Qt::LeftButton,
             Qt::KeyboardModifiers modifiers = {}) {
     Press(from, button, modifiers);
@@ -69,7 +69,7 @@ class TimeGesturesTest : public ::testing::Test {
   void Press(int x, Qt::MouseButton button = Qt::LeftButton, Qt::KeyboardModifiers modifiers = {}) {
     QTest::mousePress(&probe_, button, modifiers, QPoint(x, 50));
   }
-  // Not QTest's, which moves the real pointer while no button is down.
+  // Not QTest's function, which moves the real pointer while no button is pressed.
   void Move(int x) {
     const QPointF at(x, 50);
     QMouseEvent event(QEvent::MouseMove, at, probe_.mapToGlobal(at), Qt::NoButton, Qt::NoButton,
@@ -102,7 +102,7 @@ class TimeGesturesTest : public ::testing::Test {
     EXPECT_NEAR(static_cast<double>(window.end), end_pixel * kGesturePixel, kGesturePixel / 100.0)
         << what;
   }
-  // Entries of the history before what is shown now.
+  // Number of history entries before the current one.
   int Entries() {
     int entries = 0;
     while (selection_.can_back()) {

@@ -1,4 +1,4 @@
-// A log that is still being written: read again as it grows, with everything chosen kept; and
+// A log that is still being written: it is read again as it grows, and all choices are kept. Also
 // several logs in one window.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using analysis::testing::LogBuilder;
 
 class GrowingLogTest : public testing::WindowFixture {
  protected:
-  // A log of `steps` steps by this very process, which is alive; closed or not.
+  // A log of `steps` steps by this process, which is alive; closed or not.
   void Write(int steps, bool closed) {
     const QString ring = WriteFile(QStringLiteral("ring"), "not a ring");
     char host[256] = {};
@@ -36,13 +36,13 @@ class GrowingLogTest : public testing::WindowFixture {
                 first_bytes_, {.stack = stack});
       log.AdvanceTime(1'000'000);
     }
-    // In one go, as a reader sees what was appended.
+    // Replaced in one operation, so that a reader never sees a part.
     const QString path = Path(), part = path + QStringLiteral(".part");
     const std::string bytes = log.Bytes({.events_per_chunk = 8, .trailer = closed});
     std::ofstream(part.toStdString(), std::ios::binary) << bytes;
     ASSERT_EQ(std::rename(qPrintable(part), qPrintable(path)), 0);
   }
-  std::uint64_t first_bytes_ = 1 << 16;  // of each allocation
+  std::uint64_t first_bytes_ = 1 << 16;  // bytes of each early allocation
   bool other_stack_first_ = false;
   QString Path() const { return directory_.filePath(QStringLiteral("live.mprof")); }
   std::size_t Events() { return window_.document().session()->events().size(); }
@@ -71,7 +71,7 @@ TEST_F(GrowingLogTest, IsFollowedUntilItIsClosed) {
   EXPECT_GE(window_.selection().instant(), instant);
   EXPECT_NE(window_.document().timelines(), nullptr) << "nothing goes blank in between";
   EXPECT_NE(window_.document().report(), nullptr);
-  // A window in the past stays where it is.
+  // A time window in the past stays unchanged.
   const analysis::TimeWindow bounds = window_.document().bounds();
   const analysis::TimeWindow past{bounds.begin, bounds.begin + (bounds.end - bounds.begin) / 3};
   window_.selection().SetWindow(past);
@@ -95,7 +95,7 @@ TEST_F(GrowingLogTest, AnAllocationThatIsAnotherNowIsNotChosen) {
   EXPECT_FALSE(window_.selection().allocation().valid());
 }
 
-// Ids of stacks may mean others in the log that has grown.
+// Ids of stacks may have another meaning in the grown log.
 TEST_F(GrowingLogTest, APictureOfBeforeHasTheNamesOfItsOwnLog) {
   Write(5, false);
   OpenPath(Path(), ViewKind::kAllocations);
@@ -103,7 +103,7 @@ TEST_F(GrowingLogTest, APictureOfBeforeHasTheNamesOfItsOwnLog) {
   const QString before = testing::Csv(*view);
   ASSERT_TRUE(before.contains(QStringLiteral("Keep"))) << before.toStdString();
   const auto session = window_.document().session();
-  QString after;  // when the document has the new log, and the view still the old one
+  QString after;  // when the document has the new log, but the view still the old one
   QObject::connect(&window_.document(), &Document::StateChanged, &window_, [&] {
     if (window_.document().session() != session && after.isEmpty()) after = testing::Csv(*view);
   });
@@ -142,7 +142,7 @@ TEST_F(GrowingLogTest, WhatIsOpenedWhileItIsReadAgainIsNotFollowed) {
     OpenPath(Path());
     Write(4000, false);
     ASSERT_TRUE(QTest::qWaitFor([&] { return !window_.document().following(); }, 30'000));
-    QTest::qWait(milliseconds);  // to any part of reading
+    QTest::qWait(milliseconds);  // stop at different points of reading
     OpenPath(closed);
     EXPECT_EQ(window_.document().path(), closed);
     EXPECT_FALSE(window_.document().following());
@@ -161,7 +161,7 @@ TEST_F(SeveralLogsTest, OpenAsOneSession) {
   const QString a = testing::WriteDemoLog(directory_);
   QTemporaryDir other;
   const QString b = other.filePath(QStringLiteral("b.mprof"));
-  LogBuilder log;  // of another process of the same job
+  LogBuilder log;  // another process of the same job
   testing::FillDemoLog(log, {.steps = 30});
   log.header().set_pid(log.header().pid() + 1);
   ASSERT_TRUE(log.WriteTo(b.toStdString()).ok());
@@ -173,7 +173,7 @@ TEST_F(SeveralLogsTest, OpenAsOneSession) {
   EXPECT_EQ(window_.document().session()->processes().size(), 2u);
   EXPECT_TRUE(window_.windowTitle().contains(QStringLiteral("1 more")));
   EXPECT_EQ(window_.document().paths(), QStringList({a, b}));
-  // A folder stands for the logs in it.
+  // A folder means the logs in it.
   window_.Open(directory_.path());
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.document().session()->processes().size(), 1u);

@@ -1,4 +1,4 @@
-// Jobs: the latest wins, the cancelled is silent, nobody is called after death.
+// Jobs: the latest one wins, cancelled jobs deliver nothing, and no job calls a deleted object.
 #include <gtest/gtest.h>
 
 #include <QCoreApplication>

@@ -1,4 +1,4 @@
-// The model of leaks under Qt's own checker, and as text.
+// The model of leaks, tested with Qt's model tester and as text.
 #include "viewer/models/leak_model.h"
 
 #include <gtest/gtest.h>
@@ -61,8 +61,8 @@ TEST(LeakModel, IsATreeOfTiers) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
-// What rises and is not sure to leak stands between what leaks and what is merely there, with its
-// score; a site in a package with both lines.
+// Memory that grows without being a certain leak is listed between leaks and other live memory,
+// with its score. A site in a package shows both lines.
 TEST(LeakModel, WhatRisesHasABranch) {
   auto report = std::make_shared<ReportData>(*SampleReport());
   report->leaks.clear();

@@ -1,4 +1,4 @@
-// Leaks: suppressed and put back, written as suppressions that are understood, filtered, exported.
+// Leaks: suppressed and restored, written as valid suppressions, filtered, exported.
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -81,7 +81,7 @@ TEST(LeakSuppressions, AreTakenBackOneByOne) {
   LeakRow b = Row("B", "b.cc", "");
   b.leak.stack = analysis::StackId(2);
   LeakSuppressions suppressions;
-  suppressions.Undo();  // harmless
+  suppressions.Undo();  // no effect
   suppressions.Hide(a);
   suppressions.Apply(std::make_shared<const analysis::Suppressions>(
                          *analysis::Suppressions::Parse("leak:b.cc", "f")),

@@ -1,4 +1,4 @@
-// Reading logs for the window: how far it is, stopping, folders.
+// Loading logs for the window: progress, cancellation, folders.
 #include "viewer/models/load_log.h"
 
 #include <gtest/gtest.h>

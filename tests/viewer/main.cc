@@ -1,4 +1,4 @@
-// main() of the viewer's tests: a QApplication around GoogleTest, without a display unless told.
+// main() of the viewer's tests: a QApplication around GoogleTest, by default without a display.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
-  QStandardPaths::setTestModeEnabled(true);  // never the user's own settings
+  QStandardPaths::setTestModeEnabled(true);  // never uses the user's own settings
   ::testing::InitGoogleTest(&argc, argv);
   QApplication application(argc, argv);
   QApplication::setStyle(QStringLiteral("Fusion"));

@@ -1,4 +1,4 @@
-// Where segments and blocks lie on the screen.
+// Positions of segments and blocks on the screen.
 #include "viewer/geometry/map_geometry.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ using analysis::AddressMap;
 using analysis::AllocationId;
 using analysis::MapSegment;
 
-// Segments of the given sizes; each begins with a block of a quarter, then a hole, then a block.
+// Segments of the given sizes; each has a block of a quarter, then a hole, then a block.
 AddressMap MakeMap(const std::vector<std::uint64_t>& sizes) {
   AddressMap map;
   std::uint64_t address = 0x1000;
@@ -77,7 +77,7 @@ TEST(MapLayout, BarsDoNotOverlap) {
 }
 
 TEST(MapLayout, UsesTheViewWhateverTheSegmentsAre) {
-  // Many small segments beside two large ones: one scale for the largest would waste the view.
+  // Many small segments beside two large ones: one scale for all would waste space.
   std::vector<std::uint64_t> sizes(43, 2 << 20);
   sizes[5] = sizes[9] = 20 << 20;
   const AddressMap map = MakeMap(sizes);

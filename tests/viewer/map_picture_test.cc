@@ -1,4 +1,4 @@
-// What the address map shows at an instant, in numbers and words.
+// Contents of the address map at an instant, in numbers and text.
 #include "viewer/models/map_picture.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ using analysis::Layer;
 
 constexpr std::uint64_t kBase = 0x7f0000000000;
 
-// A segment of 16 MiB: weights 4, hole 5, a small pin of 1 (no tensor), hole 6; and 2 MiB of a raw
-// allocation with a stack that reads as that of the weights, but comes from another line of main.
+// A segment of 16 MiB: weights 4, hole 5, a small pin of 1 (no tensor), hole 6. Also 2 MiB of
+// driver memory whose stack has the same text as that of the weights, but a different line of main.
 class MapPictureTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -50,7 +50,7 @@ class MapPictureTest : public ::testing::Test {
     picture_ = MakeMapPicture(*history_, *symbols_, 0, session_->steps()[1].begin - 1);
   }
 
-  // The piece at an address: segment and piece.
+  // The segment and piece at an address.
   std::pair<int, int> At(std::uint64_t address) const {
     const auto& segments = picture_->map.segments;
     for (std::size_t s = 0; s < segments.size(); ++s) {
@@ -138,7 +138,7 @@ TEST_F(MapPictureTest, DescribesHolesAndSegments) {
 }
 
 TEST_F(MapPictureTest, AHolesStoryNamesTheBlockToBlame) {
-  // Between weights of 4 MiB and a pin of 1: without the pin, 5 + 1 + 6.
+  // Between the weights of 4 MiB and the pin of 1 MiB: without the pin, 5 + 1 + 6.
   const auto [segment, piece] = At(kBase + 4 * kMiB);
   const HoleStory left = TellHole(*session_, *picture_, segment, piece);
   EXPECT_EQ(left.pin, Id(kBase + 9 * kMiB));

@@ -1,6 +1,5 @@
-// The address map as it is drawn: every piece in its colour, the hole, the pin, the selection.
+// The drawn address map: every piece in its colour, the hole, the pin, the selection.
 #include "viewer/views/map_view.h"
-#include "viewer/views/rich_label.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <QLabel>
 
 #include "tests/viewer/window_fixture.h"
+#include "viewer/views/rich_label.h"
 
 namespace memprof::viewer {
 namespace {
@@ -30,7 +30,7 @@ class MapTest : public testing::WindowFixture {
         .pieces[static_cast<std::size_t>(hit.piece)];
   }
 
-  // Pieces that are drawn at least this wide.
+  // Pieces drawn with at least this width.
   std::vector<MapHit> WidePieces(double width) {
     std::vector<MapHit> hits;
     for (std::size_t s = 0; s < segments().size(); ++s) {
@@ -43,7 +43,7 @@ class MapTest : public testing::WindowFixture {
     return hits;
   }
 
-  // Where no label, mark or frame is: near the lower left corner of a piece.
+  // The colour near the lower left corner of a piece, where there is no label, mark or frame.
   QColor Corner(const QImage& image, const MapHit& hit) {
     const QRectF rect = *canvas_->RectOf(hit);
     return image.pixelColor(static_cast<int>(rect.left()) + 3, static_cast<int>(rect.bottom()) - 3);
@@ -69,7 +69,7 @@ TEST_F(MapTest, EveryBlockHasTheColourOfItsSite) {
 }
 
 TEST_F(MapTest, HolesAreHatchedAndTheLargestIsFramed) {
-  // After the activations are gone there are holes.
+  // When the activations are freed there are holes.
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   const auto hole = FindLargestHole(canvas_->picture()->map);
@@ -89,7 +89,7 @@ TEST_F(MapTest, TheSelectedBlockAndItsSiteAreFramed) {
   EXPECT_EQ(window_.selection().allocation(), PieceOf(hit).allocation);
   const QImage image = Grab(canvas_);
   EXPECT_GT(Count(image, rect.adjusted(-1, -1, 1, 1), theme().text), before + 2 * rect.width());
-  // Another block of the same site has a thin frame, one of another site none.
+  // Other blocks of the same site have a thin frame, blocks of other sites have none.
   for (const MapHit& other : WidePieces(30)) {
     if (other.segment == hit.segment && other.piece == hit.piece) continue;
     if (PieceOf(other).hole()) continue;
@@ -100,7 +100,7 @@ TEST_F(MapTest, TheSelectedBlockAndItsSiteAreFramed) {
         Count(image, {area.left() + 2, area.top() - 1, area.width() - 6, 2}, theme().text);
     EXPECT_EQ(on_top >= area.width() - 8, same) << other.segment << " " << other.piece;
   }
-  // A click beside everything clears, as Escape does.
+  // A click outside of all pieces clears the selection, like Escape.
   QTest::mouseClick(canvas_, Qt::LeftButton, {}, QPoint(2, canvas_->height() - 2));
   EXPECT_FALSE(window_.selection().site().valid());
 }
@@ -118,7 +118,7 @@ TEST_F(MapTest, ColoursCanMeanAgeOrSize) {
     }
     EXPECT_EQ(static_cast<int>(coloring), index);
   }
-  // By size, the largest block is at the end of the ramp and a small one is not.
+  // By size, the largest block has the last colour of the ramp and a small one does not.
   for (const MapHit& hit : WidePieces(1)) {
     const analysis::MapPiece& piece = PieceOf(hit);
     if (piece.hole()) continue;
@@ -126,7 +126,7 @@ TEST_F(MapTest, ColoursCanMeanAgeOrSize) {
               piece.bytes == canvas_->picture()->largest_block);
   }
   choice->setCurrentIndex(1);
-  // By age, what was born first is as old as the recording.
+  // By age, the oldest block is as old as the recording.
   const analysis::Session& session = *window_.document().session();
   const MapHit* oldest = nullptr;
   const std::vector<MapHit> hits = WidePieces(1);
@@ -188,11 +188,11 @@ TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
   EXPECT_EQ(window_.selection().allocation(), story.pin);
   EXPECT_EQ(window_.map()->HoleText(), story.text) << "and goes on telling it";
   EXPECT_TRUE(story.text.contains(QStringLiteral("pinned by")));
-  // A block tells nothing here: the details do.
+  // For a block there is no text here; the details panel shows it.
   QTest::mouseClick(canvas_, Qt::LeftButton, {},
                     canvas_->RectOf(WidePieces(40)[0])->center().toPoint());
   EXPECT_TRUE(window_.map()->HoleText().isEmpty());
-  // The same by keyboard.
+  // The same with the keyboard.
   canvas_->setFocus();
   QTest::keyClick(canvas_, Qt::Key_H);
   EXPECT_EQ(window_.map()->HoleText(), tell(*FindLargestHole(canvas_->picture()->map)).text);
@@ -250,7 +250,7 @@ TEST_F(MapTest, ShowsAddressesOverTime) {
   ASSERT_NE(over_time.picture(), nullptr);
   const analysis::Session& session = *window_.document().session();
   const QImage image = Grab(window_.map()->over_time()->canvas());
-  // Blocks in their colours where their addresses are, above each other as these are.
+  // Blocks have their colours, and their vertical order is that of their addresses.
   std::optional<QRectF> below;
   std::uint64_t below_address = 0;
   int checked = 0, holes = 0;
@@ -286,7 +286,7 @@ TEST_F(MapTest, ShowsAddressesOverTime) {
 class OwnMapTest : public testing::WindowFixture {};
 
 TEST_F(OwnMapTest, APinIsMarked) {
-  // A small block in the middle of a segment that is free otherwise.
+  // A small block in the middle of an otherwise free segment.
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(analysis::Layer::kLinear, 0x7f0000000000, 16 << 20);
@@ -302,7 +302,7 @@ TEST_F(OwnMapTest, APinIsMarked) {
 }
 
 TEST_F(OwnMapTest, AFailedRequestIsDrawnBesideTheLargestHole) {
-  // 16 MiB of which 256 KiB are free; 384 KiB were asked for.
+  // 16 MiB, of which 256 KiB are free; 384 KiB were requested.
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(analysis::Layer::kLinear, 0x7f0000000000, 16 << 20);
@@ -326,12 +326,12 @@ TEST_F(OwnMapTest, AFailedRequestIsDrawnBesideTheLargestHole) {
   EXPECT_NEAR(bar->left(), hole->left(), 1);
   EXPECT_GT(Count(Grab(map->canvas()), bar->toRect(), theme().danger),
             static_cast<int>(bar->width() * 3));
-  // The link goes to the instant of the failure.
+  // The link selects the instant of the failure.
   emit map->notes()->linkActivated(QStringLiteral("request"));
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.selection().instant(), map->canvas()->picture()->request->time);
   EXPECT_FALSE(map->SummaryText().contains(QStringLiteral("href")));
-  // Later, all is one hole that would hold it.
+  // At the end, a single hole is large enough.
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   EXPECT_TRUE(map->SummaryText().contains(QStringLiteral("would hold it")));

@@ -1,4 +1,4 @@
-// What tests of models share: texts, and models as text.
+// Shared by tests of models: texts, and models as text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline QStringList Lines(std::initializer_list<const char*> lines) {
   return all;
 }
 
-// The model as text: one line a row, cells separated by |, children indented.
+// The model as text: one line for each row, cells separated by |, children indented.
 inline QStringList Print(const QAbstractItemModel& model, const QModelIndex& parent = {},
                          int depth = 0) {
   QStringList lines;

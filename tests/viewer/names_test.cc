@@ -16,7 +16,7 @@ TEST(Names, KeepWhatTellsFunctionsApart) {
       {"LossHistory::Append(float)", "LossHistory::Append"},
       {"memprof::demo::Tensor::Tensor(memprof::demo::Device&, int)", "Tensor::Tensor"},
       {"void memprof::demo::Launch<float, 4>(float*, std::vector<int, A<int> >)", "Launch"},
-      {"void Train<float>", "Train"},  // as imported logs have it
+      {"void Train<float>", "Train"},  // as in imported logs
       {"f(int)::Local::Run(char)", "Local::Run"},
       {"Foo.<locals>.<lambda>", "Foo.<locals>.<lambda>"},
       {"a::(anonymous namespace)::Grow(unsigned long)", "Grow"},

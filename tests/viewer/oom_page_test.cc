@@ -1,4 +1,4 @@
-// Failed requests as they are shown in a window.
+// Failed requests in a window.
 #include "viewer/views/oom_page.h"
 
 #include <gtest/gtest.h>
@@ -31,10 +31,10 @@ TEST_F(WhyTest, FailedRequestsComeFirstAndAreExplained) {
   EXPECT_EQ(fragmentation()->tabs()->tabText(1), QStringLiteral("Failed requests (2)"));
   OomPage* page = fragmentation()->oom();
   EXPECT_TRUE(page->failures()->isVisible());
-  EXPECT_EQ(page->failures()->currentIndex().row(), 1);  // the one for good
+  EXPECT_EQ(page->failures()->currentIndex().row(), 1);  // the failure that was final
   EXPECT_TRUE(page->VerdictText().contains(QStringLiteral("60.0 MiB on device 0")));
   EXPECT_GT(page->remedies()->table()->rowCount(), 2);
-  // The bar: the largest site in its colour, to scale.
+  // The bar shows the largest site in its colour, to scale.
   const QImage bar = Grab(page->space());
   const QRectF first = page->space()->RectOf(0, 0);
   EXPECT_GT(Count(bar, first.toRect(), theme().Categorical(0)), 50);
@@ -69,7 +69,7 @@ TEST_F(WhyTest, ManyFailuresLeaveRoomForTheRestOfTheirPage) {
   EXPECT_LE(top(page->failures()) + page->failures()->height(), top(page->go()));
   EXPECT_LE(top(page->space()) + page->space()->height(), top(page->scale()));
   EXPECT_LE(top(page->scale()) + page->scale()->height(), top(page->tabs()));
-  // The one that is explained can be seen.
+  // The explained failure is visible.
   const QModelIndex chosen = page->failures()->currentIndex();
   ASSERT_TRUE(chosen.isValid());
   EXPECT_TRUE(page->failures()->viewport()->rect().contains(page->failures()->visualRect(chosen)));

@@ -1,4 +1,4 @@
-// A window, and what its panels say.
+// A window, and the texts of its panels.
 #pragma once
 
 #include <gtest/gtest.h>

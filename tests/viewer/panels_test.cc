@@ -1,4 +1,4 @@
-// What surrounds the views: the details beside them, the leaks' evidence.
+// Panels around the views: details, and evidence for leaks.
 #include <gtest/gtest.h>
 
 #include <QClipboard>
@@ -25,7 +25,7 @@ using testing::PanelTest;
 
 TEST_F(PanelTest, RankingsAddUpToWhatIsInUse) {
   Open({.steps = 20});
-  // Not at the peak: there the last block has no tensor yet.
+  // At the peak the last block has no tensor yet, so the end is used.
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   const std::uint64_t in_use =
@@ -170,7 +170,7 @@ TEST_F(LeakViewTest, TheTableIsAsHighAsItsRows) {
 
 TEST_F(LeakViewTest, ShareBarsLieBehindTheirNumbers) {
   QTreeView* table = window_.leaks()->table();
-  const QModelIndex heading = table->model()->index(1, 0);  // alive at the end, by size
+  const QModelIndex heading = table->model()->index(1, 0);  // live at the end, by size
   const QImage image = Grab(table->viewport());
   const auto filled = [&](int row) {
     const QModelIndex cell = table->model()->index(row, LeakModel::kBytes, heading);

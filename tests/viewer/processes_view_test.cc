@@ -1,4 +1,4 @@
-// Processes side by side: figures, sentences, lanes, and the filter that a click sets.
+// Processes side by side: figures, texts, lanes, and the filter that a click sets.
 #include "viewer/views/processes_view.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using testing::PrintColumns;
 
 class ProcessesTest : public testing::WindowFixture {
  protected:
-  // One log for each figure: a process that holds so many MiB for most of its time.
+  // One log for each figure: a process that holds this many MiB for most of its time.
   void OpenRanks(const std::vector<std::uint64_t>& mib, const QString& host = {},
                  bool first_frees = true) {
     QStringList paths;
@@ -129,7 +129,7 @@ TEST_F(ProcessesTest, LanesAreOnOneScale) {
       << "half the memory for about as long";
 }
 
-// The lane of the chosen process is seen as those of the others are, not on the highlight's blue.
+// The chosen process's lane is as visible as the others, although its row is highlighted.
 TEST_F(ProcessesTest, TheChosenLaneIsAsClearAsTheOthers) {
   OpenRanks({40, 40, 40}, {}, false);
   const QColor color = theme().Band(BandRole::kLinear);

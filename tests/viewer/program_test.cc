@@ -1,4 +1,4 @@
-// The program itself: pictures, exit statuses and messages.
+// The program itself: images, exit statuses and messages.
 #include <gtest/gtest.h>
 
 #include <QFile>
@@ -20,7 +20,8 @@ struct Outcome {
 Outcome RunViewer(const QStringList& arguments) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  environment.remove(QStringLiteral("QT_QPA_PLATFORM"));  // it must choose a platform itself
+  // the program must choose a platform itself
+  environment.remove(QStringLiteral("QT_QPA_PLATFORM"));
   environment.remove(QStringLiteral("DISPLAY"));
   process.setProcessEnvironment(environment);
   process.start(QStringLiteral(MEMPROF_VIEWER_PROGRAM), arguments);

@@ -1,4 +1,4 @@
-// What is said of a log's trustworthiness, finding by finding, and how the view shows it.
+// Findings about a log's reliability, one by one, and how the view shows them.
 #include "viewer/views/quality_view.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST_F(QualityTest, AWholeLogIsWell) {
 TEST_F(QualityTest, WhatWasLostComesFirst) {
   LogBuilder log;
   Fill(log);
-  log.Count("frames_of_nobody", 3);  // unknown names are another version's
+  log.Count("frames_of_nobody", 3);  // unknown names come from another version
   log.Count("clock_steps", 2);
   log.Count("events_lost", 1234);
   Show(log);

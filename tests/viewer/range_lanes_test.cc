@@ -21,7 +21,7 @@ RangeLanes LayOutRanges(const std::vector<RangeInfo>& ranges, const TimeScale& s
   return RangeIndex(ranges, rows).LayOut(scale);
 }
 
-// Boxes of one row, range after range.
+// Boxes of one row, in order of ranges.
 std::vector<RangeBox> OneByOne(const std::vector<RangeInfo>& ranges, const TimeScale& scale) {
   std::vector<RangeBox> boxes;
   for (std::size_t i = 0; i < ranges.size(); ++i) {

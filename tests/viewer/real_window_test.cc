@@ -1,5 +1,5 @@
-// A real window on an X server (tests/viewer/CMakeLists.txt starts one without a screen), used as a
-// person uses it: one sitting from the log to the exported picture, with real key and mouse events.
+// A real window on an X server (tests/viewer/CMakeLists.txt starts one without a screen): one
+// session from opening the log to exporting an image, with real key and mouse events.
 #include <gtest/gtest.h>
 
 #include <QGuiApplication>
@@ -39,20 +39,20 @@ TEST_F(RealWindowTest, OneSitting) {
   window_.activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(&window_));
   Settle();
-  // Zoom with the wheel, at the middle of the timeline.
+  // Zooms with the wheel, at the middle of the timeline.
   TimelineView* timeline = window_.timeline();
   const analysis::TimeWindow all = window_.selection().window();
   testing::Wheel(timeline, timeline->PlotRect().center(), {0, 360});
   Settle();
   EXPECT_LT(window_.selection().window().end - window_.selection().window().begin,
             all.end - all.begin);
-  // The worst leak, chosen in its view …
+  // The worst leak, selected in its view …
   Key(static_cast<Qt::Key>(Qt::Key_1 + ViewIndex(ViewKind::kLeaks)), Qt::ControlModifier);
   ASSERT_EQ(window_.view(), ViewKind::kLeaks);
   QTreeView* table = window_.leaks()->table();
   const QModelIndex tier = table->model()->index(0, 0);
   const QModelIndex leak = table->model()->index(0, 0, tier);
-  // By way of the tier's heading: the first leak is current already, without being chosen.
+  // Through the heading of the tier: the first leak is already current, but not selected.
   table->setCurrentIndex(tier);
   const QRect row = table->visualRect(leak);
   ASSERT_FALSE(row.isEmpty());
@@ -60,14 +60,14 @@ TEST_F(RealWindowTest, OneSitting) {
   Settle();
   const analysis::StackId site = window_.document().report()->leaks[0].leak.stack;
   EXPECT_EQ(window_.selection().site(), site);
-  // … is found in every other one.
+  // … is selected in every other view.
   for (const ViewEntry& view : ViewTable()) {
     window_.ShowView(view.kind);
     Settle();
     EXPECT_EQ(window_.selection().site(), site) << view.name << " took the selection";
     EXPECT_GT(testing::Colors(testing::Grab(window_.page(view.kind))), 3) << view.name;
   }
-  // Filter by typing, look, undo both the filter and the zoom.
+  // Filters by typing, then undoes both the filter and the zoom.
   Key(Qt::Key_L, Qt::ControlModifier);
   QTest::keyClicks(window_.filter_bar()->text(), QStringLiteral("LossHistory"));
   QTest::keyClick(window_.filter_bar()->text(), Qt::Key_Return);
@@ -81,7 +81,7 @@ TEST_F(RealWindowTest, OneSitting) {
   Key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_LT(window_.selection().window().end - window_.selection().window().begin,
             all.end - all.begin);
-  // Export what is in front.
+  // Exports the current view.
   window_.ShowView(ViewKind::kTimeline);
   Settle();
   for (const char* name : {"view.png", "view.svg"}) {
@@ -89,7 +89,7 @@ TEST_F(RealWindowTest, OneSitting) {
     EXPECT_EQ(window_.Export(path), QString());
     EXPECT_GT(QFileInfo(path).size(), 1000);
   }
-  // A broken log leaves what was open, and says so.
+  // A damaged log leaves the open log, and causes a message.
   const auto session = window_.document().session();
   window_.Open(WriteFile(QStringLiteral("broken.mprof"), "not a log at all"));
   Settle();

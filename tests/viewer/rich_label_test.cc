@@ -1,4 +1,4 @@
-// Words that are laid out once: their height, their links, and whom they disturb.
+// Labels that are laid out once: their height, their links, and which layouts they affect.
 #include "viewer/views/rich_label.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace memprof::viewer {
 namespace {
 
-// Counts how often a widget's layout was asked to place everything anew.
+// Counts how often the layout of a widget was invalidated.
 class LayoutRequests : public QObject {
  public:
   explicit LayoutRequests(QWidget* widget) { widget->installEventFilter(this); }
@@ -65,7 +65,7 @@ TEST_F(RichLabelTest, IsAsHighAsALabelOfQt) {
       const int height = label_->heightForWidth(width);
       EXPECT_NEAR(height, other.heightForWidth(width), 2) << count << " words, " << width;
       EXPECT_LE(height, last);
-      // However often, and in whatever order, it is asked.
+      // The result does not depend on the number and order of calls.
       EXPECT_EQ(label_->heightForWidth(width), height);
       last = height;
     }

@@ -24,7 +24,7 @@ TEST(ZoomStack, GoesBackAndForward) {
   stack.Back();
   EXPECT_EQ(stack.current().window.end, 100u);
   EXPECT_FALSE(stack.CanBack());
-  stack.Back();  // harmless
+  stack.Back();  // no effect
   stack.Forward();
   stack.Push({{11, 12}, {}});
   EXPECT_FALSE(stack.CanForward()) << "what was undone is forgotten";

@@ -1,4 +1,4 @@
-// A call site's colour in all views; entries of what was opened last.
+// The colour of a call site in all views; recently opened entries.
 #include "viewer/models/site_colors.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ TEST(SiteColors, DifferInOnePicture) {
   SiteColors colors;
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("abcdefghi"))), (Colors{0, 1, 2, 3, 4, 5, 6, -1, -1}));
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("h"))), (Colors{0})) << "there are no more than seven";
-  // The larger one keeps it, and the other has its own again where the two do not meet.
+  // On a conflict the larger site keeps the colour. Without the conflict the other site has its own
+  // colour again.
   const Colors met = colors.Of(Keys(QStringLiteral("ah")));
   EXPECT_EQ(met[0], 0);
   EXPECT_NE(met[1], 0);

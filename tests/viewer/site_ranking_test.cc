@@ -1,4 +1,4 @@
-// Rankings of call sites: what reads the same is one row.
+// Rankings of call sites: equal texts are one row.
 #include "viewer/models/site_ranking.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(SiteRanking, MergesWhatReadsTheSame) {
   EXPECT_TRUE(rows[1].detail.endsWith(QStringLiteral("1 block"))) << rows[1].detail.toStdString();
   EXPECT_EQ(rows[2].name, QStringLiteral("(no call stack)"));
   EXPECT_FALSE(rows[2].site.valid());
-  // A row stands for its largest stack, and nothing is lost.
+  // A row represents its largest stack, and no bytes are lost.
   std::uint64_t sum = 0, all = 0;
   for (const RankedRow& row : rows) sum += row.bytes;
   for (const analysis::Site& site : sites) {
@@ -56,7 +56,7 @@ TEST(SiteRanking, MergesWhatReadsTheSame) {
   EXPECT_TRUE(RankSites({}, symbols).empty());
 }
 
-// Two files of one name are two places, and read so.
+// Two files with the same name are two places, with different texts.
 TEST(SiteRanking, TellsFilesOfOneNameApart) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
@@ -78,7 +78,7 @@ TEST(SiteRanking, TellsFilesOfOneNameApart) {
   EXPECT_NE(rows[0].key, rows[1].key);
 }
 
-// Templates that stand in one line read the same without their arguments.
+// Templates on one line have the same text without their arguments.
 TEST(SiteRanking, TellsInstancesOfATemplateApart) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);

@@ -1,4 +1,4 @@
-// Models of rankings and of call stacks under Qt's own checker, and as text.
+// Models of rankings and of call stacks, tested with Qt's model tester and as text.
 #include "viewer/models/stack_model.h"
 
 #include <gtest/gtest.h>
@@ -67,14 +67,14 @@ TEST(StackModel, FoldsWhatIsBetweenTheAllocationAndItsSite) {
   EXPECT_EQ(model.frame(2).function, "main");
   EXPECT_TRUE(model.index(1, 0).data(Qt::FontRole).value<QFont>().bold());
   EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 22) << "the clipboard has all of it";
-  model.Unfold(1);  // no fold
+  model.Unfold(1);  // not a fold
   EXPECT_EQ(model.rowCount(), 3);
   model.Unfold(0);
   ASSERT_EQ(model.rowCount(), 22);
   EXPECT_FALSE(model.IsFold(0));
   EXPECT_EQ(model.frame(20).function, "Model.forward");
   EXPECT_TRUE(model.index(20, 0).data(Qt::FontRole).value<QFont>().bold());
-  // Few frames, or none before the site, are shown as they are.
+  // Few frames, or none before the site, are not folded.
   frames.erase(frames.begin() + 4, frames.begin() + 20);
   model.SetFrames(frames, site);
   EXPECT_EQ(model.rowCount(), 6);
@@ -117,7 +117,7 @@ TEST(StackModel, FoldsTheInterpreterBetweenLinesOfPython) {
   ASSERT_EQ(model.rowCount(), 8);
   EXPECT_EQ(model.frame(4).function, "Module._call_impl");
   EXPECT_EQ(model.Text().count(QLatin1Char('\n')), 8);
-  // Without a site nothing is more telling than the rest.
+  // Without a site, no frame is emphasised.
   model.SetFrames(frames, Frame("elsewhere", "", 0));
   EXPECT_EQ(model.rowCount(), 8);
 }

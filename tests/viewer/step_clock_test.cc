@@ -1,4 +1,4 @@
-// Time counted in steps, and axes that run evenly in them.
+// Time counted in steps, and axes with steps of equal width.
 #include "viewer/geometry/step_clock.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(StepClock, WithoutStepsIsTime) {
 }
 
 TEST(StepClock, MakesEveryStepEquallyLong) {
-  // A set-up of 100, then steps of 10, 700 and 90: 800 in three steps, 266 each.
+  // Set-up of 100, then steps of 10, 700 and 90: 800 in three steps, 266 each.
   const StepClock clock(Steps({1100, 1110, 1810}, 1900), {1000, 1900});
   ASSERT_TRUE(clock.known());
   const TimeNs step = 800 / 3;
@@ -61,7 +61,7 @@ TEST(StepClock, IsItsOwnInverseAndRises) {
     const TimeNs begin = now;
     for (int i = 0; i < 50; ++i) {
       begins.push_back(now);
-      now += round % 3 == 0 && i % 7 == 0 ? 0 : 1 + random() % 1'000'000;  // also empty steps
+      now += round % 3 == 0 && i % 7 == 0 ? 0 : 1 + random() % 1'000'000;  // empty steps too
     }
     const StepClock clock(Steps(begins, now), {begin, now});
     TimeNs last = 0;
@@ -70,7 +70,7 @@ TEST(StepClock, IsItsOwnInverseAndRises) {
       const TimeNs there = clock.ToSteps(time);
       ASSERT_GE(there, last);
       last = there;
-      // As exact as the longer of the two allows.
+      // The error is limited by the coarser of the two units.
       const double stretch = static_cast<double>(now - begin) / 50;
       ASSERT_NEAR(static_cast<double>(clock.ToTime(there)), static_cast<double>(time),
                   1 + 1'000'000 / stretch);
@@ -79,7 +79,8 @@ TEST(StepClock, IsItsOwnInverseAndRises) {
 }
 
 TEST(StepClock, BrokenMarksDoNotBreakIt) {
-  // Marks outside of the recording and out of order: still rising, still within.
+  // Marks outside of the recording and out of order: the result is still monotonic and within
+  // bounds.
   const StepClock clock(Steps({50, 2000, 1500, 9999}, 9999), {1000, 3000});
   TimeNs last = 0;
   for (TimeNs time = 900; time < 3100; time += 10) {
@@ -168,7 +169,7 @@ TEST(NumberTicks, LieInTheMiddleOfTheirShare) {
 }
 
 TEST(StepMarks, SkipEvenlyWhereStepsDifferInLength) {
-  // Every third step is short: labels of all would be 0, 1, 3, 4, 6 …
+  // Every third step is short: labels of all visible steps would be 0, 1, 3, 4, 6 …
   std::vector<TimeNs> begins;
   TimeNs now = 0;
   for (int i = 0; i < 60; ++i) {

@@ -1,4 +1,4 @@
-// The line above the views: figures, devices, and what the banner tells.
+// The line above the views: figures, devices, and the banner.
 #include "viewer/views/summary_header.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
       << qPrintable(Texts(header()));
 }
 
-// Layer after layer of one pass: neither a leak nor level.
+// Layer after layer of a single pass: neither a leak nor constant memory.
 TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
@@ -71,7 +71,7 @@ TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
   EXPECT_TRUE(report->live_at_exit.empty()) << "told once";
 }
 
-// As a snapshot has it that knows of no segment: what was in use is known, and shown.
+// As in a snapshot without segments: memory in use is known and shown.
 TEST_F(PanelTest, BlocksWithoutSegmentsAreShown) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
@@ -102,7 +102,7 @@ TEST_F(PanelTest, ManyArgumentsAreNotShown) {
   EXPECT_TRUE(ProgramName(run).endsWith(QStringLiteral("…")));
 }
 
-// Two runs, one after the other, in one folder: told, and offered as a comparison.
+// Two runs, one after another, in one folder: reported, and offered as a comparison.
 TEST_F(PanelTest, TwoRunsInOneFolderAreToldAsTwo) {
   QStringList paths;
   for (int i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// What tests of tables share: models as text, and clicks into cells.
+// Shared by tests of tables: models as text, and clicks on cells.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace memprof::viewer::testing {
 
-// One line a row, the chosen columns separated by |.
+// One line for each row, the chosen columns separated by |.
 inline QStringList PrintColumns(const QAbstractItemModel& model, const QList<int>& columns,
                                 int rows = -1) {
   QStringList lines;

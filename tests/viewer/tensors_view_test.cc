@@ -1,4 +1,4 @@
-// The table of tensors: cells, queries, order, bars, and how it goes with the other views.
+// The table of tensors: cells, queries, order, bars, and its relation to the other views.
 #include "viewer/views/tensors_view.h"
 
 #include <gtest/gtest.h>
@@ -203,7 +203,7 @@ TEST_F(TensorsTest, ClicksSelectForAllViewsAndSelectionsAreFollowed) {
   ClickCell(view_->table(), 3, TensorModel::kName);
   EXPECT_EQ(selection.allocation(), model().allocation(3));
   EXPECT_EQ(selection.site(), model().record(3).stack);
-  // Elsewhere a block is chosen: its tensor is shown, and the choice stays the block.
+  // If another view selects a block, its tensor is shown, and the selection stays the block.
   const AllocationId tensor = model().allocation(100);
   const AllocationId block = session().record(tensor).parent;
   ASSERT_EQ(session().record(block).layer, Layer::kBlock);
@@ -252,7 +252,7 @@ TEST_F(TensorsTest, BarsAreDrawnWhereTheyLive) {
     ++drawn;
   }
   EXPECT_GT(drawn, 10);
-  // Outside of the window there is nothing.
+  // There are none outside of the time window.
   window_.selection().SetWindow({session().steps()[1].begin, session().steps()[2].begin});
   Query("freed born:0");
   for (int row = 0; row < model().rowCount(); ++row)

@@ -1,6 +1,6 @@
-// Colours as figures: contrast (WCAG 2) of what must be read or seen, and distances (CIEDE2000)
-// between categorical colours as normal eyes, protanopes and deuteranopes see them (simulated by
-// the matrices of Machado, Oliveira and Fernandes, 2009).
+// Colours as numbers: contrast (WCAG 2) of text and marks, and distances (CIEDE2000) between
+// categorical colours for normal vision, protanopia and deuteranopia (simulated with the matrices
+// of Machado, Oliveira and Fernandes, 2009).
 #include "viewer/views/theme.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ Vector Times(const Matrix& m, const Vector& v) {
   return out;
 }
 
-// CIE L*a*b* of what such an eye sees.
+// CIE L*a*b* as seen with this kind of vision.
 Vector Lab(const QColor& color, const Matrix& eye) {
   const auto linear = [](double c) {
     return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
@@ -81,7 +81,7 @@ double Ciede2000(const Vector& one, const Vector& other) {
   return std::sqrt(dl * dl + dc * dc + dh * dh + rotation * dc * dh);
 }
 
-// Of the published test data.
+// From the published test data.
 TEST(Ciede2000, IsThatOfItsAuthors) {
   EXPECT_NEAR(Ciede2000({50, 2.6772, -79.7751}, {50, 0, -82.7485}), 2.0425, 1e-4);
   EXPECT_NEAR(Ciede2000({50, 2.5, 0}, {73, 25, -18}), 27.1492, 1e-4);
@@ -113,14 +113,15 @@ TEST_P(ThemeTest, WordsCanBeRead) {
                             palette_.color(QPalette::Highlight)),
             4.5);
   EXPECT_GE(Theme::Contrast(palette_.color(QPalette::PlaceholderText), theme_.surface), 4.5);
-  // On whatever they are written: boxes of the flame graph, blocks of the map.
+  // On any background: boxes of the flame graph, blocks of the map.
   for (int grey = 0; grey < 256; ++grey) {
     const QColor fill(grey, (grey * 7) % 256, 255 - grey);
     EXPECT_GE(Theme::Contrast(Theme::TextOn(fill), fill), 4.5);
   }
 }
 
-// A peak may be one pixel wide. It must be seen before what is cached, and before nothing.
+// A peak may be one pixel wide. It must be visible against cached memory and against the
+// background.
 TEST_P(ThemeTest, SpikesAreSeen) {
   const QColor cached = theme_.Band(BandRole::kCached);
   std::vector<QColor> used;

@@ -1,4 +1,4 @@
-// What drags and clicks do to the time window, and how many entries of the history they are.
+// The effect of drags and clicks on the time window, and how many history entries they make.
 #include "viewer/views/time_gestures.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST_F(TimeGesturesTest, DraggingBrushesAWindowEitherWay) {
   selection_.Back();
   Drag(300, 100);
   ExpectWindow(100, 300, "from right to left");
-  // Within what is shown now, one pixel is half as long.
+  // After the zoom, a pixel is half as long.
   Drag(100, 300);
   ExpectWindow(150, 250);
   EXPECT_EQ(Entries(), 2);
@@ -55,7 +55,7 @@ TEST_F(TimeGesturesTest, WhatMovesUpToFourPixelsIsAClick) {
     EXPECT_TRUE(selection_.zoomed()) << by;
     selection_.Back();
   }
-  // Up and down is no distance over time.
+  // A vertical movement is no distance in time.
   QTest::mousePress(&probe_, Qt::LeftButton, {}, QPoint(200, 5));
   QTest::mouseRelease(&probe_, Qt::LeftButton, {}, QPoint(201, 95));
   EXPECT_TRUE(probe_.clicked.has_value());
@@ -79,7 +79,7 @@ TEST_F(TimeGesturesTest, AnotherButtonWithinABrushLeavesItsBegin) {
   Press(180, Qt::RightButton);
   EXPECT_EQ(probe_.gestures().from(), QPointF(100, 50));
   EXPECT_TRUE(probe_.gestures().dragging());
-  // Letting that one go gives the brush up.
+  // Releasing that button cancels the brush.
   Release(180, Qt::RightButton);
   EXPECT_FALSE(probe_.gestures().dragging());
   Release(300);
@@ -96,7 +96,7 @@ TEST_F(TimeGesturesTest, TheMiddleButtonOrShiftPans) {
     Press(200, button, modifier);
     EXPECT_TRUE(probe_.gestures().panning());
     EXPECT_EQ(probe_.cursor().shape(), Qt::ClosedHandCursor);
-    // What is under the mouse goes with it: 40 of its pixels are 10 of the whole.
+    // The time under the mouse moves with it: 40 pixels of the zoomed window are 10 of the whole.
     Move(160);
     ExpectWindow(110, 210, "while the button is down");
     Move(120);
@@ -168,7 +168,7 @@ TEST_F(TimeGesturesTest, TellsWhereTheMouseIsAndWhatIsBrushed) {
   QEvent leave(QEvent::Leave);
   QCoreApplication::sendEvent(&probe_, &leave);
   EXPECT_FALSE(gestures.cursor().has_value());
-  // A press tells it too: the mouse may have come over the widget while that was not asked.
+  // A press updates the position too: the mouse may have entered the widget without events.
   Press(70);
   EXPECT_EQ(gestures.cursor(), QPointF(70, 50));
   Release(70);

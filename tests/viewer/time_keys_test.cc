@@ -1,4 +1,4 @@
-// What wheel and keys do to the time window, and how many entries of the history they are.
+// The effect of wheel and keys on the time window, and how many history entries they make.
 #include <gtest/gtest.h>
 
 #include <QTest>
@@ -23,7 +23,7 @@ TEST_F(TimeGesturesTest, TheWheelZoomsAtTheMouse) {
   ExpectWindow(20, 340, "0.8 times as wide, pixel 100 stays");
   Wheel(100, {0, -120});
   ExpectWindow(0, 400);
-  // Half a notch of a fine wheel, and several at once.
+  // Half a notch of a high-resolution wheel, and several notches at once.
   Wheel(0, {0, 60});
   ExpectWindow(0, 400 * std::sqrt(0.8));
   Wheel(0, {0, 300});
@@ -38,7 +38,7 @@ TEST_F(TimeGesturesTest, TheWheelZoomsAtAnotherInstantWhereToldSo) {
 
 TEST_F(TimeGesturesTest, TheWheelWithShiftOrSidewaysPans) {
   selection_.SetWindow({100 * kGesturePixel, 200 * kGesturePixel});
-  // 60 pixels a notch; one is a quarter of a pixel of the whole.
+  // 60 pixels for each notch; each is a quarter of a pixel of the whole.
   Wheel(100, {0, -120}, 0, Qt::ShiftModifier);
   ExpectWindow(115, 215);
   Wheel(100, {120, 0}, 0, Qt::ShiftModifier);
@@ -76,7 +76,7 @@ TEST_F(TimeGesturesTest, GesturesOfTwoPlotsAreApart) {
   Wheel(&other, 100, {0, 120}, 1100);
   EXPECT_NE(probe_.gestures().current(), other.gestures().current());
   EXPECT_EQ(Entries(), 2);
-  // The same number would make one entry of two plots' first gestures.
+  // With the same number, the first gestures of two plots would be one entry.
   const int mine = probe_.gestures().Begin(), its = other.gestures().Begin();
   EXPECT_NE(mine, its);
   EXPECT_NE(mine, 0) << "0 is no gesture";
@@ -86,7 +86,8 @@ TEST_F(TimeGesturesTest, GesturesOfTwoPlotsAreApart) {
 TEST_F(TimeGesturesTest, KeysMoveAndZoomAtTheInstant) {
   const TimeWindow start{100 * kGesturePixel, 300 * kGesturePixel};
   selection_.SetInstant(150 * kGesturePixel);
-  // An eighth of what is shown; half, or twice, around pixel 150.
+  // Left and right move by an eighth of the shown time; zooming halves or doubles it around pixel
+  // 150.
   using Case = std::tuple<Qt::Key, double, double>;
   for (const auto& [key, begin, end] :
        {Case{Qt::Key_Left, 75, 275}, Case{Qt::Key_Right, 125, 325}, Case{Qt::Key_Up, 125, 225},

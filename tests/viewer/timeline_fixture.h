@@ -1,4 +1,4 @@
-// A window on a second of which the test knows every byte.
+// A window with a log of one second, in which the test knows every byte.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ class TimelineTest : public WindowFixture {
  protected:
   TimelineView* view() { return window_.timeline(); }
 
-  // 40 MiB for all of the second; 20 MiB of another layer from 0.3 s to 0.7 s; two steps, of 0.2 s
-  // and 0.8 s; in the second a range with one inside.
+  // 40 MiB for the whole second; 20 MiB of another layer from 0.3 s to 0.7 s; two steps, of 0.2 s
+  // and 0.8 s; in the second step two nested ranges.
   void OpenPlateaus() {
     analysis::testing::LogBuilder log;
     log.Device(0, 1 << 30);

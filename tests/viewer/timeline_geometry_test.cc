@@ -1,4 +1,4 @@
-// Bands with names, columns that never hide a peak, legends that never overlap, marks.
+// Bands with names, columns that never hide a peak, legends without overlap, marks.
 #include <gtest/gtest.h>
 
 #include <QTemporaryDir>
@@ -32,7 +32,7 @@ TimelineBands BandsOf(const LogBuilder& log, int device = 0) {
   return {};
 }
 
-// Tensors within blocks within segments within driver memory, times up to 300.
+// Tensors in blocks in segments in driver memory, times up to 300.
 void FillFramework(LogBuilder& log) {
   log.Device(0, 1 << 30);
   const auto at = [&log](TimeNs time) { log.SetTime(time); };
@@ -129,13 +129,13 @@ TEST(Bands, OfEveryGroupingHaveANameAndAWordOfHelp) {
   }
 }
 
-// Every band's edge in every column against a walk over all of its nanoseconds.
+// The edge of every band in every column, against a loop over all nanoseconds.
 void ExpectExactColumns(const TimelineBands& bands, const TimeScale& scale, int columns) {
   const TimelineColumns picture = MakeColumns(bands, scale, columns);
   ASSERT_EQ(picture.columns, columns);
   ASSERT_EQ(picture.low.size(), bands.bands.size());
   const std::vector<TimeNs> edges = ColumnEdges(scale, columns);
-  std::vector<Bytes> sums;  // by nanosecond of the window: upper edges
+  std::vector<Bytes> sums;  // upper edges for each nanosecond of the window
   for (TimeNs t = scale.window.begin; t <= scale.window.end; ++t) {
     Bytes sum = bands.stack->BytesAt(t);
     for (std::size_t b = 1; b < sum.size(); ++b) sum[b] += sum[b - 1];
@@ -154,7 +154,7 @@ void ExpectExactColumns(const TimelineBands& bands, const TimeScale& scale, int 
   }
 }
 
-// Strictly rising times: several values in one nanosecond would not be met by the walk.
+// Strictly increasing times: the loop would miss several values in one nanosecond.
 void FillRandom(LogBuilder& log, std::uint32_t seed, int events) {
   std::mt19937 random(seed);
   log.Device(0, 1 << 30);

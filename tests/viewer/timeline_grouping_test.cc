@@ -1,4 +1,4 @@
-// The timeline stacked by what is chosen: bands where their bytes are, legend, marks, selection.
+// The timeline stacked by a grouping: positions of bands, legend, marks, selection.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -46,7 +46,7 @@ class GroupingTest : public testing::WindowFixture {
   }
   QColor ColorAt(double seconds, double mib) { return Grab(view()).pixelColor(X(seconds), Y(mib)); }
 
-  // A second: 40 MiB of site Alpha on the default stream; 20 MiB of Beta on stream 7 from 0.3 s
+  // One second: 40 MiB of site Alpha on the default stream; 20 MiB of Beta on stream 7 from 0.3 s
   // to 0.7 s; a request of Gamma for 64 MiB that fails at 0.5 s; a snapshot at 0.8 s.
   void OpenSites() {
     analysis::testing::LogBuilder log;
@@ -104,7 +104,7 @@ TEST_F(GroupingTest, AClickOnABandSelectsItsSiteAndPalesTheOthers) {
   const QColor pale = ColorAt(0.2, 20);
   EXPECT_FALSE(Near(pale, theme().Categorical(0)));
   EXPECT_FALSE(Near(pale, theme().surface));
-  // By keys: the one below; then what is selected elsewhere is shown here.
+  // A key selects the band below. Then a selection from another view is shown here.
   view()->setFocus();
   QTest::keyClick(view(), Qt::Key_Down, Qt::ControlModifier);
   EXPECT_EQ(window_.selection().site(), bands().bands[0].site);
@@ -112,7 +112,7 @@ TEST_F(GroupingTest, AClickOnABandSelectsItsSiteAndPalesTheOthers) {
   EXPECT_TRUE(Near(ColorAt(0.6, 50), theme().Categorical(1)));
   window_.selection().SelectSite({});
   EXPECT_TRUE(Near(ColorAt(0.2, 20), theme().Categorical(0)));
-  // Its entry in the legend does the same.
+  // Its legend entry does the same.
   for (std::size_t i = 0; i < 2; ++i) {
     QTest::mouseClick(view(), Qt::LeftButton, {},
                       view()->legend().RectOf(i).center().toPoint() - QPoint(8, 0));
@@ -187,7 +187,7 @@ TEST_F(GroupingTest, FailedRequestsAndSnapshotsAreMarksThatTellAndCanBeClicked) 
   const QImage image = Grab(view());
   EXPECT_GT(Count(image, QRect(X(0.5) - 7, y - 8, 14, 16), theme().danger), 20);
   EXPECT_GT(Count(image, QRect(X(0.8) - 7, y - 8, 14, 16), theme().good), 20);
-  // By keys, also where the window must move.
+  // With keys too, even if the time window must move.
   view()->setFocus();
   QTest::keyClick(view(), Qt::Key_N);
   EXPECT_EQ(window_.selection().instant(), kStart + 8 * kTenth);
@@ -298,7 +298,7 @@ TEST_F(GroupingTest, CategoriesAreWaitedForAndDrawn) {
   EXPECT_TRUE(names.contains(QStringLiteral("Optimizer state")))
       << qPrintable(names.join(QLatin1Char(',')));
   EXPECT_TRUE(names.contains(QStringLiteral("Cached in segments")));
-  // Another log: the grouping stays, the bands are its own.
+  // For another log the grouping is kept, with its own bands.
   OpenSites();
   window_.WaitUntilSettled();
   EXPECT_EQ(view()->stacks()->grouping(), TimelineGrouping::kCategory);

@@ -1,4 +1,4 @@
-// What stands above the curves of the timeline: ranges, steps, flags and marks.
+// Lanes above the timeline's curves: ranges, steps, flags and marks.
 #include <gtest/gtest.h>
 
 #include "analysis/base/sizes.h"
@@ -54,7 +54,7 @@ TEST_F(TimelineTest, RangesTellWhatMemoryDidInThem) {
   }
   EXPECT_EQ(lane.TextAt({static_cast<double>(X(0.1)), outer.center().y()}), QString());
   EXPECT_EQ(lane.TextAt(view()->PlotRect().center()), QString());
-  // A double click zooms to it, another shows all again.
+  // A double click zooms to it; another one zooms out.
   QTest::mouseDClick(view(), Qt::LeftButton, {}, {X(0.6), static_cast<int>(outer.center().y())});
   EXPECT_EQ(window_.selection().window().begin, kStart + 300'000'000);
   EXPECT_EQ(window_.selection().window().end, kStart + 700'001'000);
@@ -93,7 +93,7 @@ TEST_F(TimelineTest, TheStepAxisMakesStepsEquallyWide) {
   const double width = view()->PlotRect().width();
   EXPECT_NEAR(X(0.2), view()->PlotRect().left() + width / 2, 2) << "step 1 begins in the middle";
   const QImage image = Grab(view());
-  // 0.3 s to 0.7 s are an eighth to five eighths of the second step.
+  // 0.3 s to 0.7 s are from one eighth to five eighths of the second step.
   const auto at = [&](double share) {
     return image.pixelColor(static_cast<int>(view()->PlotRect().left() + width * share), Y(50));
   };
@@ -101,7 +101,7 @@ TEST_F(TimelineTest, TheStepAxisMakesStepsEquallyWide) {
   EXPECT_TRUE(Near(at(0.60), theme().Band(BandRole::kManaged)));
   EXPECT_TRUE(Near(at(0.78), theme().Band(BandRole::kManaged)));
   EXPECT_TRUE(Near(at(0.85), theme().surface));
-  // The mouse is read on the same axis.
+  // Mouse positions use the same axis.
   QTest::mouseClick(view(), Qt::LeftButton, {},
                     {static_cast<int>(view()->PlotRect().left() + width / 2), Y(10)});
   EXPECT_NEAR(static_cast<double>(window_.selection().instant() - kStart), 2e8, 2e6);
@@ -129,7 +129,7 @@ TEST_F(TimelineTest, FlagsStandAtPeaksAndSnapshots) {
   EXPECT_GT(Count(image, above, theme().good), 5) << "the snapshot's sign";
 }
 
-// The line of the program that asked, not what it asked through, as the page on failures has it.
+// The program's line that made the request, not the library's, as on the page on failures.
 TEST_F(TimelineTest, AFailuresMarkNamesWhoAsked) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
@@ -153,7 +153,8 @@ TEST_F(TimelineTest, AFailuresMarkNamesWhoAsked) {
       << qPrintable(tip);
 }
 
-// A device that an allocator has filled is at its peak from then on: most of it is in use later.
+// When an allocator has filled a device, reserved memory stays at its peak; the flag is where most
+// memory is in use.
 TEST_F(TimelineTest, ThePeaksFlagStandsWhereReportsSayThatItWas) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);

@@ -1,4 +1,4 @@
-// The timeline as it is drawn: colours where the geometry says, mouse and keys.
+// The drawn timeline: colours at the positions of the geometry, mouse and keys.
 #include "viewer/views/timeline_view.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_F(TimelineTest, LayersAreDrawnWhereTheirBytesAre) {
 }
 
 TEST_F(TimelineTest, APeakWithinOneColumnIsSeenInItsOwnLayer) {
-  // 30 MiB for a microsecond within one pixel column; a higher one before, which has the flag.
+  // 30 MiB for a microsecond within one pixel column; an earlier, higher peak has the flag.
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   log.header().set_start_time_ns(kStart);
@@ -138,7 +138,7 @@ TEST_F(TimelineTest, TheOverviewVeilsWhatIsOutsideTheWindow) {
   EXPECT_FALSE(Near(at(image, 0.1), linear));
   EXPECT_TRUE(Near(at(image, 0.5), linear));
   EXPECT_FALSE(Near(at(image, 0.9), linear));
-  // Dragging inside the window moves it; the wheel zooms at the mouse.
+  // Dragging inside the window moves it; the wheel zooms around the mouse.
   const QPoint middle = plot.center().toPoint(), later = middle + QPoint(50, 0);
   QTest::mousePress(strip, Qt::LeftButton, {}, middle);
   QTest::mouseMove(strip, later);

@@ -1,4 +1,4 @@
-// Words for bytes, times and shares.
+// Texts for bytes, times and shares.
 #include "viewer/geometry/units.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What all views share: when they work, and how they are listed.
+// Behaviour common to all views: when they work, and how they are listed.
 #include "viewer/views/view.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 namespace memprof::viewer {
 namespace {
 
-// A view that counts how often it was asked to show itself anew.
+// A view that counts its refreshes.
 class CountingView : public View {
  public:
   using View::View;

@@ -1,4 +1,4 @@
-// The model of other allocators, under Qt's own checker and as text.
+// The model of other allocators, tested with Qt's model tester and as text.
 #include "viewer/models/what_if_model.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::Print;
 using testing::S;
 using testing::Show;
 
-// A replay by hand: 64 MiB recorded, one other done and one still to come.
+// A hand-made replay: 64 MiB recorded, one other allocator finished and one pending.
 DeviceReplay Replay() {
   DeviceReplay replay;
   replay.device = 0;
@@ -112,7 +112,8 @@ TEST_F(CompareModels, OwnConfigurationsComeBeforeTheLimits) {
   own.others.pop_back();
   own.others[0].spec = *analysis::allocators::ParseSpec("pool");
   own.others[0].figures.peak_reserved = 70 * kMiB;
-  own.others[0].saving = 12345;  // against another model of what was recorded: not of use
+  // relative to another model of the recorded allocator, so it must not be used
+  own.others[0].saving = 12345;
   AddOwn(own, &device);
   ASSERT_EQ(device.rows.size(), 6u);
   EXPECT_EQ(device.rows[4].name, S("pool"));

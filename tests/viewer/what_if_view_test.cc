@@ -35,7 +35,7 @@ TEST_F(CompareTest, AllocatorsAreComparedWithWhatWasRecorded) {
   for (int row = 0; row < model.rowCount(); ++row) EXPECT_TRUE(model.row(row).done);
   EXPECT_TRUE(replay()->Verdict().contains(QStringLiteral("Replayed as")));
   EXPECT_FALSE(replay()->cancel_button()->isVisible());
-  // What was recorded, and two others, are drawn.
+  // The recorded curve and two others are drawn.
   EXPECT_EQ(replay()->curves()->curves().size(), 3u);
   const QImage table = Grab(replay()->table()->viewport());
   EXPECT_GT(Count(table, table.rect(), theme().Categorical(0)), 100) << "the bar of a ticked row";
@@ -112,7 +112,7 @@ TEST_F(CompareTest, CurvesShareInstantAndWindow) {
   const double middle = static_cast<double>(bounds.begin + bounds.end) / 2;
   EXPECT_NEAR(static_cast<double>(window_.selection().instant()), middle,
               static_cast<double>(bounds.end - bounds.begin) / 100);
-  // Beside the mouse: what each of them held then.
+  // The tooltip shows the memory of each at that time.
   const QStringList readout = curves->Readout(window_.selection().instant(), plot.center());
   ASSERT_EQ(readout.size(), curves->curves().size());
   for (std::size_t i = 0; i < curves->curves().size(); ++i) {
@@ -180,7 +180,7 @@ TEST_F(CompareTest, AllocatorsAsRows) {
   EXPECT_TRUE(lines[0].startsWith(QStringLiteral("device,process,allocator,")));
   EXPECT_TRUE(lines[1].startsWith(
       QStringLiteral("0,0,as recorded,%1,").arg(replay()->model().row(0).reserved)));
-  // The row in front is what Ctrl+C copies.
+  // Ctrl+C copies the current row.
   QTreeView* table = replay()->table();
   table->setCurrentIndex(table->model()->index(0, 0));
   for (QAction* action : table->actions())
@@ -195,13 +195,13 @@ TEST_F(CompareTest, ThePeakWithoutASite) {
   const WithoutModel& model = gone()->model();
   ASSERT_GT(model.rowCount(), 3);
   EXPECT_TRUE(gone()->Verdict().contains(QStringLiteral("The peak of the framework's blocks")));
-  // Choosing a row selects its site, and leaves the row where it is.
+  // Choosing a row selects its site, and does not move the row.
   QTreeView* table = gone()->table();
   const analysis::StackId second = model.row(1).stack;
   table->setCurrentIndex(table->model()->index(1, 0));
   EXPECT_EQ(window_.selection().site(), second);
   EXPECT_FALSE(model.first_is_selected());
-  // A site that is selected elsewhere comes first.
+  // A site that another view selects becomes the first row.
   const analysis::StackId third = model.row(2).stack;
   const QString name = model.index(2, 0).data().toString();
   window_.selection().SelectSite(third);

@@ -1,4 +1,4 @@
-// A window on the views that say why.
+// A window on the views of causes: leaks, advice, holes and failures.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class WhyTest : public WindowFixture {
   }
   AdviceView* advice() { return static_cast<AdviceView*>(window_.page(ViewKind::kAdvice)); }
   Selection& selection() { return window_.selection(); }
-  // Two failures: one that then succeeded, one for good.
+  // Two failures: one followed by success, one final.
   static void FillOomLog(LogBuilder& log) {
     FillDemoLog(log, {.steps = 6, .capacity = 600 * kMiB});
     const int site = log.Stack({"main (train.cc:210)", "Big (big.cc:5)"});

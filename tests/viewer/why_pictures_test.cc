@@ -1,4 +1,4 @@
-// The pictures of the views that say why, of advice, holes and failures, from small logs.
+// Pictures of advice, holes and failures, from small logs.
 #include <gtest/gtest.h>
 
 #include "analysis/base/sizes.h"
@@ -58,7 +58,7 @@ TEST_F(PictureTest, AdviceOfALeakNamesItsAllocations) {
     EXPECT_TRUE(row.cells[3].text.contains(QStringLiteral("loss.retained")));
     EXPECT_EQ(row.cells.size(), AffectedColumns().size());
   }
-  EXPECT_FALSE(picture->notes.isEmpty());  // no launches are in it
+  EXPECT_FALSE(picture->notes.isEmpty());  // the log has no launches
 }
 
 TEST_F(PictureTest, AdviceGivesUpWhenAsked) {
@@ -141,7 +141,7 @@ TEST_F(PictureTest, ColumnsHoldTheExtremesOfTheirTimes) {
   EXPECT_EQ(share, pool.share.max());
 }
 
-// The demo's log, and then an allocator that gives up while another pool has a large hole.
+// The demo's log, then an allocator that gives up while another pool has a large hole.
 void FillOomLog(LogBuilder& log) {
   testing::FillDemoLog(log, {.steps = 6, .capacity = 600 * kMiB});
   const int site =
@@ -191,7 +191,7 @@ TEST_F(PictureTest, TheFailureToBeginWithIsTheLastForGood) {
   };
   fail(64 * kMiB);
   fail(32 * kMiB);
-  log.Alloc(Layer::kLinear, 0x100000000, 32 * kMiB);  // that one then succeeded
+  log.Alloc(Layer::kLinear, 0x100000000, 32 * kMiB);  // the second request then succeeded
   Load(log);
   const auto failures = MakeFailuresPicture(session_, symbols_);
   ASSERT_EQ(failures->failures.size(), 2u);

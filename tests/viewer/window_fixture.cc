@@ -77,7 +77,7 @@ int Colors(const QImage& image) {
 QImage Grab(QWidget* widget) { return widget->grab().toImage(); }
 
 QString TipAt(QWidget* widget, const QPoint& at) {
-  // A tooltip that is taken away fades: what is still this was taken away, or never shown.
+  // Removed tooltips fade out: an unchanged text means that the tooltip was removed or never shown.
   const QString none = QStringLiteral("(none)");
   QToolTip::showText(widget->mapToGlobal(at), none, widget);
   QHelpEvent event(QEvent::ToolTip, at, widget->mapToGlobal(at));

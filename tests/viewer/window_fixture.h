@@ -1,4 +1,4 @@
-// A window without a display on the demo log, and what tests ask of its pictures.
+// A window without a display on the demo log, and queries on its images.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ class WindowFixture : public ::testing::Test {
   // Opens the demo log and waits until every view shows it.
   void Open(const DemoOptions& options = {}, ViewKind view = ViewKind::kTimeline);
   void OpenPath(const QString& path, ViewKind view = ViewKind::kTimeline);
-  // Writes a log of the test's own and opens it.
+  // Writes a log of the test and opens it.
   void OpenLog(const analysis::testing::LogBuilder& log, ViewKind view = ViewKind::kTimeline);
-  // A file of the test's own folder with these bytes; its path.
+  // Writes a file with these bytes into the test's folder; returns its path.
   QString WriteFile(const QString& name, const QByteArray& bytes);
 
   Theme theme() const { return Theme::From(window_.palette()); }
@@ -32,21 +32,21 @@ class WindowFixture : public ::testing::Test {
   MainWindow window_{MainWindow::Settings::kIgnored};
 };
 
-// Whether two colours are the same but for rounding.
+// Whether two colours are equal up to rounding.
 bool Near(const QColor& a, const QColor& b, int tolerance = 6);
 // `over` painted on `under` with an opacity.
 QColor Blend(const QColor& over, const QColor& under, double opacity);
-// How many pixels of a rectangle have a colour.
+// The number of pixels in a rectangle that have a colour.
 int Count(const QImage& image, const QRect& area, const QColor& color);
-// How many pixels are not as that in the corner: of a picture that is a sentence and no more.
+// The number of pixels that differ from the corner's, for images that contain only text.
 int TextPixels(const QImage& image);
-// Number of different colours of a picture (every third pixel).
+// The number of different colours of an image (every third pixel).
 int Colors(const QImage& image);
-// The widget as it is drawn now, one pixel per unit.
+// The widget as currently drawn, one pixel per unit.
 QImage Grab(QWidget* widget);
-// The text of the tooltip at a point of a widget.
+// The tooltip's text at a point of a widget.
 QString TipAt(QWidget* widget, const QPoint& at);
-// One turn of the wheel, in eighths of a degree, at a point.
+// One wheel event, in eighths of a degree, at a point.
 void Wheel(QWidget* widget, QPointF at, QPoint angle, Qt::KeyboardModifiers modifiers = {});
 
 }  // namespace memprof::viewer::testing

@@ -1,4 +1,5 @@
-// The window on logs that are broken, empty, hostile or not whole, and while they are read.
+// The window with logs that are damaged, empty, malicious or incomplete, and while they are being
+// read.
 #include <gtest/gtest.h>
 
 #include <QPushButton>
@@ -21,7 +22,7 @@ TEST_F(WindowTest, ABrokenLogIsToldInTheWindow) {
   EXPECT_TRUE(window_.welcome()->Message().contains(QStringLiteral("broken.mprof")));
   EXPECT_FALSE(window_.document().error().contains(QLatin1Char('\n')));
   EXPECT_TRUE(window_.windowTitle().startsWith(QStringLiteral("broken.mprof")));
-  // And the next log opens as if nothing had been.
+  // The next log opens normally.
   Open();
   EXPECT_TRUE(window_.timeline()->isVisible());
   EXPECT_EQ(window_.findChild<SummaryHeader*>()->BannerText(), QString());
@@ -45,7 +46,7 @@ TEST_F(WindowTest, ABrokenLogLeavesTheOpenOneAsItWas) {
   EXPECT_TRUE(header->BannerText().contains(QStringLiteral("broken.mprof")))
       << header->BannerText().toStdString();
   EXPECT_EQ(header->BannerText().count(QLatin1Char('\n')), 0) << "one clear line";
-  // A good one replaces it, and the line goes.
+  // A valid log replaces it, and the message disappears.
   Open({.steps = 4});
   EXPECT_NE(window_.document().session(), session);
   EXPECT_FALSE(window_.selection().zoomed());
@@ -94,7 +95,7 @@ TEST_F(WindowTest, LoadingCanBeGivenUp) {
   EXPECT_EQ(window_.document().session(), nullptr);
   EXPECT_EQ(window_.windowTitle(), QStringLiteral("memprof"));
   EXPECT_FALSE(cancel->isVisible());
-  // Giving up the second leaves the first.
+  // Cancelling the second one keeps the first.
   OpenPath(path);
   const auto session = window_.document().session();
   window_.Open(path);
@@ -140,7 +141,7 @@ TEST_F(WindowTest, LostEventsAreToldAboveTheViews) {
       << header->BannerText().toStdString();
 }
 
-// What shows only once every frame was looked up is told with the report, and not as a loss.
+// Findings that need all frames resolved appear with the report, and are not reported as a loss.
 TEST_F(WindowTest, FramesWithoutNamesAreToldWithTheReport) {
   analysis::testing::LogBuilder log;
   testing::FillDemoLog(log, {.steps = 3});

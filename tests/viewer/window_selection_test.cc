@@ -1,4 +1,4 @@
-// Instant, window and selection as views of one window share them.
+// Instant, time window and selection, shared by the views of one window.
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
@@ -60,7 +60,7 @@ TEST_F(WindowTest, ABlockChosenInTheMapIsFoundInTheLeaks) {
   MapCanvas* canvas = window_.map()->canvas();
   ASSERT_NE(canvas->picture(), nullptr);
   const analysis::StackId leak = window_.document().report()->leaks[0].leak.stack;
-  // A block that the leaky site made, on the map at the peak.
+  // A block of the leaking site, on the map at the peak.
   std::optional<QRectF> rect;
   analysis::AllocationId block;
   const auto& segments = canvas->picture()->map.segments;

@@ -1,4 +1,4 @@
-// The window on a log: its views, keys, theme, help, files that are dropped.
+// The window on a log: its views, keys, theme, help, dropped files.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -72,7 +72,7 @@ TEST_F(WindowTest, TimelineIsAsHighAsThePeak) {
   const Theme theme = Theme::From(timeline->palette());
   const TimelineBands& bands = *window_.document().bands(0);
   ASSERT_EQ(bands.top.max(), 24ull << 20);
-  // The column of the peak is filled up to the peak's height, and not above.
+  // The peak's column is filled up to the peak's height, and not higher.
   const double x = timeline->Scale().X(bands.top.time_of_max()) + 2;
   const ByteScale scale{timeline->AxisMax(), plot.bottom(), plot.height()};
   const int top = static_cast<int>(scale.Y(static_cast<double>(bands.top.max())));
@@ -138,7 +138,7 @@ TEST_F(WindowTest, EveryViewIsDrawnInTheTheme) {
       window.ShowView(view);
       window.WaitUntilSettled();
       const QImage image = testing::Grab(&window);
-      // Corners of the header, the menu bar and the overview: nothing but background.
+      // Points in the header, the menu bar and the overview that contain only background.
       for (const QPoint& at : {QPoint(3, 60), QPoint(900, 8), QPoint(3, image.height() - 20)}) {
         EXPECT_EQ(image.pixelColor(at).lightness() < 80, dark)
             << "view " << static_cast<int>(view) << " at " << at.x() << ", " << at.y();

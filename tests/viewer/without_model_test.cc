@@ -1,4 +1,4 @@
-// The model of what the peak would be without a part, under Qt's own checker and as text.
+// The model of the peak without a part, tested with Qt's model tester and as text.
 #include "viewer/models/without_model.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Guest of scripts/gpu-check: CUPTI's records of memory (MEMORY2) for one block of each family, and
-// on which clock they are.
+// Guest of scripts/gpu-check: CUPTI's memory records (MEMORY2) for one block of each family, and
+// which clock they use.
 //
 //   activity BYTES
 #include <cupti.h>
@@ -23,7 +23,7 @@ std::unique_ptr<Family> MakeFamily(const std::string& name) {
 
 namespace {
 
-// What the records of all versions of CUPTI begin with.
+// The first fields of the records in all versions of CUPTI.
 struct MemoryRecord {
   std::uint32_t kind, operation, memory_kind, correlation;
   std::uint64_t address, bytes, time, program_counter;
@@ -39,7 +39,7 @@ static_assert(offsetof(CUpti_ActivityMemory4, timestamp) == offsetof(MemoryRecor
 
 decltype(&cuptiActivityGetNextRecord) g_next = nullptr;
 std::mutex g_mutex;
-std::string g_records;  // of this family
+std::string g_records;  // records of this family
 long g_others = 0;
 
 constexpr std::size_t kBufferBytes = 1 << 20;

@@ -1,5 +1,6 @@
-// Stands for libcupti's activities in a test of the guest `activity`: every forced flush delivers
-// one buffer with a record of another kind, an allocation and its end, as CUPTI 13.0 lays them out.
+// Stands in for libcupti's activities in a test of the guest `activity`: every forced flush
+// delivers one buffer with a record of another kind, an allocation and a free, in the layout of
+// CUPTI 13.0.
 #include <cupti.h>
 
 #include <cstdint>
@@ -11,7 +12,7 @@ CUpti_BuffersCallbackRequestFunc g_wanted = nullptr;
 CUpti_BuffersCallbackCompleteFunc g_filled = nullptr;
 bool g_enabled = false;
 
-// Records of one size, so that the next one is found.
+// All records have the same size, so that the next one can be found.
 constexpr std::size_t kRecordBytes = 256;
 static_assert(sizeof(CUpti_ActivityMemory4) <= kRecordBytes);
 

@@ -1,5 +1,5 @@
-// Guest of scripts/gpu-check: what CUPTI's callbacks cost. The same loops without CUPTI, with a
-// subscription that has nothing enabled, and with the callbacks enabled that memprof enables.
+// Guest of scripts/gpu-check: the cost of CUPTI's callbacks. The same loops without CUPTI, with a
+// subscription without enabled callbacks, and with the callbacks that memprof enables.
 //
 //   callback_cost
 #include <atomic>
@@ -20,8 +20,9 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void
 
 constexpr CUpti_CallbackId kMaxIds = 2000;
 
-// Enables what memprof's source enables, and cuDriverGetVersion, by which it finds out whether its
-// subscription is alive. Returns how many, or -1 when this libcupti lacks its functions.
+// Enables the callbacks that memprof's source enables, and cuDriverGetVersion, by which the source
+// checks that its subscription is alive. Returns their number, or -1 if this libcupti lacks the
+// functions.
 int EnableOurs(void* library, CUpti_SubscriberHandle subscriber) {
   decltype(&cuptiEnableCallback) enable = nullptr;
   decltype(&cuptiGetCallbackName) name_of = nullptr;
@@ -58,7 +59,7 @@ void AddLoops(std::string* loops, const char* variant) {
   int number = 0;
   CUcontext context = nullptr;
   CUdeviceptr block = 0;
-  CUdeviceptr keep = 0;  // so that the small blocks need no memory from the device each time
+  CUdeviceptr keep = 0;  // so that the small blocks do not need new device memory each time
   Check(allocate(&keep, 4096), "cuMemAlloc_v2");
   AddLoop(loops, variant, "cuCtxGetCurrent", [&] { current(&context); });
   AddLoop(loops, variant, "cuDriverGetVersion", [&] { version(&number); });

@@ -1,8 +1,8 @@
-// Guest of scripts/gpu-check: sets its own device memory aside and brings it back.
+// Guest of scripts/gpu-check: checkpoints its own device memory and restores it.
 //
 //   checkpoint BYTES
 //
-// Prints what was free before, while the memory was set aside, and after.
+// Prints the free memory before, while checkpointed, and after.
 #include <unistd.h>
 
 #include "driver.h"

@@ -1,4 +1,4 @@
-// A CUPTI of the machine's, opened as a profiler would: the newest that serves this driver.
+// Opens a CUPTI of the machine as a profiler does: the newest one that supports this driver.
 #pragma once
 
 #include <cupti_callbacks.h>
@@ -22,7 +22,7 @@ inline std::string OpenCupti(const std::function<std::string(void*)>& attempt) {
     if (library == nullptr) continue;
     why = attempt(library);
     if (why.empty()) return why;
-    // Held by another: an older copy would not get it either.
+    // Another tool holds it: an older copy would not get it either.
     if (why.find("returned 39") != std::string::npos) return why;
   }
   return why;

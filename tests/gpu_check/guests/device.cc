@@ -1,5 +1,5 @@
-// Guest of scripts/gpu-check: what device this is, and what the driver's functions cost that
-// memprof calls by itself.
+// Guest of scripts/gpu-check: prints the device, and the cost of driver functions that memprof
+// itself calls.
 //
 //   device
 #include "driver.h"

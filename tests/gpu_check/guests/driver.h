@@ -1,5 +1,5 @@
-// What the guests of scripts/gpu-check share: the driver found as CUDA runtimes find it, marks in
-// memprof's log where there is one, and results as one JSON object.
+// Shared by the guests of scripts/gpu-check: the driver, found as CUDA runtimes find it; marks in
+// memprof's log if there is one; and results as one JSON object.
 #pragma once
 
 #include <cuda.h>
@@ -13,7 +13,7 @@
 
 namespace memprof::gpu_check {
 
-// Why a family cannot be tried on this machine.
+// The reason why a family cannot be tested on this machine.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -26,7 +26,7 @@ inline void* Library() {
 
 inline bool IsStandIn() { return dlsym(Library(), "simcuda_get_memory") != nullptr; }
 
-// A function of the driver, or an exception that says that this driver has none of the name.
+// A function of the driver; throws if the driver does not have it.
 template <typename Function>
 Function Find(const char* name) {
   void* const found = dlsym(Library(), name);
@@ -38,7 +38,7 @@ inline void Check(CUresult result, const char* name) {
   if (result == CUDA_SUCCESS) return;
   if (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NOT_PERMITTED)
     throw Skipped(std::string(name) + " is not supported here: " + std::to_string(result));
-  // Somebody else's memory, or somebody else's device (compute mode EXCLUSIVE_PROCESS).
+  // Memory or a device that belongs to another process (compute mode EXCLUSIVE_PROCESS).
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     throw Skipped(std::string(name) + ": not enough memory is free");
   if (result == CUDA_ERROR_DEVICE_UNAVAILABLE)
@@ -79,7 +79,7 @@ inline std::string Quote(const std::string& text) {
   return quoted + "\"";
 }
 
-// Prints what `describe` returns as a JSON object, or why there is nothing to print.
+// Prints the result of `describe` as a JSON object, or the reason why there is none.
 template <typename Describe>
 int Answer(const Describe& describe) {
   try {

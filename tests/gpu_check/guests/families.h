@@ -1,5 +1,5 @@
-// One kind of memory that a program can ask for: how it is taken and given back, and what it comes
-// to.
+// A family: one kind of memory that a program can allocate, how it is allocated and freed, and its
+// figures.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace memprof::gpu_check {
 class Family {
  public:
   virtual ~Family() = default;
-  // What is needed once; not measured.
+  // One-time set-up that is not measured.
   virtual void Prepare() {}
-  // Takes one block of about `bytes`; returns exactly what was asked of the driver.
+  // Allocates one block of about `bytes`; returns the exact size requested from the driver.
   virtual std::uint64_t Take(std::uint64_t bytes) = 0;
-  // Gives all back.
+  // Frees all blocks.
   virtual void GiveBack() = 0;
-  // Further figures of the moment at which all is held: "name": number, ...
+  // Additional figures while all blocks are held: "name": number, ...
   virtual std::string Figures() { return ""; }
 };
 
 // Null when there is no such family.
 std::unique_ptr<Family> MakeFamily(const std::string& name);
 
-// The families of one file each, by name; null for others.
+// The families of each file, by name; null for other names.
 std::unique_ptr<Family> MakePlainFamily(const std::string& name);
 std::unique_ptr<Family> MakePoolFamily(const std::string& name);
 std::unique_ptr<Family> MakeMappedFamily(const std::string& name);

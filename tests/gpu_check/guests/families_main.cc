@@ -1,10 +1,10 @@
-// Guest of scripts/gpu-check: takes memory of one family, and prints what it asked for beside what
-// cuMemGetInfo said before, while all was held, and after it was given back.
+// Guest of scripts/gpu-check: allocates memory of one family, and prints the requested size beside
+// the results of cuMemGetInfo before, while all is held, and after all is freed.
 //
 //   families FAMILY BLOCKS BYTES [unseen]
 //
-// With "unseen" one more block of linear memory is held while memprof is told not to look: the
-// figures must then not agree.
+// With "unseen", one more block of linear memory is allocated while memprof is paused: then the
+// figures must not agree.
 #include <cstring>
 
 #include "driver.h"
@@ -45,7 +45,7 @@ std::string Measure(const std::string& name, int blocks, std::uint64_t bytes, bo
   if (family == nullptr) throw Skipped("not built with this toolkit");
   UsePrimaryContext();
   family->Prepare();
-  // What the driver takes once for this family is not the family's.
+  // Memory that the driver allocates once for this family does not count.
   TakeBlocks(family.get(), 1, bytes);
   family->GiveBack();
   const std::uint64_t before = FreeBytes();

@@ -1,10 +1,10 @@
-// Guest of scripts/gpu-check: allocations one after the other, and an end or a beginning in the
-// middle of them.
+// Guest of scripts/gpu-check: allocations in sequence, with an end or a start of the recording
+// among them.
 //
-//   loop kill N       takes N blocks and kills itself with SIGKILL right after the last one
-//   loop signal N     takes N blocks, raises SIGUSR2, takes N more and gives all back
-//   loop hold BYTES   takes one block and waits until its input ends
-//   loop beside BYTES takes one block, and lets memprof look at the device a few times
+//   loop kill N       allocates N blocks and sends itself SIGKILL right after the last one
+//   loop signal N     allocates N blocks, raises SIGUSR2, allocates N more and frees all
+//   loop hold BYTES   allocates one block and waits until its input ends
+//   loop beside BYTES allocates one block, and lets memprof sample the device a few times
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kEarly = 512, kLate = 1024;
 
-// As large as memprof_stats is or will be: `size` says how much of it may be filled.
+// At least as large as memprof_stats, also in later versions: `size` limits how much is filled.
 struct Stats {
   std::size_t size;
   std::uint64_t figures[7];
@@ -39,7 +39,7 @@ void Rest() {
   nanosleep(&time, nullptr);
 }
 
-// The switch is made by the next CUDA call after the signal, or by memprof's own thread.
+// The next CUDA call after the signal, or memprof's own thread, switches recording on.
 bool Await(bool recording) {
   for (int i = 0; i < 1000 && Recording() != recording; ++i) {
     CUdeviceptr block = 0;
@@ -102,12 +102,12 @@ std::string Hold(std::uint64_t bytes) {
 
 std::string Beside(std::uint64_t bytes) {
   UsePrimaryContext();
-  // memprof asks NVML where the program itself has loaded it.
+  // memprof queries NVML if the program itself has loaded it.
   const bool nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
   CUdeviceptr block = 0;
   CALL(cuMemAlloc_v2, &block, bytes);
   Mark("look");
-  for (int rest = 0; rest < 220; ++rest) Rest();  // it asks once a second
+  for (int rest = 0; rest < 220; ++rest) Rest();  // memprof queries once a second
   Mark("look");
   return "\"nvml\":" + std::string(nvml ? "true" : "false") +
          ",\"asked\":" + std::to_string(bytes) + ",\"free\":" + std::to_string(FreeBytes());

@@ -1,5 +1,5 @@
-// Physical memory that the program maps itself, the same memory through an imported handle, and
-// multicast objects.
+// Physical memory that the program maps, the same memory through an imported handle, and multicast
+// objects.
 #include <unistd.h>
 
 #include "driver.h"
@@ -27,7 +27,7 @@ class Mapped : public Family {
     access.location = properties.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     CALL(cuMemSetAccess, map.address, bytes, &access, 1);
-    // From here on the mapping alone holds the memory.
+    // From here on only the mapping holds the memory.
     CALL(cuMemRelease, map.handle);
     maps_.push_back(map);
     return bytes;
@@ -54,7 +54,7 @@ class Mapped : public Family {
   std::vector<Map> maps_;
 };
 
-// The memory is there once, however many handles name it.
+// The memory exists once, however many handles refer to it.
 class MappedAndImported : public Mapped {
   void Second(Map* map) override {
     int file = -1;
@@ -71,7 +71,7 @@ class MappedAndImported : public Mapped {
 };
 
 #if CUDA_VERSION >= 12010
-// An object of one device, without memory of its own.
+// An object of one device, without bound memory.
 class Multicast : public Family {
   void Prepare() override {
     int supported = 0;

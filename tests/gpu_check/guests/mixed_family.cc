@@ -1,4 +1,4 @@
-// Several families held at once: the ledger of the device must close over all of them.
+// Several families at the same time: the ledger of the device must add up over all of them.
 #include <map>
 
 #include "driver.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr struct {
   const char* family;
-  const char* layer;  // as memprof's log names it
+  const char* layer;  // name in memprof's log
 } kParts[] = {{"linear", "linear"},
               {"pitched", "pitched"},
               {"array", "array"},
@@ -18,7 +18,7 @@ constexpr struct {
               {"vmm", "vmm"},
               {"graph", "graph"}};
 
-// What this device does not have is left out.
+// Parts that this device does not support are skipped.
 class Mixed : public Family {
   void Prepare() override {
     for (const auto& part : kParts) {

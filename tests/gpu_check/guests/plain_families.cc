@@ -43,7 +43,7 @@ class Pitched : public DeviceFamily {
   }
 };
 
-// The runtime's only: its library is opened as a program would find it.
+// Only the runtime has this function: its library is opened as a program would find it.
 class Volume : public Family {
   void Prepare() override {
     void* runtime = nullptr;
@@ -119,7 +119,7 @@ class Mipmap : public Family {
   std::vector<CUmipmappedArray> arrays_;
 };
 
-// Written to by the device, so that its pages come to lie there.
+// The device writes to it, so that its pages are on the device.
 class Managed : public DeviceFamily {
   std::uint64_t Take(std::uint64_t bytes) override {
     CUdeviceptr block = 0;
@@ -162,7 +162,7 @@ class Registered : public Family {
   std::vector<void*> blocks_;
 };
 
-// Never freed: ends with a context of its own.
+// Never freed: ends with its own context.
 class ContextEnd : public Family {
   std::uint64_t Take(std::uint64_t bytes) override {
     CUcontext before = nullptr, own = nullptr;

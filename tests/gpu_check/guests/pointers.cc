@@ -1,5 +1,5 @@
-// Guest of scripts/gpu-check: the addresses under which the driver hands its functions out, by
-// dlsym and by both versions of cuGetProcAddress, for every function that memprof intercepts.
+// Guest of scripts/gpu-check: the addresses of driver functions from dlsym and from both versions
+// of cuGetProcAddress, for every function that memprof intercepts.
 //
 //   pointers
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ struct Function {
   int since;
   const char* streams;
 };
-// Without cuda.h, whose macros would rename what is listed here.
+// Without cuda.h, whose macros would rename the listed names.
 #define ENTRY(name, base, since, streams, parameters, arguments, handler) \
   {#name, #base, since, #streams},
 constexpr Function kTable[] = {MEMPROF_DRIVER_FUNCTIONS(ENTRY)};
@@ -28,7 +28,8 @@ constexpr Function kTable[] = {MEMPROF_DRIVER_FUNCTIONS(ENTRY)};
 
 constexpr int kVersions[] = {11080, 12000, 12040, 12080, 13000};
 
-// As which runtimes to ask for a name: the usual ones, and those with which its meaning changed.
+// The runtime versions for which a name is looked up: the usual ones, and those with which its
+// meaning changed.
 std::set<int> VersionsOf(const std::string& base, int driver_version) {
   std::set<int> versions(std::begin(kVersions), std::end(kVersions));
   for (const Function& function : kTable)

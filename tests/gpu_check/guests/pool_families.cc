@@ -1,4 +1,4 @@
-// Stream-ordered memory of the default pool and of a pool of one's own, and memory nodes of graphs.
+// Stream-ordered memory of the default pool and of a created pool, and memory nodes of graphs.
 #include "driver.h"
 #include "families.h"
 
@@ -36,7 +36,7 @@ class DefaultPool : public StreamOrdered {
   }
 };
 
-// The functions of programs that are compiled for a default stream of each thread.
+// The functions of programs that are compiled for per-thread default streams.
 class PerThreadStream : public StreamOrdered {
   void Prepare() override {
     CALL(cuDeviceGetDefaultMemPool, &pool_, 0);
@@ -63,7 +63,7 @@ class PerThreadStream : public StreamOrdered {
   decltype(&cuMemFreeAsync) free_ = nullptr;
 };
 
-// Keeps what it has until it is trimmed.
+// Keeps its memory until it is trimmed.
 class OwnPool : public StreamOrdered {
   void Prepare() override {
     CUmemPoolProps properties{};
@@ -81,7 +81,8 @@ class OwnPool : public StreamOrdered {
   }
 };
 
-// One graph a block: its launch takes the memory, which stays until it is freed and trimmed.
+// One graph for each block: its launch allocates the memory, which stays until it is freed and
+// trimmed.
 class GraphNode : public Family {
  public:
   void Prepare() override { CALL(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING); }
@@ -135,7 +136,7 @@ class GraphNode : public Family {
   std::vector<Graph> graphs_;
 };
 
-// The same out of a stream's capture: the call takes nothing, its graph does.
+// The same with a stream capture: the call allocates nothing, the graph does.
 class GraphCapture : public GraphNode {
   Graph Make(std::uint64_t bytes) override {
     Graph made;

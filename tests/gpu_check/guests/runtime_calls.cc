@@ -1,5 +1,5 @@
-// Guest of scripts/gpu-check: makes each allocating call of the CUDA runtime once, and says which
-// functions of the driver CUPTI saw meanwhile. Built with the shared and with the static runtime.
+// Guest of scripts/gpu-check: makes each allocating call of the CUDA runtime once, and prints which
+// driver functions CUPTI reported during it. Built with the shared and with the static runtime.
 //
 //   runtime_calls             leaves CUPTI alone
 //   runtime_calls trace       subscribes to CUPTI before the first call
@@ -20,8 +20,8 @@
 
 #include "cupti_client.h"
 
-// Every runtime since 11.2 has them; the headers give them the names without the ending, and to
-// whole files only.
+// All runtimes since 11.2 export these; the headers declare them under the names without the
+// suffix, and only for whole files.
 extern "C" cudaError_t cudaMallocAsync_ptsz(void**, std::size_t, cudaStream_t);
 extern "C" cudaError_t cudaFreeAsync_ptsz(void*, cudaStream_t);
 
@@ -43,7 +43,7 @@ void CUPTIAPI Callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId, con
     g_seen.emplace_back(call->functionName);
 }
 
-// Opens and subscribes; says why not otherwise.
+// Opens CUPTI and subscribes; returns the reason if it cannot.
 std::string StartTrace() {
   return OpenCupti([](void* library) -> std::string {
     decltype(&cuptiEnableDomain) enable = nullptr;
@@ -56,7 +56,7 @@ std::string StartTrace() {
   });
 }
 
-// Of the copy that is in use: a second one would know nothing of the first one's subscribers.
+// Uses the copy that is in use: another copy would not know the subscribers.
 std::string Finalize() {
   const std::string why = OpenCupti([](void* library) -> std::string {
     decltype(&cuptiFinalize) finalize = nullptr;
@@ -162,7 +162,7 @@ const Action kActions[] = {
     {"cudaDeviceReset", [](Things*) { return cudaDeviceReset(); }},
 };
 
-// Kept apart, so that call stacks show it.
+// A separate function, so that it appears in call stacks.
 [[gnu::noinline]] cudaError_t RunAction(const Action& action, Things* things) {
   volatile cudaError_t result = action.run(things);  // not a tail call
   return result;
@@ -170,7 +170,7 @@ const Action kActions[] = {
 
 }  // namespace
 
-// What a runtime says that is newer than the driver.
+// The error of a runtime that is newer than the driver.
 constexpr const char kTooNew[] =
     "the CUDA runtime that this program was built with is newer than the driver (error 35)";
 

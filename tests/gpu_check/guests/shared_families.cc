@@ -1,5 +1,5 @@
-// Memory that belongs to somebody else: another process, by IPC handle, and another interface, by
-// file descriptor.
+// Memory of other owners: of another process, by IPC handle, and of another interface, by file
+// descriptor.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 namespace memprof::gpu_check {
 namespace {
 
-// A second process of this program, which allocates and tells its handles; it is started before
+// A second process of this program, which allocates and sends its handles. It is started before
 // this process uses CUDA, and is not recorded.
 class Exporter {
  public:
@@ -79,8 +79,8 @@ class Ipc : public Family {
   std::vector<CUdeviceptr> blocks_;
 };
 
-// On a GPU the descriptor would have to come from Vulkan or another interface with a driver of its
-// own; the stand-in takes a file in memory.
+// On a GPU the descriptor would have to come from Vulkan or another interface with its own driver;
+// the stand-in accepts a file in memory.
 class External : public Family {
   void Prepare() override {
     if (!IsStandIn())
@@ -124,7 +124,7 @@ std::unique_ptr<Family> MakeSharedFamily(const std::string& name) {
   return nullptr;
 }
 
-// Answers sizes with handles until its input ends.
+// Reads sizes and answers with handles until its input ends.
 int ExportMemory() {
   UsePrimaryContext();
   std::uint64_t bytes = 0;

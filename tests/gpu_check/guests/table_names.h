@@ -1,4 +1,5 @@
-// The names of the functions that memprof intercepts; apart from cuda.h, whose macros rename them.
+// The names of the functions that memprof intercepts. Separate from cuda.h, whose macros rename
+// them.
 #pragma once
 
 #include <set>

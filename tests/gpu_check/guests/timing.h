@@ -1,4 +1,4 @@
-// What a call costs: loops of a few hundredths of a second, several times.
+// The cost of a call, measured by several loops of a few hundredths of a second.
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,7 @@ inline std::int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// ns per iteration of each of `repeats` loops. `iterations` receives how many there were in all.
+// ns per iteration of each of `repeats` loops. `iterations` receives the total number.
 template <typename Body>
 std::vector<double> Measure(int repeats, const Body& body, long* iterations) {
   constexpr std::int64_t kLoopNs = 20'000'000;

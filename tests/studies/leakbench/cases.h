@@ -1,5 +1,6 @@
-// Kinds of allocation sites in a training: leaks, what looks like a leak and is none, and what no
-// record of allocations can tell from a leak. docs/leakbench.md says what they stand for.
+// Kinds of allocation sites in a training run: leaks, similar patterns that are not leaks, and
+// patterns that no record of allocations can distinguish from a leak. docs/leakbench.md describes
+// them.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +14,35 @@
 
 namespace memprof::leakbench {
 
-// One site of one run. What it calls happens in the log, now.
+// One site of one run. Its calls add events to the log at the current time.
 class Site {
  public:
   virtual ~Site() = default;
-  // Of the site's layer; returns the address.
+  // Allocates in the site's layer; returns the address.
   virtual std::uint64_t Alloc(std::uint64_t bytes) = 0;
-  // The same by way of `depth` calls of the function `helper` below the case's own.
+  // The same through `depth` calls of the function `helper` below the case's function.
   virtual std::uint64_t AllocVia(const std::string& helper, int depth, std::uint64_t bytes) = 0;
   virtual void Free(std::uint64_t address) = 0;
-  // A kernel gets the address.
+  // Passes the address to a kernel.
   virtual void Touch(std::uint64_t address) = 0;
 };
 
 enum class Truth { kLeak, kNoLeak, kUndecidable };
 
-// A site's life: called with step -1 once, before the first step, then with each step.
+// The behaviour of a site: called once with step -1 before the first step, then with each step.
 using Life = std::function<void(Site&, int step)>;
 
-// What a case's numbers are drawn from, once a run.
+// Random numbers for the parameters of a case, drawn once for each run.
 struct Draw {
   std::mt19937_64 random;
   int steps = 0;
-  std::uint64_t bytes = 0;  // of the site's blocks, unless it says otherwise
+  std::uint64_t bytes = 0;  // size of the site's blocks, unless the case uses other sizes
 
   int Between(int low, int high) {
     return low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1));
   }
   bool Chance(double p) { return static_cast<double>(random() % 1'000'000) < p * 1e6; }
-  // A source of chance of its own, for a life that draws while it runs.
+  // A separate random source, for a life that draws numbers while it runs.
   std::shared_ptr<Draw> Own() {
     return std::make_shared<Draw>(Draw{.random = std::mt19937_64(random())});
   }
@@ -49,22 +50,22 @@ struct Draw {
 
 struct LifeAndSlope {
   Life life;
-  double bytes_per_step = 0;  // that it leaks on average, from when on it leaks; 0 = not checked
+  double bytes_per_step = 0;  // average leak rate from the first leaked block on; 0 = not checked
 };
 
 struct Case {
-  std::string name;  // also the function at which its memory is allocated
+  std::string name;  // also the name of the allocating function
   Truth truth = Truth::kNoLeak;
   std::function<LifeAndSlope(Draw&)> make;
   analysis::Layer layer = analysis::Layer::kBlock;
-  // Its way is another in each turn: next to so many stacks, those of others would count for little
-  // when sites are chosen.
+  // Its stack differs in each iteration. In a common log, so many stacks would reduce the weight of
+  // the other cases' stacks when sites are chosen.
   bool alone = false;
-  bool replaced = false;  // leaks by making one block larger and larger
+  bool replaced = false;  // leaks by growing one block
 };
 
-// kDevelopment: what the rule was made on. kHeldOut: kinds that were written before the rule was
-// changed, and looked at only when it was done.
+// kDevelopment: used while the rule was developed. kHeldOut: written before the rule was changed,
+// and evaluated only when the change was complete.
 enum class Kinds { kDevelopment, kHeldOut };
 const std::vector<Case>& Cases(Kinds kinds = Kinds::kDevelopment);
 

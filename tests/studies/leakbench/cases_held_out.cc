@@ -1,4 +1,4 @@
-// The held-out half: other kinds than those the rule was made on.
+// The held-out half: other kinds than those used to develop the rule.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -24,7 +24,8 @@ LifeAndSlope FramesOfExceptions(Draw& draw) {
           3 * p * static_cast<double>(bytes)};
 }
 
-// Of the sessions that requests open, some are never closed, and the others within some turns.
+// Some of the sessions that requests open are never closed; the others are closed within a few
+// iterations.
 LifeAndSlope SessionsNeverClosed(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const double p = 0.25 + 0.1 * draw.Between(0, 3);
@@ -58,7 +59,7 @@ LifeAndSlope CallbacksOnCallbacks(Draw& draw) {
           static_cast<double>(bytes) / period};
 }
 
-// A queue from which some are taken and forgotten.
+// A queue from which some entries are removed and forgotten.
 LifeAndSlope ForgottenPrefetch(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int depth = draw.Between(1, 3);
@@ -74,7 +75,7 @@ LifeAndSlope ForgottenPrefetch(Draw& draw) {
           0.3 * static_cast<double>(bytes)};
 }
 
-// Two in turn, each replaced by a larger one of its own.
+// Two histories in alternation, each replaced by a larger one.
 LifeAndSlope TwoHistories(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   auto held = std::make_shared<Addresses>();
@@ -125,7 +126,7 @@ void AddLeaks(std::vector<Case>* cases) {
 
 // No leaks.
 
-// `slots` kept, each replaced when its turn, or chance, says so.
+// Keeps `slots` blocks; each is replaced in order or, with `by_chance`, at random.
 LifeAndSlope Slots(Draw& draw, int slots, bool by_chance) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -159,7 +160,7 @@ LifeAndSlope BestSoFar(Draw& draw) {
   }};
 }
 
-// Each lives for a number of turns of its own, at most `most`.
+// Each block lives for its own number of iterations, at most `most`.
 LifeAndSlope ForSomeTurns(Draw& draw, int most) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -178,7 +179,7 @@ LifeAndSlope ForSomeTurns(Draw& draw, int most) {
   }};
 }
 
-// As many as a wave of load asks for; the newest go first.
+// The number of blocks follows a wave of load; the newest are freed first.
 LifeAndSlope Wave(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const double period = std::max(6, draw.steps / draw.Between(4, 8));
@@ -194,7 +195,7 @@ LifeAndSlope Wave(Draw& draw) {
   }};
 }
 
-// Collected, and freed together at a number that differs from time to time.
+// Blocks are collected and freed together when a limit is reached, which varies.
 LifeAndSlope Collected(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int most = std::max(5, draw.steps / 5);
@@ -214,7 +215,7 @@ void AddOther(std::vector<Case>* cases, std::string name, std::function<LifeAndS
   cases->push_back({std::move(name), Truth::kNoLeak, std::move(make), Layer::kBlock});
 }
 
-// Caches, and copies that are kept for a while.
+// Caches, and copies that are kept temporarily.
 void AddCachesAndCopies(std::vector<Case>* cases) {
   const auto add = std::bind_front(AddOther, cases);
   add("words_of_a_language", [](Draw& d) {
@@ -224,7 +225,7 @@ void AddCachesAndCopies(std::vector<Case>* cases) {
         d, 3,
         [=](int) {
           const double u = static_cast<double>(own->Between(1, 1000)) / 1000;
-          return static_cast<int>(std::pow(static_cast<double>(words), u));  // Zipf's
+          return static_cast<int>(std::pow(static_cast<double>(words), u));  // Zipf's distribution
         },
         [](int) { return 1; });
   });
@@ -254,7 +255,7 @@ void AddCachesAndCopies(std::vector<Case>* cases) {
   add("prefetch_of_any_depth", [](Draw& d) { return Slots(d, d.Between(2, 8), false); });
 }
 
-// Memory that grows for a part of the run, or to a bound.
+// Memory that grows for a part of the run, or up to a limit.
 void AddBoundedGrowth(std::vector<Case>* cases) {
   const auto add = std::bind_front(AddOther, cases);
   add("warm_up_of_a_fifth", [](Draw& d) {

@@ -6,7 +6,7 @@
 namespace memprof::leakbench {
 namespace {
 
-// `count` blocks in every step for which `when` holds, never freed.
+// `count` blocks in every step for which `when` is true, never freed.
 template <typename When>
 LifeAndSlope Keep(Draw& draw, int count, double rate, When when) {
   const std::uint64_t bytes = draw.bytes;
@@ -22,13 +22,13 @@ auto Always() {
 auto Every(int period, int phase) {
   return [=](int step) { return step % period == phase; };
 }
-// With chance p, from a source of its own.
+// With probability p, from a separate random source.
 auto Sometimes(Draw& draw, double p) {
   return [p, own = draw.Own()](int) { return own->Chance(p); };
 }
 
-// Keeps one of `of` blocks that it makes in a step. The others are of all sizes and live until the
-// next step, so that at any time most of what the site holds is not leaked.
+// Keeps one of `of` blocks that it allocates in a step. The others have various sizes and live
+// until the next step, so that most of the site's live memory is not leaked.
 LifeAndSlope KeepShare(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int of = draw.Between(5, 100);
@@ -49,7 +49,7 @@ LifeAndSlope KeepShare(Draw& draw) {
       static_cast<double>(bytes)};
 }
 
-// Everything kept is read in every step.
+// All kept blocks are read in every step.
 LifeAndSlope KeepAndRead(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   auto kept = std::make_shared<std::vector<std::uint64_t>>();
@@ -61,7 +61,7 @@ LifeAndSlope KeepAndRead(Draw& draw) {
           static_cast<double>(bytes)};
 }
 
-// A cache with an entry for each shape, and ever new shapes.
+// A cache with an entry for each shape, while new shapes keep occurring.
 LifeAndSlope ShapesWithoutEnd(Draw& draw) {
   const double p = 0.3 + 0.05 * draw.Between(0, 10);
   const std::uint64_t bytes = draw.bytes;

@@ -1,4 +1,4 @@
-// The lists behind Cases().
+// The lists that Cases() returns.
 #pragma once
 
 #include "tests/studies/leakbench/cases.h"

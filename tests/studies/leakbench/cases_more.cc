@@ -1,4 +1,5 @@
-// More of the development half: what older versions of the rule missed, and what looks like it.
+// More kinds of the development half: those that older versions of the rule missed, and similar
+// non-leaks.
 #include <memory>
 
 #include "tests/studies/leakbench/cases_lists.h"
@@ -7,7 +8,7 @@
 namespace memprof::leakbench {
 namespace {
 
-// Blocks of every turn by another way each, or by ever deeper calls.
+// Blocks of each iteration through a different stack, or through ever deeper calls.
 LifeAndSlope ByWays(Draw& draw, int ways, bool deeper) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -21,7 +22,8 @@ LifeAndSlope ByWays(Draw& draw, int ways, bool deeper) {
           static_cast<double>(bytes)};
 }
 
-// Of what a turn makes, one is kept with a chance; the others go with the next turn.
+// Each block of an iteration is kept with some probability; the others are freed in the next
+// iteration.
 LifeAndSlope SomeStay(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const double p = 0.3 + 0.1 * draw.Between(0, 4);
@@ -72,7 +74,7 @@ std::vector<Case> MoreOtherCases() {
   const auto add = [&cases](std::string name, std::function<LifeAndSlope(Draw&)> make) {
     cases.push_back({std::move(name), Truth::kNoLeak, std::move(make), analysis::Layer::kBlock});
   };
-  // Lengths of which the long ones are rare, rounded up to buckets.
+  // Lengths rounded up to buckets; long ones are rare.
   add("buckets_of_rare_lengths", [](Draw& d) {
     auto own = d.Own();
     const double spread = 0.1 * d.Between(3, 7);

@@ -1,4 +1,4 @@
-// What looks like a leak and is none, and what nobody can tell.
+// Non-leaks that look like leaks, and undecidable kinds.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace memprof::leakbench {
 namespace {
 
-// `count` blocks in the steps for which `when` holds; used in every step.
+// `count` blocks in the steps for which `when` is true; used in every step.
 template <typename When>
 LifeAndSlope Once(Draw& draw, int count, When when) {
   const std::uint64_t bytes = draw.bytes;
@@ -23,7 +23,7 @@ LifeAndSlope Once(Draw& draw, int count, When when) {
   }};
 }
 
-// Keeps the last `bound` blocks, one a step.
+// Keeps the last `bound` blocks, one for each step.
 LifeAndSlope Queue(Draw& draw, int bound, bool read) {
   const std::uint64_t bytes = draw.bytes;
   auto queue = std::make_shared<Addresses>();
@@ -50,7 +50,7 @@ LifeAndSlope Cycle(Draw& draw, int period, int count) {
   }};
 }
 
-// Garbage that is collected at no fixed time.
+// Garbage that is collected at irregular times.
 LifeAndSlope SawTooth(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const double p = 0.1 + 0.05 * draw.Between(0, 6);
@@ -63,7 +63,7 @@ LifeAndSlope SawTooth(Draw& draw) {
   }};
 }
 
-// A new one, larger, in place of the old one, when something larger comes by.
+// Replaces its block by a larger one whenever a larger input occurs.
 LifeAndSlope GrowAndReplace(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -81,7 +81,7 @@ LifeAndSlope GrowAndReplace(Draw& draw) {
   }};
 }
 
-// One entry for each of `kinds`, kept and used when it comes by again.
+// One entry for each of `kinds`, kept and used when it occurs again.
 LifeAndSlope FiniteCache(Draw& draw, int kinds, int least_uses = 1) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -120,7 +120,7 @@ LifeAndSlope LruCache(Draw& draw) {
   }};
 }
 
-// The best `count` so far of what comes every `period` steps.
+// Keeps the best `count` of blocks that occur every `period` steps.
 LifeAndSlope BestOf(Draw& draw, int count, int period) {
   const std::uint64_t bytes = draw.bytes;
   auto own = draw.Own();
@@ -150,7 +150,7 @@ LifeAndSlope Curriculum(Draw& draw) {
   }};
 }
 
-// Makes what it has no free piece for; steps need more or less.
+// Allocates only when it has no free block; steps need varying numbers of blocks.
 LifeAndSlope SaturatingPool(Draw& draw) {
   const std::uint64_t bytes = draw.bytes;
   const int most = draw.Between(3, 10);

@@ -1,4 +1,4 @@
-// Rules over the lives of one site's blocks.
+// Rules that judge the lives of one site's blocks.
 #include "tests/studies/leakbench/detectors.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<double> LiveSeries(const Sample& sample) {
   return change;
 }
 
-// Distinct birth steps of what is alive after `step`.
+// Distinct birth steps of the blocks that are live after `step`.
 std::size_t Generations(const Sample& sample, int step) {
   std::set<int> births;
   for (const BlockLife& block : sample.blocks)
@@ -39,7 +39,7 @@ bool LiveAtExit(const Sample& sample) {
                      [](const BlockLife& block) { return block.alive(); });
 }
 
-// msMemScope: born after step 1 and alive for at least a step.
+// msMemScope: allocated after step 1 and live for at least a step.
 bool OutlivesItsStep(const Sample& sample) {
   return std::any_of(sample.blocks.begin(), sample.blocks.end(), [](const BlockLife& block) {
     return block.birth >= 1 && (block.alive() || block.death - block.birth >= 1);
@@ -58,7 +58,7 @@ bool MannKendall(const Sample& sample) {
   return (s - 1) / deviation > 1.645;
 }
 
-// A line that explains four fifths of the live bytes, and rises.
+// A rising line that explains four fifths of the live bytes.
 bool Regression(const Sample& sample) {
   const std::vector<double> live = LiveSeries(sample);
   const auto n = static_cast<double>(live.size());
@@ -79,7 +79,7 @@ bool Succession(const Sample& sample) {
   return 1 - (frees + 1) / (allocations - frees + 2) >= 0.95;
 }
 
-// bytehound's group of sites that never freed anything, as far as they allocate in several steps.
+// bytehound's group of sites that never freed anything, if they allocated in several steps.
 bool NeverFrees(const Sample& sample) {
   std::set<int> births;
   for (const BlockLife& block : sample.blocks) {
@@ -89,7 +89,7 @@ bool NeverFrees(const Sample& sample) {
   return births.size() >= 3;
 }
 
-// The number of generations alive keeps growing, as GenCount looks for it.
+// The number of live generations keeps growing, as in GenCount.
 bool MoreGenerations(const Sample& sample) {
   const int n = sample.steps;
   const std::size_t early = Generations(sample, n / 3), middle = Generations(sample, 2 * n / 3),
@@ -116,7 +116,7 @@ const std::vector<Detector>& Detectors() {
 
 std::pair<double, double> WilsonInterval(int hits, int of) {
   if (of <= 0) return {0, 1};
-  constexpr double z = 1.959964;  // 97.5 % of the normal distribution lie below
+  constexpr double z = 1.959964;  // 97.5 % quantile of the normal distribution
   const double n = of, p = hits / n;
   const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
@@ -136,8 +136,8 @@ Score ScoreOf(const Detector& detector, const std::vector<Sample>& samples, bool
   return score;
 }
 
-// What a leak grew by in this run: its survivors over the steps from its first one to the end of
-// the run. (What the case says is the mean of all runs, from which chance leads away.)
+// The growth rate of a leak in this run: its surviving bytes over the steps from the first one to
+// the end of the run. (The case states the mean over all runs, from which a random run deviates.)
 double GrowthPerStep(const Sample& sample) {
   double bytes = 0;
   int first = -1;
@@ -153,7 +153,7 @@ Precision PrecisionOf(const std::vector<Sample>& samples) {
   Precision precision;
   for (const Sample& sample : samples) {
     if (sample.of->truth != Truth::kLeak || sample.said == Said::kNothing) continue;
-    // By time there is no slope per step; what is replaced has no blocks to count it by.
+    // Verdicts by time have no slope per step; replaced blocks cannot be counted.
     const bool has_slope = sample.bytes_per_step > 0 && !sample.of->replaced;
     ++precision.named;
     precision.named_right += sample.site_right;

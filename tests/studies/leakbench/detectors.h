@@ -1,5 +1,5 @@
-// How memprof and others tell leaks from what is not, each as one question to a sample. The older
-// ones are written after what was published of them.
+// How memprof and other tools detect leaks, each as one yes-or-no question about a sample. The
+// older rules follow their publications.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct Detector {
 const std::vector<Detector>& Detectors();
 
 // The 95 % confidence interval of a share `hits` of `of`, after E. B. Wilson, "Probable inference,
-// the law of succession, and statistical inference" (1927): also where all or none are hits. (0, 1)
-// for `of` = 0.
+// the law of succession, and statistical inference" (1927). It is also valid if all or none are
+// hits. (0, 1) for `of` = 0.
 std::pair<double, double> WilsonInterval(int hits, int of);
 
 // Right and wrong answers of one detector.
@@ -32,11 +32,11 @@ struct Score {
     return part + rest == 0 ? 0 : static_cast<double>(part) / (part + rest);
   }
 };
-// Of the decidable cases, or of all, where what cannot be decided is no leak.
+// Over the decidable cases, or over all, where undecidable cases count as non-leaks.
 Score ScoreOf(const Detector& detector, const std::vector<Sample>& samples, bool decidable);
 
-// Where suspected leaks are named right, and how far their slope is off (in shares of what it
-// was in that run).
+// How many suspected leaks are attributed to the right site, and the relative errors of their
+// slopes.
 struct Precision {
   int named = 0, named_right = 0;
   std::vector<double> slope_errors;  // sorted

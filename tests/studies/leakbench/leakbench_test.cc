@@ -1,4 +1,4 @@
-// LeakBench's targets, on a few draws of the held-out half. All figures: bin/leakbench.
+// LeakBench's targets, on a few draws of the held-out half. bin/leakbench prints all figures.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -23,7 +23,7 @@ const Detector& Named(const std::string& name) {
   return Detectors().front();
 }
 
-// Worked by hand, and the ends.
+// Worked examples, and the limits.
 TEST(LeakBenchTest, IntervalsAreWilsons) {
   const auto [low, high] = WilsonInterval(81, 263);
   EXPECT_NEAR(low, 0.2553, 0.0001);
@@ -68,7 +68,7 @@ double HeldAfter(const Sample& sample, int step) {
   return bytes;
 }
 
-// What the labels say must be so, chance aside: memory of old steps stays, at the slope they claim.
+// Checks the labels, up to random variation: memory of old steps stays, at the stated slope.
 TEST(LeakBenchTest, LeaksLeakAsTheySay) {
   for (const Sample& sample : Draws(2, 400)) {
     if (sample.of->truth != Truth::kLeak) continue;
@@ -94,7 +94,7 @@ TEST(LeakBenchTest, TargetsAtAHundredSteps) {
   EXPECT_LE(found.slope_errors[found.slope_errors.size() / 2], 0.05);
 }
 
-// What was held out, also without any steps; each case alone takes a log of its own, so few of it.
+// The held-out kinds, also without any steps. Each case alone needs a log, so there are few draws.
 TEST(LeakBenchTest, TargetsOfTheHeldOutKinds) {
   for (const Steps marks : {Steps::kMarked, Steps::kUnmarked, Steps::kNoPattern}) {
     std::vector<Sample> samples;
@@ -107,7 +107,7 @@ TEST(LeakBenchTest, TargetsOfTheHeldOutKinds) {
   }
 }
 
-// Better than each of the older rules at both: a benchmark that all pass tells nothing.
+// No older rule passes both targets: a benchmark that all rules pass would be useless.
 TEST(LeakBenchTest, OlderRulesMissOrCryWolf) {
   const std::vector<Sample> samples = Draws(6, 100);
   for (const Detector& detector : Detectors()) {

@@ -1,4 +1,4 @@
-// Small parts that several kinds of sites are made of.
+// Building blocks for several kinds of sites.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ inline void FreeAll(Site& site, Addresses* all) {
   all->clear();
 }
 
-// One block at a time, each in place of the one before; size(step) in units, <= 0 = as it is.
+// One block at a time, replaced by the next one; size(step) in units, <= 0 = unchanged.
 template <typename Size>
 LifeAndSlope Replaced(Draw& draw, double slope, Size size) {
   const std::uint64_t bytes = draw.bytes;
@@ -34,7 +34,7 @@ LifeAndSlope Replaced(Draw& draw, double slope, Size size) {
           slope * static_cast<double>(bytes)};
 }
 
-// Kept for ever whenever size(step) > 0; so many units.
+// Keeps a block forever whenever size(step) > 0, of that many units.
 template <typename Size>
 LifeAndSlope KeptForEver(Draw& draw, double slope, Size size) {
   const std::uint64_t bytes = draw.bytes;
@@ -46,7 +46,7 @@ LifeAndSlope KeptForEver(Draw& draw, double slope, Size size) {
           slope * static_cast<double>(bytes)};
 }
 
-// Kept whenever key(step) names a key that was not there yet; read in every step.
+// Keeps a block whenever key(step) is a new key; all are read in every step.
 template <typename Key, typename Size>
 LifeAndSlope KeyedCache(Draw& draw, int uses, Key key, Size size) {
   const std::uint64_t bytes = draw.bytes;

@@ -1,4 +1,4 @@
-// LeakBench: how well leaks are told from what is not, in numbers. docs/leakbench.md explains them.
+// LeakBench: figures on how well leaks are detected. docs/leakbench.md explains them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -91,7 +91,7 @@ void PrintIntervals(const std::vector<Sample>& samples) {
   }
 }
 
-// After how many steps of a run of 100 a leak was first told, as any tier.
+// The number of steps, in a run of 100, after which a leak was first reported in any tier.
 void PrintStepsToDetect(const Options& options) {
   constexpr int kSteps = 100;
   std::map<std::pair<int, const Case*>, int> first;

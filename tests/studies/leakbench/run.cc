@@ -1,4 +1,4 @@
-// Interleaves the cases' lives into one log, and asks for its leaks.
+// Interleaves the cases' lives in one log, and finds its leaks.
 #include "tests/studies/leakbench/run.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using analysis::Layer;
 using analysis::testing::LogBuilder;
 
-// Where the functions lie that a case calls on its way to the allocation: places of its own, too.
+// The file of the functions through which a case allocates; they are separate places.
 constexpr char kHelpers[] = "lib.cc";
 
 class LoggedSite : public Site {
@@ -53,7 +53,7 @@ class LoggedSite : public Site {
     blocks_[live_.at(address)].death = step_;
     live_.erase(address);
   }
-  // As the program ends: no part of what the site did in its steps.
+  // At the program's end; not part of the site's behaviour in steps.
   void FreeOnTheWayOut() {
     for (const auto& [address, block] : live_) log_.Free(layer_, address, {.device = Device()});
   }
@@ -89,14 +89,14 @@ struct Running {
   std::unique_ptr<LoggedSite> site;
 };
 
-// The case at `index` of its list, as drawn from `seed`.
+// The case at `index` of its list, with parameters drawn from `seed`.
 Running Begin(LogBuilder* log, const RunOptions& options, std::uint32_t seed, int steps,
               std::size_t index) {
   const Case& one = Cases(options.kinds)[index];
   Draw draw{.random = std::mt19937_64(seed * 1000 + index), .steps = steps};
   draw.bytes = 512ull << draw.Between(0, 13);  // 512 B to 4 MiB
   const LifeAndSlope made = one.make(draw);
-  // The way to the case's function, and from there through what all allocations share.
+  // The stack to the case's function, and from there the part that all allocations share.
   std::vector<std::string> frames = {"main (train.cc:10)", "Train (train.cc:44)"}, below;
   if (draw.Chance(0.5)) frames.push_back("Model::Forward (model.cc:70)");
   frames.push_back(absl::StrCat(one.name, " (", one.name, ".cc:", draw.Between(1, 400), ")"));
@@ -144,7 +144,7 @@ std::vector<Sample> RunSideBySide(std::uint32_t seed, int steps, const RunOption
       running.life(*running.site, step);
     }
   }
-  log.Step(static_cast<std::uint64_t>(last));  // the program's way out
+  log.Step(static_cast<std::uint64_t>(last));  // the end of the program
   const auto session = analysis::testing::LoadLog(log);
   if (session == nullptr) return {};
   Judge(session, &all);
@@ -156,7 +156,7 @@ std::vector<Sample> RunSideBySide(std::uint32_t seed, int steps, const RunOption
   return samples;
 }
 
-// What a program does around the case that it has.
+// Other allocations of a program, around a single case.
 class Surroundings {
  public:
   Surroundings(LogBuilder* log, std::uint32_t seed, bool pattern)
@@ -202,7 +202,7 @@ class Surroundings {
   std::vector<std::uint64_t> sizes_, passing_;
 };
 
-// With nothing but what the program does around it.
+// Alone with the surroundings only.
 Sample RunAlone(std::uint32_t seed, int steps, const RunOptions& options, std::size_t index) {
   LogBuilder log;
   log.Device(0, std::uint64_t{1} << 50);

@@ -1,5 +1,5 @@
-// One run: a log in which every case is one site, or one for each, what memprof says of it, and
-// what older methods say of the same lives.
+// One run: a log in which each case is one site, or one log for each case; memprof's result for it;
+// and the results of older methods for the same lives.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace memprof::leakbench {
 
-// One block of a site, in steps; -1 = before the first.
+// One block of a site; times are steps, -1 = before the first.
 struct BlockLife {
   int birth = 0;
-  int death = -1;  // -1 = alive at the end
+  int death = -1;  // -1 = live at the end
   std::uint64_t bytes = 0;
   bool alive() const { return death < 0; }
 };
 
-// What memprof said of a site.
+// memprof's verdict for a site.
 enum class Said { kNothing, kGrowing, kSuspected };
 
 struct Sample {
@@ -26,23 +26,24 @@ struct Sample {
   int steps = 0;
   std::vector<BlockLife> blocks;
   Said said = Said::kNothing;
-  bool site_right = false;    // of what was said: it names the case's function
-  double bytes_per_step = 0;  // likewise
+  bool site_right = false;    // the reported site is the case's function
+  double bytes_per_step = 0;  // as reported
   double true_bytes_per_step = 0;
 };
 
-// What the log tells of steps.
+// What the log shows about steps.
 enum class Steps {
-  kMarked,     // all of it; all cases run side by side
-  kUnmarked,   // only that each turn is like the others: a training loop around one case alone
-  kNoPattern,  // nothing: a server, whose every request is another, around one case alone
+  kMarked,     // step marks; all cases run side by side
+  kUnmarked,   // no marks, but similar iterations: a training loop around a single case
+  kNoPattern,  // no steps: a server with requests that all differ, around a single case
 };
 
 struct RunOptions {
   Kinds kinds = Kinds::kDevelopment;
   Steps marks = Steps::kMarked;
-  bool accesses = true;  // the log has what kernels were given
-  int until = 0;         // the run is cut off after so many steps; what was drawn stays the same
+  bool accesses = true;  // the log contains arguments of kernels
+  // the run is truncated after so many steps; random parameters stay the same
+  int until = 0;
 };
 
 // All cases with numbers drawn from `seed`. Empty when the log cannot be read.

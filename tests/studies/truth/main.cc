@@ -1,4 +1,5 @@
-// Prints how often analysis is right on logs of programs that say the truth.
+// Prints how often analysis is right on logs of programs that mark their steps and name their
+// tensors.
 // usage: truth [--mistakes] LOG...
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-// Compares conclusions with the truth.
+// Compares results of the analysis with the true values.
 #include "tests/studies/truth/truth.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How often analysis is right where a program says the truth: its marks against the steps that the
-// pattern of its allocations shows, and the names of its tensors against the categories that all
-// other evidence gives.
+// How often analysis agrees with what a program states itself: its marks against the steps found
+// from its allocations, and the names of its tensors against the categories from all other
+// evidence.
 #pragma once
 
 #include <array>
@@ -17,24 +17,25 @@ namespace memprof::truth {
 
 struct StepScore {
   std::size_t marked = 0, found = 0;
-  std::size_t right = 0;  // found ones that begin at the very allocation at which a marked one does
+  // found steps that begin at exactly the allocation at which a marked one does
+  std::size_t right = 0;
   double confidence = 0;
 };
 StepScore ScoreSteps(const analysis::Session& session);
 
-// What is left to conclude from.
+// The evidence that analysis may use.
 struct Evidence {
   std::string_view name;
   analysis::CategoryOptions options;
-  bool marks = true;  // otherwise the steps are those that the pattern shows
+  bool marks = true;  // otherwise steps are found from the allocations
 };
-// From all but names down to nothing but sizes and lifetimes.
+// From everything except names down to sizes and lifetimes only.
 std::vector<Evidence> EvidenceLeft();
 
-// Bytes of tensors whose names say what they are.
+// Bytes of tensors whose names state their category.
 struct CategoryScore {
   std::uint64_t right = 0, total = 0;
-  // By truth, then by what was said instead.
+  // By true category, then by the wrong category.
   std::array<std::array<std::uint64_t, analysis::kCategoryCount>, analysis::kCategoryCount>
       mistaken{};
 
@@ -43,8 +44,8 @@ struct CategoryScore {
   }
 };
 struct CategoryScores {
-  CategoryScore at_peaks;  // of all devices
-  CategoryScore of_run;    // of all that the run asked for
+  CategoryScore at_peaks;  // at the peaks of all devices
+  CategoryScore of_run;    // of all allocations of the run
 };
 CategoryScores ScoreCategories(const analysis::Session& session, analysis::Symbols& symbols,
                                const Evidence& evidence);

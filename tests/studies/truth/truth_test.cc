@@ -1,5 +1,5 @@
-// Analysis of the demo trainer's runs against what the trainer itself says: its marks, and the
-// names of its tensors. Each test records a small run on the stand-in GPU.
+// Analysis of the demo trainer's runs against what the trainer states: its marks and the names of
+// its tensors. Each test records a small run on the stand-in GPU.
 #include "tests/studies/truth/truth.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ namespace {
 
 struct Run {
   std::string name, options;
-  double by_all = 0.95;    // of bytes at the peak, without names
-  double by_shape = 0.95;  // nor symbols nor ranges
+  double by_all = 0.95;    // share of bytes at the peak, without names
+  double by_shape = 0.95;  // also without symbols and ranges
 };
 
 class TruthTest : public ::testing::TestWithParam<Run> {
@@ -58,7 +58,7 @@ TEST_P(TruthTest, StepsAndCategoriesAreRight) {
   EXPECT_GE(steps.confidence, 0.8);
   analysis::Symbols symbols(session_);
   for (const Evidence& evidence : EvidenceLeft()) {
-    if (!evidence.options.stacks) continue;  // sizes alone promise nothing
+    if (!evidence.options.stacks) continue;  // no minimum for sizes alone
     const CategoryScores scores = ScoreCategories(*session_, symbols, evidence);
     ASSERT_GT(scores.at_peaks.total, 0u);
     const bool all = evidence.options.symbols && evidence.options.ranges;
