@@ -31,8 +31,8 @@ class ParameterSizes {
   std::size_t CountFor(const CategoryUnit& unit) const { return SizesFor(unit).size(); }
   // Whether it is `numerator` / `denominator` of a parameter's size, as in another precision.
   bool Has(const CategoryUnit& unit, unsigned numerator = 1, unsigned denominator = 1) const;
-  // Also true if a caching allocator used a block of more than a MiB whole, because less would have
-  // remained: the block is then up to a third larger than the parameter, or less.
+  // Also true if the sizes differ by less than a MiB, and by less than a quarter of the unit's: a
+  // caching allocator uses a block whole if less than a MiB would remain. Only for more than a MiB.
   bool HasNearly(const CategoryUnit& unit) const;
 
  private:

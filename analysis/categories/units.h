@@ -33,7 +33,7 @@ struct CategoryUnit {
   Slope slope : 2 = Slope::kBefore;
   bool outlives_hill : 1 = false;  // lives on after the hill of its birth
   bool scratch : 1 = false;        // nothing else is allocated at its place while it lives
-  // Live when the last step begins, and for at least one whole step.
+  // Never freed, or live when the last step of its process begins.
   bool stays : 1 = false;
   bool crosses : 1 = false;       // lives on when the next step of its process begins
   bool in_last_step : 1 = false;  // its process allocates nothing in a later step

@@ -36,13 +36,15 @@ class CategoryKinds {
   // Whether it lives on into the next step. For units of the last step this follows from earlier
   // steps: whether the run ended within the step or right after it is chance.
   bool Crosses(const CategoryUnit& unit) const;
-  // Whether it is made anew in some steps, not in most, and replaces its predecessor.
+  // Whether its kind is made in several steps, but in at most half of those from its first to its
+  // last, and mostly does not stay: a copy that replaces an earlier one.
   bool IsReplacedNowAndThen(const CategoryUnit& unit) const;
   // Whether its kind has the sizes of several parameters, because one match may be chance. Also
   // true where this cannot be checked: if the process has fewer than two sizes of parameters, or if
-  // kinds are by size.
+  // the kind is by size.
   bool HasSizesOfParameters(const CategoryUnit& unit) const;
-  // Whether stacks place it outside of passes and the optimizer, right where a forward pass begins.
+  // Whether its kind is mostly made outside of passes and the optimizer, by the stacks, and still
+  // live when the next pass begins, a forward pass.
   bool IsForPasses(const CategoryUnit& unit) const { return Of(unit).for_passes > 0; }
 
  private:
