@@ -56,7 +56,7 @@ struct FootprintRun {
 struct FootprintSite {
   StackId stack;  // of the largest run
   std::uint64_t bytes = 0, requests = 0;
-  double fixed = 0, per_unit = 0, per_square = 0;  // of requests with a regular size
+  double fixed = 0, per_unit = 0, per_square = 0;  // sums over its requests, except irregular ones
   Growth growth = Growth::kConstant;               // the least regular of its requests
 };
 

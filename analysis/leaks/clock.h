@@ -18,10 +18,10 @@ class StepClock {
   // Those of one process: a row of session.processes().
   StepClock(const Session& session, std::uint32_t process);
 
-  // Windows in each of which the same number of blocks was freed, launched and copied before the
+  // Windows with the same number of frees, launches, copies and memsets each, counted up to the
   // last allocation. Memory that a program allocates once and keeps takes no time on this scale,
   // and neither does memory that it leaks; each iteration of a loop, or request, takes about the
-  // same. A program that never frees anything is measured by its allocations.
+  // same. A program that does hardly any of these is measured by its allocations.
   static StepClock OfActivity(const Session& session, std::uint32_t process);
 
   // The step in which `event` lies; -1 before the first mark.

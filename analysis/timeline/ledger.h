@@ -54,7 +54,7 @@ struct HighestUse {
   bool known = false;  // false without samples
   TimeNs time = 0;
   std::uint64_t bytes = 0;
-  const MemorySample* sample = nullptr;  // its base: the last one before it, else the first
+  const MemorySample* sample = nullptr;  // its base: the last one at or before it, else the first
 };
 
 // The samples of every device, in order of time, by ordinal. Samples with more free memory than

@@ -18,7 +18,7 @@ class RangeAllocator {
   // Adds [address, address + bytes) to the free ranges, merged with its neighbours; returns the
   // merged range. It must not overlap a free range.
   std::pair<uint64_t, uint64_t> Add(uint64_t address, uint64_t bytes);
-  // Whether free ranges are merged across `address`.
+  // Forbids merging of free ranges across `address`, or allows it again.
   void SetBarrier(uint64_t address) { barriers_.insert(address); }
   void ClearBarrier(uint64_t address) { barriers_.erase(address); }
   // Takes `bytes` from the smallest range that is large enough. False if there is none.

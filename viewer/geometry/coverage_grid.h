@@ -22,8 +22,8 @@ class CoverageGrid {
   int height() const { return height_; }
 
   // Adds [x0, x1) × [y0, y1), in pixels from the top left; parts outside are cut off. A rectangle
-  // with an area below 1/4096 of a pixel counts as that. O(pixels along its vertical sides): large
-  // ones cost no more than small ones.
+  // with an area below 1/4096 of a pixel counts as that. O(pixels along its vertical sides): wide
+  // ones cost no more than narrow ones of the same height.
   void Add(double x0, double x1, double y0, double y1, QRgb color);
 
   // The covered share of a pixel, in [0, 1]. For tests.

@@ -59,7 +59,8 @@ class DeviceReader {
   void Reserve(std::uint64_t bytes, int sign);
   void AddSegment(AllocationId id);
   void EndSegment(AllocationId id);
-  // Segments were released to the driver, one after the other: all cached ones, or only some.
+  // Adds the segments that were released since the last request: as one kEmptyCache if these were
+  // all cached ones and the driver had refused nothing, else one by one.
   void FlushReleases();
   void AddRequest(AllocationId id);
   // Whether the allocation existed before the recorded part of a trace whose beginning is missing:
@@ -81,8 +82,8 @@ class DeviceReader {
   void Refuse(std::size_t event);
   void Sample(std::uint64_t free, std::uint64_t total);
   void Synchronize();
-  // Adds one synchronisation per step: programs wait for the device at least that often, to read
-  // the loss.
+  // For logs without synchronisations: adds one per step, because programs wait for the device at
+  // least that often, to read the loss.
   void SynchronizeAtSteps();
 
   const Session& session_;

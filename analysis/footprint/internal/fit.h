@@ -17,7 +17,7 @@ enum class Growth {
   kConstant,
   kLinear,     // a whole number of bytes a unit, and not negative at size 0
   kQuadratic,  // needs three sizes or more
-  kIrregular,  // none of these: interpolated along straight lines
+  kIrregular,  // none of these: straight lines between and beyond the observations
   kUnknown,    // seen at one size only: taken as constant
 };
 
