@@ -1,5 +1,5 @@
-// Everything that can be lost or odd in a recording: one table for the recorder that counts,
-// the log that carries, and the reader, CLI and viewer that tell people what to do about it.
+// Everything that can be lost or unusual in a recording, as one table: the recorder counts these
+// anomalies, the log has the counts, and the CLI and the viewer explain them to the user.
 //
 // MEMPROF_ANOMALIES(X): X(identifier, "name in the log", severity, "what it means and what to do")
 // Severity: kInfo (nothing to do), kNotice (figures may be slightly off), kDataLoss (events or

@@ -1,6 +1,6 @@
 // CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected), as in RFC 3720 appendix B.4.
-// Header-only because both the recorder and the readers need the very same function and share
-// nothing else. Thread-safe; no allocation.
+// Header-only, because the recorder and the readers need the same function and share no library.
+// Thread-safe; no allocation.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ inline constexpr auto kCrc32cTables = MakeCrc32cTables();
 
 }  // namespace internal
 
-// Returns the CRC of `size` bytes at `data`, continuing from `crc` (0 for a fresh start):
+// Returns the CRC of `size` bytes at `data`, continuing from `crc` (0 at the start):
 // Crc32c(b, n, Crc32c(a, m)) equals the CRC of a followed by b.
 inline std::uint32_t Crc32c(const void* data, std::size_t size, std::uint32_t crc = 0) {
   const auto& tables = internal::kCrc32cTables;

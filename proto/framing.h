@@ -1,5 +1,5 @@
-// How chunks are framed in a log file. Plain data only: included by the recorder, which carries
-// no library, and by the readers. docs/log-format.md has the picture.
+// How chunks are framed in a log file. Plain data only: included by the recorder, which links no
+// library, and by the readers. docs/log-format.md describes the format with a diagram.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace memprof::log {
 struct FileHeader {
   char magic[8];                 // "MEMPROF\n"
   std::uint32_t version;         // kFormatVersion of the writer
-  std::uint32_t reader_version;  // smallest format version a reader must know to make sense of it
+  std::uint32_t reader_version;  // smallest format version a reader must support to read it
 };
 static_assert(sizeof(FileHeader) == 16);
 
@@ -18,7 +18,7 @@ inline constexpr char kMagic[8] = {'M', 'E', 'M', 'P', 'R', 'O', 'F', '\n'};
 inline constexpr std::uint32_t kFormatVersion = 1;
 
 // Every chunk begins with this frame; `stored_bytes` of payload follow. A file that ends inside
-// a frame or a payload was cut there: everything before it is good.
+// a frame or a payload was cut there: everything before it is valid.
 struct ChunkFrame {
   std::uint32_t sync;          // kChunkSync: lets a scan find the next chunk after damage
   std::uint16_t kind;          // ChunkKind; readers skip kinds they do not know
@@ -46,6 +46,6 @@ enum class ChunkKind : std::uint16_t {
 inline constexpr std::uint32_t kMaxRawBytes = 64u << 20;
 inline constexpr std::uint32_t kMaxStoredBytes = 64u << 20;
 inline constexpr std::uint32_t kMaxEventsPerChunk = 1u << 16;
-inline constexpr std::uint32_t kEventsPerChunk = 4096;  // what the recorder aims at
+inline constexpr std::uint32_t kEventsPerChunk = 4096;  // the recorder's usual size of a chunk
 
 }  // namespace memprof::log

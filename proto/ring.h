@@ -1,6 +1,6 @@
 // The shared-memory file ("the ring") that carries events from the program's threads to the
-// recorder's writer thread, and outlives the process: proto/ring.h is all that the recorder and
-// analysis/ring_recovery share about it. Plain data, native byte order, one machine.
+// recorder's writer thread, and outlives the process. This header is the only code for it that the
+// recorder shares with analysis/log/ring_recovery.h. Plain data, native byte order, one machine.
 //
 //   +---------------------+  offset 0
 //   | RingHeader          |  one page: identity, commit mark, counters, free list
@@ -12,23 +12,23 @@
 //   +---------------------+
 //
 // A slab belongs to one producer until it is full or its thread ends; then it is sealed, drained
-// by the writer, and free for the next producer. A thread's ring is thus the row of its slabs in
-// the order of `sequence`, as long as the backlog needs and no longer.
+// by the writer, and free for the next producer. The ring of a thread is the list of its slabs in
+// the order of `sequence`; it has only as many slabs as undrained events need.
 //
 //   slab of events:       | SlabHeader | RingEvent | RingEvent | ...            |
 //                                      ^ taken     ^ published (counts of events)
 //   slab of definitions:  | SlabHeader | DefinitionRecord, payload | ...         |
 //                                      ^ taken     ^ published (bytes)
 //
-// Exactly once. The writer moves a batch into the log in three phases, each a single store, so
-// that a reader who finds the file after a SIGKILL knows what the log already has:
+// Each event is in the log exactly once. The writer moves a batch into the log in three phases, so
+// that a reader who finds the ring after a SIGKILL knows which events the log already has:
 //
 //   A  commit_at = kNotCommitted; for each slab of the batch: pending = published as seen
 //   B  commit_at = size that the log will have; write the batch to the log
 //   C  for each slab: taken = pending; committed = commit_at
 //
-// If the log has reached `commit_at`, everything below `pending` is in it. If not, only what is
-// below `taken` is, and the log counts up to `committed` bytes.
+// If the log's size has reached `commit_at`, everything below `pending` is in the log. If not, only
+// what is below `taken` is, and only the first `committed` bytes of the log are valid.
 //
 // Order. Definitions are published before the first event that refers to them; the writer reads
 // the event counts first and the definitions after.
@@ -74,7 +74,7 @@ static_assert(sizeof(RingEvent) == 72);
 enum class SlabState : std::uint32_t {
   kFree = 0,
   kOwned = 1,   // its thread still appends
-  kSealed = 2,  // complete; the writer drains it and sets it free
+  kSealed = 2,  // complete; the writer drains it and returns it to the free list
 };
 
 enum class SlabKind : std::uint32_t { kEvents = 1, kDefinitions = 2 };
@@ -83,8 +83,8 @@ struct SlabHeader {
   std::atomic<SlabState> state;
   SlabKind kind;
   std::uint32_t thread;    // log.Thread.id of the owner; 0 for definitions
-  std::uint32_t tid;       // the owner's, to notice that it died without a word
-  std::uint64_t sequence;  // rises over all slabs ever taken
+  std::uint32_t tid;       // the owner's, to notice that it ended without sealing the slab
+  std::uint64_t sequence;  // increases over all slabs ever taken
   std::atomic<std::uint32_t> published;
   std::atomic<std::uint32_t> pending;
   std::atomic<std::uint32_t> taken;
@@ -121,7 +121,7 @@ constexpr std::uint32_t PaddedRecordBytes(std::uint32_t payload_bytes) {
   return (static_cast<std::uint32_t>(sizeof(DefinitionRecord)) + payload_bytes + 7) & ~7u;
 }
 
-inline constexpr std::size_t kRingAnomalies = 64;  // room for the table to grow
+inline constexpr std::size_t kRingAnomalies = 64;  // more than the table has now, for later ones
 static_assert(static_cast<std::size_t>(log::Anomaly::kCount) <= kRingAnomalies);
 
 struct RingHeader {
@@ -132,8 +132,8 @@ struct RingHeader {
   std::atomic<std::uint32_t> slabs_ready;
   std::uint32_t pid;
   std::uint32_t event_bytes;             // sizeof(RingEvent)
-  std::uint64_t start_time_ns;           // as in log.Header: ties the ring to its log
-  std::uint64_t pid_start_time;          // field 22 of /proc/PID/stat: tells a reused pid
+  std::uint64_t start_time_ns;           // as in log.Header: identifies the log of the ring
+  std::uint64_t pid_start_time;          // field 22 of /proc/PID/stat: detects a reused pid
   std::atomic<std::uint64_t> committed;  // bytes of the log that are final
   std::atomic<std::uint64_t> commit_at;
   std::atomic<std::uint64_t> events_written;  // counted in phase C
@@ -144,8 +144,9 @@ struct RingHeader {
   std::atomic<std::uint64_t> writer_cpu_ns;
   std::atomic<std::uint64_t> stacks;
   std::atomic<std::uint64_t> anomalies[kRingAnomalies];  // by log::Anomaly
-  char log_path[2048];  // absolute; empty where it is longer, or the writer older
-  // Not the recorder's: since when nobody has found the log there (ns since 1970); 0 = it was there
+  char log_path[2048];  // absolute; empty if it is longer, or if an older recorder made the ring
+  // Written by the cleanup of rings, not by the recorder: since when the log has not been at
+  // log_path (ns since 1970); 0 = it was there
   std::uint64_t log_missing_since_ns;
 };
 static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
