@@ -1,4 +1,4 @@
-// A picture of rectangles in which nothing is too small to be seen.
+// Draws rectangles such that even the smallest is visible.
 #include "viewer/geometry/coverage_grid.h"
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 namespace memprof::viewer {
 namespace {
 
-// In parts of a pixel. Edges are rounded, not sizes: what adjoins neither overlaps nor gapes.
+// Converts to parts of a pixel. The edges are rounded, not the sizes, so that adjacent rectangles
+// neither overlap nor leave a gap.
 int ToSub(double value, int limit, int sub) {
   return static_cast<int>(std::clamp(value, 0.0, static_cast<double>(limit)) * sub + 0.5);
 }
@@ -20,7 +21,8 @@ CoverageGrid::CoverageGrid(int width, int height)
       cells_(static_cast<std::size_t>(stride_) * static_cast<std::size_t>(height_)) {}
 
 void CoverageGrid::AddToRow(Cell* row, int x0, int x1, int part, QRgb color) {
-  // Differences: what begins in a pixel fills the rest of it, and from the next one on all.
+  // The cells have differences to the pixel at the left: a value that begins within a pixel adds a
+  // part to that pixel, and the rest to the next one.
   const auto plus = [&](int x, int sign) {
     Cell* at = row + x / kSub;
     const int first = (kSub - x % kSub) * part, second = (x % kSub) * part;
@@ -39,7 +41,7 @@ void CoverageGrid::Add(double x0, double x1, double y0, double y1, QRgb color) {
     return cells_.data() + static_cast<std::ptrdiff_t>(y) * stride_;
   };
   if (left == right || top == bottom) {
-    // The least that can be seen, in each pixel that it passes.
+    // The smallest visible amount, in each pixel that the rectangle touches.
     const int y = std::min(top / kSub, height_ - 1);
     Cell* cells = row(y);
     const int first = std::min(left / kSub, width_ - 1);

@@ -19,7 +19,7 @@ constexpr QLatin1String kIn(", in ");
 // The least letters of a package's line beside the user's: the end of a file's name, and a line.
 constexpr qsizetype kFewLetters = 10;
 
-// The most letters for which `make(letters)` fits; -1 where not even none do.
+// The most characters for which `make(letters)` fits; -1 if not even 0 do.
 template <typename Make>
 qsizetype MostLetters(qsizetype all, double width, const TextMeasure& measure, const Make& make) {
   qsizetype fits = -1, low = 0, high = all;
@@ -86,7 +86,7 @@ qsizetype CommonPrefix(const QStringList& texts, const std::vector<qsizetype>& w
   return common;
 }
 
-// Cuts again what reads alike: from the first letter in which it differs.
+// Cuts texts again that look the same after the cut: from the first character in which they differ.
 void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, double width,
                const TextMeasure& measure, QStringList* out) {
   std::map<QString, std::vector<qsizetype>> alike;
@@ -104,7 +104,7 @@ void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, do
       moved |= cut != shown;
       (*out)[i] = cut;
     }
-    // Each time they agree in more, so this ends.
+    // Each time the texts agree in more characters, so this ends.
     if (moved) TellApart(texts, group, width, measure, out);
   }
 }
@@ -113,7 +113,7 @@ void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, do
 // distinguishes them.
 void NumberTheRest(const QStringList& texts, double width, const TextMeasure& measure,
                    QStringList* out) {
-  std::map<QString, QString> read, shown;  // what is read, by name; the name that has it
+  std::map<QString, QString> read, shown;  // the shown text, by name; the name, by its shown text
   for (qsizetype i = 0; i < texts.size(); ++i) {
     const auto again = read.find(texts[i]);
     if (again != read.end()) {

@@ -89,8 +89,9 @@ MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
     }
     return placer.Take();
   };
-  // As few bytes a line as fit the view, so that blocks are as large as possible: at least what
-  // fills the lines. Blocks must still be visible separately; what then does not fit scrolls.
+  // Each line has as few bytes as possible such that all lines fit the view, so that blocks are as
+  // large as possible, but at least the bytes that fill all lines. Blocks must still be visible
+  // separately; if not all lines fit then, the view scrolls.
   const double least = std::max(4096.0, total / room);
   const double most = std::max(least, 10.0 * static_cast<double>(largest));
   const auto fit = [&](bool packed, double limit) {
@@ -100,12 +101,12 @@ MapLayout LayOutMap(const AddressMap& map, const MapLayoutOptions& options) {
     }
     return line_bytes;
   };
-  // A line for each segment is clearer, as long as sharing lines would not make blocks much larger.
+  // A separate line for each segment is clearer, unless shared lines would make blocks much larger.
   const double shared = fit(true, most);
   const double alone = fit(false, 1.15 * shared);
   const bool packed = alone >= 1.15 * shared;
   MapLayout layout = place((packed ? shared : alone) / std::max(options.zoom, 1e-3), packed);
-  // Room that is left makes the lines higher, up to a limit.
+  // Unused height makes the lines higher, up to a limit.
   const double stretch = std::min(options.height / layout.content_height, kMaxStretch);
   if (stretch > 1) {
     for (MapBar& bar : layout.bars) {

@@ -66,14 +66,15 @@ void RangeIndex::LayOutRow(int row, const TimeScale& scale, double min_width,
   const double right = scale.left + scale.width;
   const std::size_t first_box = lanes->boxes.size();
   std::size_t i = from(scale.window.begin);
-  if (i > 0) --i;  // it may reach into the window
+  if (i > 0) --i;  // that range may extend into the window
   for (; i < order.size() && ranges_[order[i]].begin < scale.window.end; ++i) {
     const RangeInfo& range = ranges_[order[i]];
     if (range.end <= scale.window.begin) continue;
     RangeBox box{order[i], 1, row, std::max(scale.X(range.begin), scale.left),
                  std::min(scale.X(range.end), right)};
     if (box.right - box.left < min_width) {
-      // All that end within `min_width` of its begin become one with it: past them at once.
+      // All ranges that end within `min_width` of the box's begin are joined in one box: skips them
+      // at once.
       const std::size_t beyond = from(scale.At(box.left + min_width));
       if (beyond > i + 2) {
         const std::size_t last = beyond - 2;  // ends before the next one begins

@@ -12,7 +12,7 @@ TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, 
   out.clock = scale.clock;
   if (columns <= 0 || scale.window.end <= scale.window.begin) return out;
   out.columns = columns;
-  // A sixteenth of a column cannot be seen.
+  // A sixteenth of a column is invisible.
   constexpr double kSlack = 1.0 / 16;
   analysis::TimelineStack::Columns edges = bands.stack->Edges(ColumnEdges(scale, columns), kSlack);
   out.low = std::move(edges.low);

@@ -11,7 +11,8 @@ namespace memprof::viewer {
 
 void KeepHeapSmall() {
 #ifdef __GLIBC__
-  // With a threshold that is set, glibc no longer raises it to the largest piece ever freed.
+  // After the threshold was set explicitly, glibc no longer raises it to the largest piece ever
+  // freed.
   constexpr int kLarge = 1 << 20, kKept = 4 << 20;
   mallopt(M_MMAP_THRESHOLD, kLarge);
   mallopt(M_TRIM_THRESHOLD, kKept);

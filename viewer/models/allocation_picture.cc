@@ -14,9 +14,10 @@ namespace {
 
 using analysis::TimeNs;
 
-constexpr double kShape = 4;          // pixels along each side from which a rectangle has an edge
-constexpr double kLabelWidth = 52;    // and from which it may have a name, times the ratio
-constexpr std::size_t kLabels = 300;  // the largest so many
+constexpr double kShape = 4;  // pixels of each side from which a rectangle has an edge
+// Pixels of width from which it may have a name, times the ratio.
+constexpr double kLabelWidth = 52;
+constexpr std::size_t kLabels = 300;  // the maximum number of labels, for the largest rectangles
 constexpr std::size_t kLookEvery = 1 << 14;
 
 struct Shape {

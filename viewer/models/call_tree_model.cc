@@ -176,7 +176,8 @@ QModelIndex CallTreeModel::NextMatch(const QModelIndex& from) const {
   if (tree_ == nullptr || search_.isEmpty()) return {};
   int item = ItemOf(from);
   for (int looked = 0; looked < kMaxRowsSearched; ++looked) {
-    // Down, else to the next beside it, else to what follows the nearest row above.
+    // The next row is the first child, otherwise the next sibling, otherwise the next sibling of
+    // the nearest ancestor that has one.
     const std::vector<int>& children = Open(item).children;
     if (!children.empty()) {
       item = children.front();
@@ -223,7 +224,7 @@ bool CallTreeModel::hasChildren(const QModelIndex& parent) const {
   if (tree_ == nullptr || parent.column() > 0) return false;
   const Item& item = items_[static_cast<std::size_t>(ItemOf(parent))];
   if (item.opened) return !item.children.empty();
-  // Rows that are there at all hold a match, in themselves or below.
+  // During a search, only rows exist that match or have a match below them.
   return tree_->HasChildren(item.node) &&
          (search_.isEmpty() || !Open(ItemOf(parent)).children.empty());
 }

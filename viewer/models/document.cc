@@ -190,7 +190,7 @@ void Document::PrepareFragmentation() {
 
 void Document::FollowLater() {
   constexpr qint64 kMinMilliseconds = 1000,
-                   kOfTheTime = 3;  // waits so many times what reading took
+                   kOfTheTime = 3;  // the wait, in multiples of the last reading's duration
   if (contents_.session == nullptr || !contents_.session->run().growing) return;
   follow_timer_.start(
       static_cast<int>(std::max(kMinMilliseconds, kOfTheTime * reading_.elapsed())));

@@ -37,7 +37,7 @@ const KnownEditor* FindKnown(const QString& program) {
   return at == std::end(kKnown) ? nullptr : at;
 }
 
-// "emacs -nw" and the like stay in a terminal that is not there.
+// "emacs -nw" and the like would need a terminal, which the viewer does not have.
 bool StaysInTerminal(const QStringList& words) {
   return words.contains(QStringLiteral("-nw")) ||
          words.contains(QStringLiteral("--no-window-system"));
@@ -72,13 +72,13 @@ std::optional<EditorCommand> MakeEditorCommand(const EditorSettings& settings, c
         known == nullptr ? kFile
                          : QString::fromUtf8(known->arguments.data(),
                                              static_cast<qsizetype>(known->arguments.size()));
-    // An editor that is given its line already needs no second one.
+    // If the command already passes the line, only the file is added.
     words += words.filter(kLine).isEmpty() ? arguments.split(QLatin1Char(' ')) : QStringList{kFile};
   }
   EditorCommand command;
   command.program = words.takeFirst();
   for (QString word : words) {
-    // The line first: a file may be called anything.
+    // The line first, because the name of a file may contain the text {line}.
     word.replace(kLine, QString::number(std::max(1, line)));
     word.replace(kFile, file);
     command.arguments << word;

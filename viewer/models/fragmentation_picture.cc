@@ -77,7 +77,7 @@ FactRow PinRow(const Session& session, analysis::Symbols& symbols, const Pin& pi
   return row;
 }
 
-// The neighbour that is cheaper to get out of the way; none where the segment ends on both sides.
+// The smaller neighbour, which is easier to free or move; none if the hole is the whole segment.
 AllocationId Cheaper(const Session& session, const Hole& hole) {
   if (!hole.before.valid() || !hole.after.valid())
     return hole.before.valid() ? hole.before : hole.after;

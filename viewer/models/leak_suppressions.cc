@@ -19,7 +19,7 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-// The pattern for one frame; empty where it has no name that another run would have, too.
+// The pattern for one frame; empty if the frame has no name that is the same in other runs.
 std::string PatternOf(const analysis::SourceFrame& frame) {
   if (frame.symbolised && !frame.function.empty()) return "^" + OneLine(frame.function) + "$";
   if (!frame.module.empty()) return "^" + OneLine(frame.module) + "$";
@@ -43,7 +43,7 @@ QString AsSuppression(const LeakRow& row) {
 
 bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row) {
   std::vector<analysis::SourceFrame> frames = row.stack;
-  // Also matches names as tables show them.
+  // Also matches names in the short form of the tables.
   for (const analysis::SourceFrame& frame : row.stack) {
     analysis::SourceFrame shorter;
     shorter.function = ShortFunction(ToQString(frame.function)).toStdString();
@@ -53,7 +53,7 @@ bool Matches(const analysis::Suppressions& suppressions, const LeakRow& row) {
 }
 
 LeakSuppressions::Key LeakSuppressions::KeyOf(const LeakRow& row) {
-  // Without a stack, sizes distinguish leaks: the example stands for them.
+  // Without a stack, leaks are identified by their example.
   return {row.leak.stack.value, row.leak.layer, row.leak.device,
           row.leak.stack.valid() ? 0 : row.leak.example.value};
 }

@@ -148,7 +148,8 @@ std::vector<ByteBar> ScaleBars(const FailureReport& report) {
                             std::max(space.largest_own, space.largest_other), PartStyle::kHole));
   }
   const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
-  // Beside what dwarfs everything else nothing could be compared: then only the table has it.
+  // If all holes together are much larger than the request, the other bars would be too short to
+  // compare: then only the table has this figure.
   if (allocator && holes / 16 <= std::max(request.bytes, request.driver_bytes))
     bars.push_back(ScaleBar(QObject::tr("All holes together"), holes, PartStyle::kHole));
   if (space.total > 0)

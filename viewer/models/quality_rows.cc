@@ -257,7 +257,7 @@ class Finder {
       if (report_ != nullptr) Ledger(device, subject);
     }
   }
-  // Whether all that was used of the device is known of.
+  // Whether the log explains all used memory of the device.
   void Ledger(const analysis::DeviceInfo& device, const QString& subject) {
     for (const analysis::DeviceFigures& figures : report_->report.devices) {
       if (figures.info.id != device.id) continue;

@@ -5,7 +5,7 @@
 
 namespace memprof::viewer {
 
-// No file of a log is named with a line feed, as good as never.
+// Paths of logs practically never contain a line feed.
 QString RecentEntry(const QStringList& paths) { return paths.join(QLatin1Char('\n')); }
 
 QStringList PathsOfRecent(const QString& entry) {

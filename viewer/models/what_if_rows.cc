@@ -173,7 +173,8 @@ void AddOwn(const DeviceReplay& replay, WhatIfDevice* device) {
 }
 
 WhatIfScale ScaleOf(const WhatIfDevice& device) {
-  // Farther away than so many times the longest bar, the capacity would squeeze the bars.
+  // A capacity of more than this multiple of the longest bar is not drawn, because the bars would
+  // become too short.
   constexpr double kFar = 2.5;
   WhatIfScale scale;
   for (const WhatIfRow& row : device.rows) {

@@ -68,7 +68,7 @@ AdviceView::AdviceView(Document* document, Selection* selection, QWidget* parent
   column->addWidget(splitter_, 1);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& index) { ShowFinding(index); });
-  // Another order makes new rows: restores the chosen one.
+  // Another order creates new rows: chooses the same finding again.
   connect(model_, &QAbstractItemModel::modelReset, this, &AdviceView::ChooseFirst);
   connect(document, &Document::StateChanged, this, [this] { Invalidate(); });
   connect(document, &Document::ReportReady, this, [this] { Invalidate(); });
@@ -151,7 +151,7 @@ void AdviceView::Show(std::shared_ptr<const AdvicePicture> picture) {
   table_->expandAll();
   if (picture_ == nullptr) return;
   AskPassing();
-  Ask();  // it may have grown meanwhile
+  Ask();  // the log may have grown meanwhile
 }
 
 void AdviceView::AskPassing() {
@@ -207,7 +207,7 @@ void AdviceView::ChooseFirst() {
   details_->setVisible(chosen.isValid());
   FitTable();
   if (!chosen.isValid()) return;
-  // Without making it the selection of the other views.
+  // This does not change the selection of the other views.
   following_ = true;
   table_->setCurrentIndex(chosen);
   following_ = false;

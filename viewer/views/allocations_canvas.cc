@@ -44,7 +44,7 @@ QRectF AllocationsCanvas::PlotRect() const {
       2 * kSpace;
   const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
   const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
-  // Whole pixels, so that a picture is drawn as it is.
+  // The plot is on whole pixels, so that the picture is drawn without scaling.
   return QRectF(std::ceil(left), kSpace, std::max(10.0, std::floor(width() - left - kSpace)),
                 std::max(10.0, std::floor(height() - kSpace - axis)));
 }
@@ -66,7 +66,7 @@ double AllocationsCanvas::BytesAt(double y) const {
 
 void AllocationsCanvas::SetBytes(double low, double high) {
   const double all = std::max(1.0, WholeBox().high);
-  // Never fewer than a unit in eight pixels.
+  // At least 4096 bytes are visible, or all if there are fewer.
   const double span = std::clamp(high - low, std::min(all, 4096.0), all);
   low_ = std::clamp((low + high - span) / 2, 0.0, all - span);
   high_ = low_ + span;

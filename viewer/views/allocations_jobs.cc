@@ -229,7 +229,8 @@ void AllocationsCanvas::AskPicture() {
       });
 }
 
-// Looking a name up may open a module's debug information: not here, where the window waits.
+// Resolving a name may open a module's debug information, so it runs in a job: painting must not
+// wait for it.
 void AllocationsCanvas::AskName(std::size_t row, const std::function<void()>& then) {
   const analysis::StackId stack = shown().record(data_->index->id(row)).stack;
   if (!stack.valid() || names_.contains(stack.value)) return;

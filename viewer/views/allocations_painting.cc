@@ -69,7 +69,8 @@ void AllocationsCanvas::PaintPictures(QPainter& painter, const QRectF& plot) {
     painter.drawImage(plot, picture_->image, QRectF(picture_->image.rect()));
     return;
   }
-  // Until the next one is there: the last one, scaled, and of what it does not hold, everything.
+  // Until the new picture is ready, shows the previous one, scaled, and where that has nothing, the
+  // picture of the whole log.
   painter.save();
   painter.setClipRect(plot);
   QRectF has;

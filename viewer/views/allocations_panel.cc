@@ -84,13 +84,13 @@ void AllocationsPanel::ShowWords() {
   }
   QStringList names;
   for (const AllocationColors::Entry& entry : colors->legend) names << entry.text;
-  // Names in full where they take two lines at most.
+  // Full names if they take at most two lines.
   const int room = 2 * width() / std::max(1, fontMetrics().averageCharWidth());
   const auto letters = [](const QString& name) { return static_cast<double>(name.size()); };
   if (names.join(QStringLiteral("   ")).size() > room) names = ElideApart(names, 42, letters);
   QString legend;
   for (const AllocationColors::Entry& entry : colors->legend) {
-    // In one piece.
+    // Without line breaks within a name.
     QString name = names.takeFirst();
     name = name.toHtmlEscaped()
                .replace(QLatin1Char(' '), QStringLiteral("&nbsp;"))

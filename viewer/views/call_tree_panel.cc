@@ -83,7 +83,7 @@ void CallTreePanel::Select(const QModelIndex& index) {
 
 void CallTreePanel::Follow() {
   if (following_ || model_->tree() == nullptr) return;
-  // The row that is current may be the place already.
+  // The current row may be a row of the selected site already.
   const QModelIndex current = table_->currentIndex();
   if (current.isValid() && model_->Stack(current) == selection_->site()) return;
   const QModelIndex found = model_->FindStack(selection_->site());

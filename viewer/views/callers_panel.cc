@@ -46,7 +46,8 @@ CallersPanel::CallersPanel(Document* document, Selection* selection, QWidget* pa
   all->setContentsMargins(0, 0, 0, 0);
   all->addWidget(splitter);
   for (CallTable* table : {callers_, callees_}) {
-    // To follow calls up and down; the menu opens the editor.
+    // Enter and double clicks choose the function, to go to its callers or callees; the menu opens
+    // the editor.
     table->SetOpensEditor(false);
     connect(table, &CallTable::RowChosen, this, [this, table](const QModelIndex& index) {
       const auto* model = static_cast<const FunctionModel*>(table->model());

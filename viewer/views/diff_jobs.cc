@@ -16,8 +16,8 @@ namespace {
 using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
 
-// The instant of `to` at which as large a share of its events is over as of `from` at `time`: steps
-// do the same in the same order, if not at the same pace.
+// The instant of the step `to` at which the same share of its events has passed as of the step
+// `from` at `time`. Steps do the same work in the same order, but not always at the same speed.
 analysis::TimeNs SamePlaceOf(const Session& session, const analysis::StepInfo& from,
                              analysis::TimeNs time, const analysis::StepInfo& to) {
   const auto at = [&](analysis::TimeNs t) -> std::int64_t {

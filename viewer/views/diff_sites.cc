@@ -63,7 +63,8 @@ void DiffSites::BuildTable() {
   for (const int section : {DiffModel::kChange, DiffModel::kStep})
     header->resizeSection(section, width(QStringLiteral("+88.8 MiB")));
   header->resizeSection(DiffModel::kBlocks, width(QStringLiteral("+88,888")));
-  header->setResizeContentsPrecision(60);  // rows, by which the notes' column is as wide
+  // The number of rows from which the width of the notes' column is computed.
+  header->setResizeContentsPrecision(60);
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
   addWidget(table_);

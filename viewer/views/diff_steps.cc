@@ -121,7 +121,7 @@ void DiffSteps::paintEvent(QPaintEvent*) {
     painter.setPen(QPen(theme.text, 1));
     painter.drawLine(QPointF(X(i), plot.top()), QPointF(X(i), plot.bottom()));
   }
-  // The dashed one above, so that both are seen where they are one.
+  // The dashed line is painted last, so that both lines are visible where they coincide.
   PaintLine(painter, plot, true, after);
   PaintLine(painter, plot, false, before);
   if (const auto first = data_->report.first_difference) {

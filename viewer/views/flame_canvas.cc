@@ -244,7 +244,7 @@ void FlameCanvas::mousePressEvent(QMouseEvent* event) {
 }
 
 void FlameCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  // The first click zoomed to it: it lies where it lay.
+  // The first click of the double click has zoomed to the frame, at the same position.
   if (event->button() == Qt::LeftButton) OpenSource(NodeAt(event->position()));
 }
 

@@ -53,7 +53,8 @@ analysis::SiteQuery FlameView::Query() const {
   return query;
 }
 
-// Between two lines of Python are some frames of the interpreter, and of them main() has a dozen.
+// For Python, the default leaves out the frames of libraries: several frames of the interpreter are
+// between two lines of Python, and about a dozen below main().
 void FlameView::ChooseDepth() {
   const std::shared_ptr<const analysis::Session> session = document_->session();
   if (depth_chosen_ || depth_of_.lock() == session) return;

@@ -66,7 +66,7 @@ void FlameView::Connect() {
   connect(search_, &QLineEdit::returnPressed, this, [this] {
     if (pages_->currentWidget() == tree_) tree_->NextMatch();
   });
-  // Flames rise from the bottom: that is where one begins to read.
+  // Flames grow from the bottom, so the view begins there.
   connect(scroll_->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int, int most) {
     if (mode() == Mode::kFlame) scroll_->verticalScrollBar()->setValue(most);
   });

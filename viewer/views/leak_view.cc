@@ -200,7 +200,7 @@ void LeakView::AskHidden() {
 int LeakView::RowOf(const LeakRow& row) const {
   const auto& report = document_->report();
   if (report == nullptr) return -1;
-  // Rows are those of the report, by address.
+  // The index is computed from the address of the row, which is an element of the report's vectors.
   int before = 0;
   for (const std::vector<LeakRow>* rows : report->rows()) {
     if (!rows->empty() && &row >= &rows->front() && &row <= &rows->back())
@@ -254,7 +254,8 @@ void LeakView::ShowRows() {
   table_->expandAll();
   FitTable();
   if (model_->rowCount() == 0) return;
-  // The same as before, else the worst one, without making it the selection of the other views.
+  // The same leak as before, otherwise the worst one; without making it the selection of the other
+  // views.
   QModelIndex current = model_->FindSite(stack);
   if (!current.isValid()) current = model_->FindSite(selection_->site());
   if (!current.isValid()) current = model_->index(0, 0, model_->index(0, 0));
@@ -264,7 +265,7 @@ void LeakView::ShowRows() {
 }
 
 void LeakView::FitTable() {
-  int rows = 1;  // the header, and a little air below the last row
+  int rows = 1;  // the header, and some space below the last row
   for (int tier = 0; tier < model_->rowCount(); ++tier) {
     rows += 1 + model_->rowCount(model_->index(tier, 0));
   }

@@ -73,12 +73,12 @@ void MapCanvas::PaintLabel(QPainter& painter, const MapBar& bar, const Theme& th
 void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& theme) {
   const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(bar.segment)];
   painter.fillRect(bar.rect, theme.hole);
-  // From the piece that holds the bar's first byte on.
+  // Begins with the piece that contains the bar's first byte.
   auto piece =
       std::upper_bound(segment.pieces.begin(), segment.pieces.end(), segment.address + bar.offset,
                        [](std::uint64_t a, const MapPiece& p) { return a < p.address; });
   if (piece != segment.pieces.begin()) --piece;
-  double painted_to = -1;  // pieces thinner than a pixel: one of each pixel is enough
+  double painted_to = -1;  // pieces thinner than a pixel: at most one is painted per pixel
   for (; piece != segment.pieces.end(); ++piece) {
     const auto rect = PieceRect(bar, segment, *piece);
     if (!rect.has_value()) {
@@ -120,7 +120,7 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   if (TextWidth(painter.font(), label) > room.width()) {
     label = label.left(label.indexOf(QStringLiteral("  ")));
   }
-  // A size without its first digits would be another one.
+  // A size is never cut at its left, because without its first digits it would be wrong.
   if (label.isEmpty()) label = FormatBytes(piece.bytes);
   if (TextWidth(painter.font(), label) > room.width() && label == FormatBytes(piece.bytes)) return;
   painter.setPen(Theme::TextOn(fill));

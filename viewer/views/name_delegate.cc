@@ -14,7 +14,8 @@ namespace {
 
 // names that are compared; a longer table shows only a few at a time
 constexpr qsizetype kMaxNames = 2000;
-constexpr qsizetype kMaxWidths = 8;  // that are kept: a splitter is dragged through many
+// Number of widths for which cuts are kept: dragging a splitter produces many.
+constexpr qsizetype kMaxWidths = 8;
 
 void Collect(const QAbstractItemModel& model, int column, const QModelIndex& parent,
              QStringList* names) {

@@ -29,7 +29,7 @@ QString LegendOf(const ByteBar& bar, const Theme& theme) {
                        ? part.name.left(kMaxLetters - 1) + QStringLiteral("…")
                        : part.name;
     name = QStringLiteral("%1 %2").arg(name, FormatBytes(part.bytes)).toHtmlEscaped();
-    name.replace(QLatin1Char(':'), QStringLiteral(":\u2060"));  // no line ends at a colon
+    name.replace(QLatin1Char(':'), QStringLiteral(":\u2060"));  // no line break after a colon
     const bool solid = part.style == PartStyle::kCategorical;
     const QColor color = solid ? PartColor(theme, part.style, part.index) : theme.muted;
     const QString mark = solid                               ? QStringLiteral("■")
@@ -108,7 +108,7 @@ void OomPage::Connect() {
     if (site.valid()) selection_->SelectSite(site);
   });
   connect(scale_, &ByteBarsWidget::PartClicked, this, [this](int bar) {
-    // Without failures a bar is a device: to its fullest moment.
+    // Without failures each bar is a device: a click goes to its fullest moment.
     if (picture_ == nullptr || !picture_->failures.empty()) return;
     int shown = 0;
     for (const analysis::Headroom& room : picture_->rooms) {
@@ -134,7 +134,7 @@ FactView* OomPage::AddTable(const QString& title, FactTable** table,
 
 void OomPage::Refresh() {
   if (document_->session() == shown_) {
-    // Categories may have come since.
+    // The categories may be available now.
     if (picture_ != nullptr && !picture_->failures.empty()) AskChosen();
     return;
   }
@@ -262,7 +262,7 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
   if (!chosen_->since.isEmpty()) tabs_->setTabText(3, chosen_->since);
 }
 
-// A sentence is shown to its end, whatever else has to give way.
+// The sentence is always visible in full; the other parts of the page get less space.
 void OomPage::FitVerdict() {
   verdict_->setMinimumHeight(std::max(0, verdict_->heightForWidth(std::max(1, verdict_->width()))));
 }

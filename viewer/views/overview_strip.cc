@@ -96,7 +96,8 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
   if (drag_ == Drag::kNone || TimeGestures::IsClick(drag_from_, event->position())) return;
   const TimeScale scale = Scale();
   if (drag_ == Drag::kMove) {
-    // The dragged window's width is a share of the strip: so many of its own pixels it moves.
+    // On the strip, the dragged window is only as wide as its share of the whole time. This scale
+    // maps the window to that width, so that it follows the mouse.
     const TimeScale dragged{drag_window_, 0,
                             scale.X(drag_window_.end) - scale.X(drag_window_.begin), scale.clock};
     selection_->SetWindow(

@@ -147,7 +147,7 @@ void TimePlot::mouseReleaseEvent(QMouseEvent* event) {
 void TimePlot::mouseDoubleClickEvent(QMouseEvent*) { selection_->ShowAll(); }
 
 void TimePlot::wheelEvent(QWheelEvent* event) {
-  // Beside the plot it scrolls whatever the plot lies in.
+  // Outside of the plot, the wheel scrolls the surrounding area.
   if (!ready() || event->position().x() < PlotRect().left()) {
     event->ignore();
     return;

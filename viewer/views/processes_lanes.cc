@@ -25,7 +25,7 @@ void ProcessLanes::paint(QPainter* painter, const QStyleOptionViewItem& option,
                          const QModelIndex& index) const {
   const QVariant share = index.data(ProcessModel::kShareRole);
   if (share.isValid() && !option.state.testFlag(QStyle::State_Selected)) {
-    // As high as the number only: the rows are high for the lanes' sake.
+    // The bar is only as high as the number; the row is higher because of the lane.
     QColor color = Theme::From(option.palette).accent;
     color.setAlpha(56);
     const QRectF cell = QRectF(option.rect).adjusted(2, 0, -2, 0);
@@ -63,7 +63,8 @@ void ProcessLanes::PaintLane(QPainter* painter, const QStyleOptionViewItem& opti
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const double height = static_cast<double>(columns[i].*member) * unit;
       if (height <= 0) continue;
-      // Rounded to whole pixels, so that neighbours touch and nothing shines through.
+      // Edges are rounded to whole pixels, so that neighbours touch and the background is not
+      // visible between them.
       const int left = static_cast<int>(edge(i)), right = static_cast<int>(edge(i + 1));
       if (right < cell.left() || left > cell.right() ||
           (right == left && i + 1 < columns.size() && columns[i + 1].*member >= columns[i].*member))

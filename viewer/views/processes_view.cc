@@ -22,7 +22,7 @@
 namespace memprof::viewer {
 namespace {
 
-// Parts of a lane: as fine as a wide window.
+// The number of columns of a lane: enough for a wide window.
 constexpr int kColumns = 1024;
 
 }  // namespace

@@ -230,7 +230,7 @@ void SummaryHeader::FillPeaks() {
     peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
   }
   const analysis::FrameworkFigures& framework = figures->framework;
-  // A snapshot may have only blocks: the driver memory behind them is not known.
+  // A snapshot may contain only blocks: the amount of driver memory is unknown then.
   const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
   if (blocks_only) peak = FormatBytes(framework.peak_bytes);
   SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);

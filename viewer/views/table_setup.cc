@@ -1,4 +1,4 @@
-// The manners of tables.
+// Common settings of tables.
 #include "viewer/views/table_setup.h"
 
 #include <QHeaderView>

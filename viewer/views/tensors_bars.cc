@@ -51,7 +51,7 @@ void TensorBars::paint(QPainter* painter, const QStyleOptionViewItem& option,
   if (const std::optional<QRectF> bar = BarOf(index.row(), cell)) {
     painter->fillRect(*bar, color);
     if (model_->record(index.row()).alive()) {
-      // Fades at its end, because its lifetime is not known.
+      // The bar fades at its end, because the end of its lifetime is not known.
       QColor fade = theme.surface;
       QLinearGradient open(bar->right() - 2 * kSpace, 0, bar->right(), 0);
       fade.setAlpha(0);
@@ -87,7 +87,7 @@ TensorHeader::TensorHeader(const Document* document, const Selection* selection,
 void TensorHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int section) const {
   QHeaderView::initStyleOptionForIndex(option, section);
   if (section == scale_section_ && document_->session() != nullptr) option->text.clear();
-  // Room for the mark of the order, which is drawn over the text otherwise.
+  // Leaves space for the sort indicator, which would be drawn over the text otherwise.
   const bool sorted = isSortIndicatorShown() && section == sortIndicatorSection();
   if (sorted && option->textAlignment.testFlag(Qt::AlignRight))
     option->text += QString(4, QChar(0xa0));

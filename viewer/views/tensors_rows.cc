@@ -19,7 +19,7 @@ namespace {
 using analysis::AllocationId;
 using analysis::RowScope;
 
-// The number of rows that are searched at once; more are searched in a job.
+// Up to this number of rows is searched at once; more rows are searched in a job.
 constexpr int kFewRows = 50'000;
 
 }  // namespace

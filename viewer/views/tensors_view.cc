@@ -148,7 +148,7 @@ void TensorsView::Connect() {
   connect(document_, &Document::CategoriesReady, this, again);
   connect(document_, &Document::PassingChanged, this, again);
   connect(selection_, &Selection::InstantChanged, this, [this] {
-    // Only the bars show it.
+    // Only the column of bars shows the instant.
     table_->viewport()->update(table_->columnViewportPosition(TensorModel::kBars), 0,
                                table_->columnWidth(TensorModel::kBars),
                                table_->viewport()->height());
@@ -236,7 +236,7 @@ void TensorsView::FillKinds() {
 
 void TensorsView::FitColumns() {
   const bool driver = Kind() == RowKind::kDriver;
-  // Names, types and shapes are of tensors: driver memory has them where a tensor lies in it.
+  // Only tensors have names, types and shapes; driver memory shows those of a tensor in it.
   const bool tensors = tensors_->count(RowKind::kTensors) > 0;
   for (const int column : {TensorModel::kName, TensorModel::kShape, TensorModel::kDtype})
     table_->setColumnHidden(column, !tensors);
@@ -251,12 +251,12 @@ void TensorsView::FitColumns() {
   StretchBars();
 }
 
-// The bars take what the other columns leave.
+// The bars get the width that the other columns leave.
 void TensorsView::StretchBars() {
   const QHeaderView* header = table_->horizontalHeader();
   int others = 0;
   for (int i = 0; i < TensorModel::kColumnCount; ++i)
-    if (i != TensorModel::kBars) others += header->sectionSize(i);  // 0 of hidden ones
+    if (i != TensorModel::kBars) others += header->sectionSize(i);  // 0 for hidden ones
   const int least = fontMetrics().averageCharWidth() * 40;
   table_->setColumnWidth(TensorModel::kBars, std::max(least, table_->viewport()->width() - others));
 }

@@ -16,9 +16,10 @@ QColor Mix(const QColor& a, const QColor& b, double share) {
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
-// Blue, mustard, green, rose, sky, red, yellow, purple, as far as a background allows: chosen by
-// search for the largest least distance (CIEDE2000) between any two, and to grey, as normal eyes,
-// protanopes and deuteranopes see them, among colours with a contrast of 3 to what is cached.
+// Blue, mustard, green, rose, sky, red, yellow, purple, as far as the background allows. They were
+// found by a search that maximises the smallest distance (CIEDE2000) between any two colours, and
+// between each and grey, for normal vision, protanopia and deuteranopia, among colours with a
+// contrast of at least 3 to the colour of cached memory.
 constexpr std::array<QRgb, Theme::kCategories + 1> kOnLight = {
     0xff0043c3, 0xff9a7f03, 0xff266952, 0xffcb466e, 0xff457da8, 0xff6d191a, 0xff86510a, 0xff542454};
 constexpr std::array<QRgb, Theme::kCategories + 1> kOnDark = {

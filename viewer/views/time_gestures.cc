@@ -48,7 +48,8 @@ void TimeGestures::Press(const QMouseEvent* event) {
 void TimeGestures::Move(const QMouseEvent* event, const TimeScale& scale) {
   cursor_ = event->position();
   if (drag_ == Drag::kPan) {
-    // From where it began: what rounding took from a move comes back with the next.
+    // Moves relative to the window at the begin of the gesture, so that rounding errors of single
+    // moves do not add up.
     TimeScale dragged = scale;
     dragged.window = from_window_;
     selection_->SetWindow(PanBy(dragged, from_.x() - event->position().x(), selection_->bounds()),

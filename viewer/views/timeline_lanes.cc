@@ -30,7 +30,8 @@ void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QS
       names << band->name;
       all += kSwatchSpace + TextWidth(font, band->name) + 2 + 2 * kSpace;
     }
-    // In full where two rows hold them; cut, they still differ.
+    // Names are shown in full if two rows have space for them; otherwise they are cut such that
+    // they still differ.
     if (all > space.first_right - space.left + (space.right - space.left) * 0.9)
       names = ElideApart(names, kMaxName,
                          [&font](const QString& name) { return TextWidth(font, name); });

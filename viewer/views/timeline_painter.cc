@@ -104,7 +104,7 @@ void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColum
   for (std::size_t b = columns.high.size(); b-- > 0;) {
     FillBand(painter, Area(plot, scale, nullptr, columns.low[b]), fills[b]);
     if (columns.low[b] == columns.high[b]) continue;
-    // Not below the highest edge of the bands beneath, which cover this part.
+    // Begins above the highest edge of the bands beneath, which cover this part.
     std::vector<std::uint64_t> from = columns.low[b];
     for (std::size_t i = 0; b > 0 && i < n; ++i)
       from[i] = std::max(from[i], columns.high[b - 1][i]);
@@ -238,7 +238,7 @@ QRectF FlagPainter::Place(double x, double y, QSizeF size) const {
     return std::none_of(taken_.begin(), taken_.end(),
                         [&](const QRectF& other) { return other.intersects(wanted); });
   };
-  // First downwards, where the stack is, then upwards, where there may be no space.
+  // Searches downwards first, where the stack is, then upwards, where there may be no space.
   for (int i = 0; i < 6; ++i) {
     for (const double direction : {1.0, -1.0}) {
       const QRectF moved = box.translated(0, direction * i * (size.height() + 3));

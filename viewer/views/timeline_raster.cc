@@ -29,7 +29,7 @@ class Raster {
   }
 
  private:
-  // The row from which on pixels lie below so many bytes: those whose middle does.
+  // The first row of pixels whose middle lies below this number of bytes.
   int Row(std::uint64_t bytes) const {
     const double y = image_.height() - static_cast<double>(bytes) * scale_;
     return std::clamp(static_cast<int>(std::ceil(y - 0.5)), 0, image_.height());

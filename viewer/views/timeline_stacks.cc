@@ -19,7 +19,7 @@ using analysis::TimelineGrouping;
 // The number of failed requests with texts; a program that retries in a loop also fails in a loop.
 constexpr std::size_t kMaxFailures = 20'000;
 
-// As the page that explains the failure names it.
+// The site of the request, by the same name as on the page that explains the failure.
 QString Asker(OomExplainer& explainer, const FailedRequest& request,
               std::unordered_map<std::uint32_t, QString>* known) {
   if (!request.stack.valid()) return {};

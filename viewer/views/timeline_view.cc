@@ -134,7 +134,7 @@ QRectF TimelineView::PlotRect() const {
       legend_.height() + lane_.Height(font) + MarkerLane::Height(*stacks_->markers(), font);
   const bool steps = document_->session() != nullptr && !document_->session()->steps().empty();
   const double axis = small.height() * (steps ? 2 : 1) + 2 * kSpace;
-  // On whole pixels: columns are pixels.
+  // The plot begins at a whole pixel, because its columns are pixels.
   const double x = std::ceil(left), y = std::ceil(above) + kSpace;
   return QRectF(x, y, std::max(10.0, width() - x - 2 * kSpace),
                 std::max(10.0, std::floor(height() - y - axis)));

@@ -185,7 +185,8 @@ void WhatIfReplay::resizeEvent(QResizeEvent* event) {
 void WhatIfReplay::TickBest() {
   if (ticked_ || !complete_) return;
   ticked_ = true;
-  // Two that save most, and the first of all: enough to see how they differ.
+  // By default draws the first allocator and the two that save most, which is enough to see the
+  // differences.
   std::vector<int> rows;
   for (int row = 0; row < model_->rowCount(); ++row)
     if (!model_->row(row).over_time.empty() && model_->row(row).kind == WhatIfRow::Kind::kOther)

@@ -23,7 +23,7 @@ constexpr std::uint64_t kPlacementRequests = 100'000;
 
 QString Message(const absl::Status& status) { return ToQString(analysis::StatusText(status)); }
 
-// The same device of the same process.
+// Whether both are the same device of the same process.
 template <typename Other>
 bool Same(const WhatIfDevice& a, const Other& b) {
   return a.device == b.device && a.process == b.process;
@@ -143,7 +143,7 @@ void WhatIfReplay::StartOwn() {
   options.over_time = true;
   job_.Start(
       [session = of_, options, look](std::stop_token stop) mutable {
-        // How the recorded allocator is understood is known already.
+        // The recorded allocator was identified before, so it is not determined again.
         const AllocatorSpec any;
         options.recorded = &any;
         options.stop = stop;

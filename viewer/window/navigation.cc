@@ -39,7 +39,7 @@ Navigation::Navigation(QWidget* parent) : QListWidget(parent) {
   });
 }
 
-// The style sheet takes away what a style would draw.
+// Paints the focus frame, which is not drawn if there is a style sheet.
 void NavigationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                                const QModelIndex& index) const {
   QStyledItemDelegate::paint(painter, option, index);
@@ -49,7 +49,7 @@ void NavigationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& op
   painter->drawRect(option.rect.adjusted(1, 1, -1, -1));
 }
 
-// Not to be chosen, but to be read.
+// Headings are readable, but cannot be chosen.
 void Navigation::ColorHeadings() {
   const QColor muted = Theme::From(palette()).muted;
   for (QListWidgetItem* heading : headings_)

@@ -114,7 +114,7 @@ ParsedOptions ParseOptions(const QStringList& arguments) {
 
 namespace {
 
-// The names of all views, in lines that keep to the column of the options' meaning.
+// The names of all views, wrapped into lines that begin at the column of the options' descriptions.
 QString WrapNames() {
   QString text, line;
   for (const QString& name : ViewNames().split(QLatin1Char(' '))) {
