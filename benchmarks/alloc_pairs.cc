@@ -1,14 +1,13 @@
-// Guest of the cost benchmark: threads that allocate and free in a loop at a given stack depth.
-// Prints one line: what one pair cost in wall time, all threads together, and in CPU time of the
-// thread that made it (so without any thread of a recorder's own), in ns; and, where a rate was
-// asked for, by how much a thread was behind it at the worst, in ms.
+// The program of the cost benchmark: threads that allocate and free in a loop at a given depth of
+// the stack. Prints one line: the cost of one pair in wall time, all threads together, and in CPU
+// time of the thread that made it (without threads of a recorder), in ns; and with a given rate the
+// maximum delay of a thread behind its schedule, in ms.
 //
 //   driver  cuMemAlloc and cuMemFree, found as CUDA runtimes find them
 //   cudart  cudaMalloc and cudaFree
-//   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing where memprof is not
-//   preloaded
-//   torch   c10::reportMemoryUsageToProfiler for a block that comes and goes; nothing where memprof
-//   is not preloaded
+//   tensor  memprof_tensor_create and memprof_tensor_destroy; nothing if memprof is not preloaded
+//   torch   c10::reportMemoryUsageToProfiler for the allocation and the free of a block; nothing if
+//           memprof is not preloaded
 //   malloc  malloc and free, for comparison with host-memory tools
 //
 // usage: alloc_pairs driver|cudart|tensor|torch|malloc DEPTH THREADS PAIRS_PER_THREAD [STACKS
@@ -75,13 +74,13 @@ bool HostPair(long i) {
 
 bool TensorPair(long i) {
   if (g_functions.tensor_create == nullptr) return true;
-  thread_local char range[1 << 14];  // an address of this thread's own
+  thread_local char range[1 << 14];  // an address that only this thread uses
   const std::int64_t shape[] = {static_cast<std::int64_t>(Bytes(i) / 4)};
   return g_functions.tensor_create(0, range, Bytes(i), "activation", "float32", 1, shape) == 0 &&
          g_functions.tensor_destroy(0, range) == 0;
 }
 
-// Of an allocator that reserves nothing, on a device of the thread's own.
+// The calls of an allocator that reserves nothing, on a device that only this thread uses.
 bool TorchPair(long i) {
   if (g_functions.torch_usage == nullptr) return true;
   static std::atomic<int> threads{0};
@@ -129,14 +128,15 @@ bool LoadRuntime() {
   return false;
 }
 
-// The mode's loop, with everything loaded that it needs; null when something is missing.
+// The function for one pair of this mode, with the libraries that it needs loaded; null if
+// something is missing.
 Pair Prepare(const std::string& mode) {
   if (mode == "malloc") return HostPair;
   if (mode == "cudart") return LoadRuntime() ? RuntimePair : nullptr;
   if (mode != "driver" && mode != "tensor" && mode != "torch") return nullptr;
   if (!LoadDriver()) return nullptr;
   if (mode == "driver") return DriverPair;
-  // Recording begins with the first call to the driver, which was made.
+  // Recording begins with the first call of the driver, which LoadDriver made.
   if (mode == "torch") {
     Find(RTLD_DEFAULT, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
          &g_functions.torch_usage);
@@ -157,8 +157,9 @@ Pair Prepare(const std::string& mode) {
   return failures;
 }
 
-// The same for one pair, by one of many ways. Two functions that differ for the compiler, which
-// would fold them otherwise, and that have something to do after their calls, which would be jumps.
+// The same for one pair, by one of many call paths. The two functions differ for the compiler,
+// which would otherwise merge them, and do something after their calls, which would otherwise be
+// tail calls.
 long DescendBy(std::uint64_t way, int depth, long i, Pair pair);
 [[gnu::noinline]] long Left(std::uint64_t way, int depth, long i, Pair pair) {
   const long failures = DescendBy(way, depth, i, pair);
@@ -171,7 +172,7 @@ long DescendBy(std::uint64_t way, int depth, long i, Pair pair);
   return failures;
 }
 
-// Each bit of `way` chooses the way on; two frames a level.
+// Each bit of `way` chooses one of the two functions; two frames a level.
 [[gnu::noinline]] long DescendBy(std::uint64_t way, int depth, long i, Pair pair) {
   long failures = 0;
   if (depth == 0) {
@@ -191,8 +192,8 @@ std::int64_t Now(clockid_t clock) {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// With one stack the loop lies at its bottom; with more, every pair is reached anew, by another way
-// than the one before.
+// With one stack, the loop runs at the bottom of it; with more, every pair has another call path
+// than the pair before.
 long Run(int depth, long pairs, long stacks, Pair pair) {
   if (stacks == 1) return Descend(depth, 0, pairs, pair);
   long failures = 0;
@@ -202,8 +203,8 @@ long Run(int depth, long pairs, long stacks, Pair pair) {
   return failures;
 }
 
-// At most that many pairs a second: in small portions, with rests between them. `behind` receives
-// by how many ns the thread was behind its time at the worst.
+// At most that many pairs a second: in small groups, with pauses between them. `behind` receives
+// the maximum delay of the thread behind its schedule, in ns.
 long RunPaced(int depth, long pairs, long stacks, double pairs_per_s, Pair pair,
               std::atomic<std::int64_t>* behind) {
   constexpr long kPortion = 250;
@@ -243,7 +244,7 @@ int main(int argc, char** argv) {
   const double pairs_per_s =
       argc > 6 ? std::atof(argv[6]) : 0;  // of each thread; 0 = as fast as it can
 
-  std::atomic<long> failures = Run(depth, 1000, stacks, pair);  // unwinder caches, first stacks
+  std::atomic<long> failures = Run(depth, 1000, stacks, pair);  // fills caches of unwinding
   std::atomic<std::int64_t> thread_cpu{0}, behind{0};
   const std::int64_t begin = Now(CLOCK_MONOTONIC);
   std::vector<std::thread> workers;

@@ -1,8 +1,8 @@
-// Guest of the viewer's benchmark: a training under a caching allocator like PyTorch's, told to the
-// recorder by its C API. Steps of forward and backward passes over layers whose batches vary, and
-// what outlives a step: weights from the start, results kept for some steps. Segments come from the
-// null driver; where blocks lie in them is what the simulated allocator decides. Prints one line:
-// the events made, and the time that they took.
+// A program that the viewer's benchmark records: a training with a caching allocator like
+// PyTorch's, reported to the recorder by its C API. Steps have forward and backward passes over
+// layers with varying batches; weights live from the start, and results for some steps. Segments
+// come from the null driver; the simulated allocator decides the positions of blocks in them.
+// Prints one line: the number of events, and the time that they took.
 #include <memprof/memprof.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-// What guests of the benchmarks share: a driver opened as a CUDA runtime does it, and many ways
-// through the program, so that what they allocate has many call stacks.
+// Shared by the programs that benchmarks record: they open the driver as a CUDA runtime does, and
+// use many call paths, so that their allocations have many call stacks.
 #pragma once
 
 #include <dlfcn.h>
@@ -34,13 +34,13 @@ inline bool LoadDriver() {
          get("cuMemFree", &g_free) && init(0) == 0 && retain(&g_context, 0) == 0;
 }
 
-constexpr int kDepth = 12;  // of the ways: 4,096 of them
+constexpr int kDepth = 12;  // of the call paths: 4,096 of them
 
 template <typename Call>
 void Descend(std::uint64_t way, int depth, const Call& call);
 
-// Two functions that differ for the compiler, which would fold them otherwise, and that have
-// something to do after their calls, which would be jumps otherwise.
+// Two functions that differ for the compiler, which would otherwise merge them, and that do
+// something after their calls, which would otherwise be tail calls.
 template <typename Call>
 [[gnu::noinline]] void Left(std::uint64_t way, int depth, const Call& call) {
   Descend(way, depth, call);
@@ -52,7 +52,7 @@ template <typename Call>
   asm volatile("# right");
 }
 
-// Each bit of `way` chooses the way on to `call`.
+// Each bit of `way` chooses one of two functions on the path to `call`.
 template <typename Call>
 [[gnu::noinline]] void Descend(std::uint64_t way, int depth, const Call& call) {
   if (depth == 0) {

@@ -1,5 +1,6 @@
-// Writes a log in which very many blocks are alive at once, for benchmarks/load_log: live_log FILE
-// [EVENTS [LIVE]]. It fills up to LIVE blocks, then frees one and allocates one at random.
+// Writes a log in which very many blocks are live at once, for benchmarks/load_log: live_log FILE
+// [EVENTS [LIVE]]. It allocates until LIVE blocks are live, then alternately frees and allocates
+// one at random.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

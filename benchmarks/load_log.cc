@@ -27,8 +27,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-// The most memory that this program ever had. (Not getrusage's, which is at least what its parent
-// had when it started it.)
+// The peak memory of this program. (Not that of getrusage, which is at least the memory of the
+// parent at the start.)
 long PeakBytes() {
   long kib = 0;
   char line[256];

@@ -1,9 +1,9 @@
-/* A libcuda.so.1 whose calls cost next to nothing: no device, no memory, no checks. Under it the
- * cost of recording stands alone, where the stand-in CUDA's own calls (microseconds) would hide it.
+/* A libcuda.so.1 whose calls cost almost nothing: no device, no memory, no checks. With it, the
+ * cost of recording can be measured; the calls of the stand-in CUDA (microseconds) are too slow.
  *
- * It answers what the recorder asks of a driver at an allocation (current context, its device) and
- * at the first sight of a device (name, capacity, memory in use), and hands functions out through
- * cuGetProcAddress as the real one does. Everything else does not exist. */
+ * It has the functions that the recorder calls at an allocation (current context, its device) and
+ * at the first use of a device (name, capacity, memory in use), and returns functions by
+ * cuGetProcAddress as the real driver does. It has nothing else. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -67,7 +67,8 @@ CUresult cuCtxGetDevice(int* device) {
   return kSuccess;
 }
 
-/* Each thread has a range of its own and goes round in it, as an allocator that reuses memory. */
+/* Each thread uses a range of its own and wraps around in it, like an allocator that reuses memory.
+ */
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
   static unsigned threads;
   static __thread unsigned thread, calls;

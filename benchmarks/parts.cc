@@ -1,6 +1,6 @@
-// What the parts of recording one event cost, each beside what one would do without it: reading
-// the clock, finding a stack, writing events down. Single-threaded, in a loop, so everything is in
-// the nearest cache; what a pair costs in a program says alloc_cost.
+// The cost of the parts of recording one event, each compared with an alternative: reading the
+// clock, finding a stack, encoding events. Single-threaded, in a loop, so all data is in the
+// first-level cache; alloc_cost measures a pair in a program.
 #include <benchmark/benchmark.h>
 #include <execinfo.h>
 #include <time.h>
@@ -29,7 +29,7 @@ void BM_ClockGettime(benchmark::State& state) {
 }
 BENCHMARK(BM_ClockGettime);
 
-// Runs `bottom` that many calls further down.
+// Calls `bottom` below that many further calls.
 template <typename Bottom>
 __attribute__((noinline)) void Descend(std::int64_t depth, Bottom& bottom) {
   if (depth > 1)
@@ -48,7 +48,7 @@ void BM_Backtrace(benchmark::State& state) {
 }
 BENCHMARK(BM_Backtrace)->Arg(5)->Arg(20)->Arg(50);
 
-// Walks stacks as the recorder does, on the thread that made it.
+// Walks stacks as the recorder does, on the thread that created it.
 struct Walker {
   Walker() {
     SetMemoryLimit(kDefaultMemoryMib << 20, 0);
@@ -64,7 +64,7 @@ struct Walker {
   bool ready = false;
 };
 
-// A stack that has not been seen lately, by the rules of its frames.
+// A stack that is not in the memo: walked by the rules of its frames.
 void BM_WalkedStack(benchmark::State& state) {
   Walker walker;
   if (!walker.ready) return state.SkipWithError("no memory");
@@ -79,7 +79,7 @@ void BM_WalkedStack(benchmark::State& state) {
 }
 BENCHMARK(BM_WalkedStack)->Arg(5)->Arg(20)->Arg(50);
 
-// One that has: its words are compared.
+// A stack that is in the memo: its words are compared.
 void BM_KnownStack(benchmark::State& state) {
   Walker walker;
   const auto memo = std::make_unique<StackMemo>();
@@ -101,8 +101,8 @@ void BM_KnownStack(benchmark::State& state) {
 }
 BENCHMARK(BM_KnownStack)->Arg(5)->Arg(20)->Arg(50);
 
-// Calls `bottom` below 20 calls, each from one of two places: a bit of `turns` says which. Stacks
-// with other bits have the same stack pointers and other return addresses.
+// Calls `bottom` below 20 calls, each from one of two places, chosen by the bits of `turns`. Stacks
+// of different bits have the same stack pointers, but other return addresses.
 constexpr int kTurns = 20;
 template <typename Bottom>
 __attribute__((noinline)) void Turn(std::uint64_t turns, int left, Bottom& bottom) {
@@ -110,14 +110,14 @@ __attribute__((noinline)) void Turn(std::uint64_t turns, int left, Bottom& botto
     bottom();
   } else if ((turns & 1) != 0) {
     Turn(turns >> 1, left - 1, bottom);
-    asm volatile("nop");  // so that the two stay apart
+    asm volatile("nop");  // so that the compiler does not merge the two calls
   } else {
     Turn(turns >> 1, left - 1, bottom);
     asm volatile("nop; nop");
   }
 }
 
-// The stacks of a program: `range(0)` of them at random, or, for 0, each a new one.
+// The stacks of a program: `range(0)` stacks in random order; for 0, always a new one.
 class Traffic {
  public:
   explicit Traffic(std::int64_t stacks) : stacks_(static_cast<std::uint64_t>(stacks)) {}
@@ -132,7 +132,7 @@ class Traffic {
   std::uint64_t random_ = 7, last_ = 0;
 };
 
-// Takes a stack by its frames: walks it, and looks for its hash among the latest.
+// Takes a stack by its frames: walks it, and searches its hash among the latest.
 bool WalkAndFind(Walker* walker, StackCache* cache, const Registers& start) {
   if (!walker->Walk(start)) return false;
   const std::uint64_t hash = HashFrames(walker->walk.frames, walker->walk.frame_count, 1);
@@ -182,7 +182,7 @@ void BM_TrafficWithMemo(benchmark::State& state) {
 }
 BENCHMARK(BM_TrafficWithMemo)->Arg(1)->Arg(4)->Arg(64)->Arg(1024)->Arg(16384)->Arg(0);
 
-// Events as random traffic has them, from the ring's form to the log's columns.
+// Events like those of random traffic, from the ring's form to the log's columns.
 void BM_Encode(benchmark::State& state) {
   SetMemoryLimit(kDefaultMemoryMib << 20, 0);
   std::mt19937_64 random(3);

@@ -39,7 +39,7 @@ std::size_t CountSites(const analysis::Session& session) {
   return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
 }
 
-// A log as said above, in a file that is gone again when it was loaded.
+// The log described above, written to a file that is removed after loading.
 std::shared_ptr<const analysis::Session> MakeSession(long events, int sites) {
   analysis::testing::LogBuilder log;
   std::mt19937_64 random(7);

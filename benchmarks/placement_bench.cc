@@ -1,4 +1,4 @@
-// How near offline placement comes to its bound: one line a file of buffers.
+// Compares offline placement with its bound: one line for each file of buffers.
 //
 //     placement_bench [--seconds=S] [--threads=N] FILE...
 //
@@ -31,7 +31,7 @@ std::vector<std::string_view> Cells(std::string_view line) {
   }
 }
 
-// False, after a line on standard error, where the file is not as it should be.
+// False, after a line on standard error, if the file is invalid.
 bool Read(const char* path, std::vector<PlacementBuffer>* buffers) {
   std::ifstream file(path);
   std::string line;

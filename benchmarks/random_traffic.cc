@@ -1,7 +1,7 @@
-// Guest of the log-size and writer-rate benchmarks: threads that allocate and free at random, up to
-// a few hundred blocks at a time, reached by many ways through the program. The worst case for a
-// log: no step, no pattern in sizes, addresses or lifetimes. Prints one line: the calls made and
-// the time that they took.
+// A program that the benchmarks of the log's size and the writer's rate record: threads that
+// allocate and free at random, up to a few hundred blocks at a time, by many call paths. The worst
+// case for a log: no steps, and no pattern in sizes, addresses or lifetimes. Prints one line: the
+// number of calls, and the time that they took.
 #include <time.h>
 
 #include <atomic>

@@ -24,8 +24,8 @@ double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Parameters, then steps: activations of 48 layers go up with the batch's size and come down, with
-// workspaces between.
+// Parameters, then steps: activations of 48 layers whose sizes follow that of the batch are
+// allocated and freed, with workspaces between them.
 Trace Training(std::size_t events) {
   Trace trace;
   std::mt19937_64 random(1);

@@ -1,5 +1,5 @@
-// Starts a program again and again and waits for it each time: what one start costs. With
-// NAME=VALUE arguments the variables are set for the started programs alone.
+// Measures the start of a program: starts it many times, and waits for its end each time. With
+// NAME=VALUE arguments, the variables are set only for the started programs.
 // Prints one line: medians over the starts, in ns.
 //
 // usage: spawn_loop COUNT [NAME=VALUE...] PROGRAM [ARGUMENT...]

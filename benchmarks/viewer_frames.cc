@@ -54,7 +54,7 @@ struct Times {
   }
 };
 
-// A line of /proc/self/status that tells of memory, in bytes.
+// A line of /proc/self/status with an amount of memory, in bytes.
 long StatusBytes(const char* line_begin) {
   long kib = 0;
   char line[256];
@@ -66,7 +66,7 @@ long StatusBytes(const char* line_begin) {
   return kib * 1024;
 }
 
-// The most memory that this program had since the last Forget(), and in all.
+// The peak memory of this program since the last Forget(), and in all.
 class PeakMemory {
  public:
   long all() { return most_ = std::max(most_, since()); }
@@ -74,7 +74,7 @@ class PeakMemory {
   static long now() { return StatusBytes("VmRSS:"); }
   void Forget() {
     all();
-    // Where the kernel refuses, the peaks of views are those of all before them too.
+    // If the kernel does not allow it, the peak of a view includes those of all views before it.
     if (std::FILE* reset = std::fopen("/proc/self/clear_refs", "w")) {
       std::fputs("5", reset);
       std::fclose(reset);
@@ -124,7 +124,7 @@ std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, 
     window.selection().SetWindow(to);
     Paint(page, screen);
     frame.Add(Milliseconds(watch));
-    // What a job computes meanwhile comes with a later frame.
+    // Results of jobs appear in a later frame.
     QCoreApplication::processEvents();
   }
   window.WaitUntilSettled();
@@ -136,7 +136,7 @@ std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, 
     const TimeNs instant = bounds.begin + random() % (bounds.end - bounds.begin);
     watch.start();
     window.selection().SetInstant(instant);
-    // The window itself repaints what changed, here as on a screen.
+    // The window repaints only what changed, as on a screen.
     do {
       QCoreApplication::processEvents(QEventLoop::AllEvents);
     } while (JobTracker::ActiveJobs() > 0);

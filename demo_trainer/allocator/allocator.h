@@ -28,7 +28,7 @@ class Allocator {
   // on that stream when it is freed.
   virtual void RecordStream(void* ptr, StreamHandle stream) = 0;
 
-  // Returns whatever is cached and unused to the driver.
+  // Returns cached memory without blocks in use to the driver.
   virtual void EmptyCache() = 0;
 
   virtual const AllocatorStats& stats() const = 0;

@@ -198,7 +198,7 @@ void CachingAllocator::Merge(Block* block, Block* neighbour) {
   block->bytes += neighbour->bytes;
 }
 
-// Releases blocks whose other streams are done with them.
+// Releases blocks whose use on other streams has ended.
 void CachingAllocator::ProcessEvents(bool wait) {
   std::vector<std::pair<DeviceDriver::Event, Block*>> still_pending;
   for (const auto& [event, block] : std::exchange(pending_, {})) {

@@ -5,7 +5,7 @@
 //   - up to 1 MiB they come from the small pool, whose segments are 2 MiB; above it from the large
 //     pool, with segments of 20 MiB for less than 10 MiB, else of the size rounded up to 2 MiB;
 //   - a free block serves only the stream it was allocated for; among those that are large enough
-//     the smallest wins, then the lowest address;
+//     the smallest is used, of equal ones that with the lowest address;
 //   - a block is split when what remains is at least 512 bytes (small pool) or more than 1 MiB
 //     (large pool, and the request is below max_split_bytes);
 //   - blocks at or above max_split_bytes ("oversize") serve only requests that are oversize too and

@@ -21,7 +21,8 @@ class DirectAllocator : public Allocator {
 
   void* Allocate(size_t bytes, StreamHandle stream) override;
   void Free(void* ptr) override;
-  // cudaFree waits for the device; for stream-ordered memory the tensor's stream is made to wait.
+  // cudaFree waits for the device. With stream-ordered memory, the tensor's stream waits for the
+  // other one.
   void RecordStream(void* ptr, StreamHandle stream) override;
   // Trims the device's memory pool (kAsync).
   void EmptyCache() override;

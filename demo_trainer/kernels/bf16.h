@@ -39,7 +39,7 @@ template <>
 DEMO_HOST_DEVICE BFloat16 FromFloat<BFloat16>(float value) {
   uint32_t wide;
   memcpy(&wide, &value, sizeof(wide));
-  // A NaN keeps a set mantissa bit whatever rounding does to it.
+  // A NaN keeps a set mantissa bit, whatever the rounding does.
   const bool is_nan = (wide & 0x7fffffffu) > 0x7f800000u;
   const uint32_t rounded = wide + 0x7fffu + ((wide >> 16) & 1u);
   return BFloat16{static_cast<uint16_t>((is_nan ? (wide | 0x400000u) : rounded) >> 16)};

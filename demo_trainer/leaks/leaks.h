@@ -39,7 +39,7 @@ void KeepEvaluation(const Tensor& logits);
 void ExtensionScratch(Device& device);
 inline constexpr size_t kExtensionBytes = 192 << 10;
 
-// cycle: two nodes of a graph that own each other; nothing reaches them any more.
+// cycle: two nodes of a graph that own each other and that nothing else refers to.
 void BuildGraphCycle(const Tensor& loss_rows);
 
 // pinned: a staging buffer in pinned host memory for each step.

@@ -8,7 +8,7 @@
 namespace memprof::demo {
 namespace {
 
-// Positions of one step in this process.
+// The number of tokens of one step in this process.
 double Positions(const Options& o) {
   return static_cast<double>(o.ShardBatch() * o.devices * o.model.context * o.grad_accum);
 }

@@ -62,7 +62,7 @@ class Gpt {
   void Backward(Saved saved, Tensor dlogits);
 
   void SetForwardHook(ForwardHook hook) { hook_ = std::move(hook); }
-  // Drops the bfloat16 copies of the weights, which the optimizer is about to change.
+  // Frees the bfloat16 copies of the weights before the optimizer changes these.
   void DropLowPrecisionWeights();
 
   const ParameterList& parameters() const { return parameters_; }

@@ -90,7 +90,7 @@ class Mlp {
   Linear down_;
 };
 
-// a + b, over one of them when `inplace` (b), else in a new tensor.
+// a + b; stored in b if `inplace`, else in a new tensor.
 Tensor AddTensors(const Tensor& a, const Tensor& b, bool inplace, const std::string& name);
 
 // Standard deviation of initial weights, as in GPT-2; projections into the residual stream start

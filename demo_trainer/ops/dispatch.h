@@ -1,4 +1,4 @@
-// Chooses the instantiation of a kernel by the dtype of a tensor.
+// Selects the instantiation of a kernel by the dtype of a tensor.
 #ifndef DEMO_TRAINER_OPS_DISPATCH_H_
 #define DEMO_TRAINER_OPS_DISPATCH_H_
 

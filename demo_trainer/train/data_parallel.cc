@@ -36,7 +36,7 @@ void AverageGradients(const std::vector<std::unique_ptr<Replica>>& replicas) {
     const ParameterList& parameters = replicas[r]->model().parameters();
     for (size_t i = 0; i < sums.size(); ++i) CopyBetween(sums[i]->grad, parameters[i]->grad);
   }
-  // The sums' memory may be reused as soon as this returns.
+  // The memory of the sums may be reused after the return.
   for (size_t r = 1; r < replicas.size(); ++r) replicas[r]->device().Synchronize();
 }
 

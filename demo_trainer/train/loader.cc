@@ -14,7 +14,7 @@ std::vector<int64_t> ShapeOf(const HostBatch& host, int64_t rows) {
   return {rows, static_cast<int64_t>(host.tokens.size()) / rows};
 }
 
-// Walks through the micro-batches of a plan.
+// Iterates over the micro-batches of a plan.
 class Cursor {
  public:
   Cursor(const Text& text, const LoaderPlan& plan) : text_(text), plan_(plan) {}

@@ -28,7 +28,7 @@ struct LoaderPlan {
   int64_t steps = 0;
   int64_t grad_accum = 1;
   int64_t batch = 1;  // rows of a micro-batch over all shards
-  int64_t shard = 0;  // which part of it is this device's
+  int64_t shard = 0;  // the part of it for this device
   int64_t shard_rows = 1;
 };
 

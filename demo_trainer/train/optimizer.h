@@ -28,8 +28,9 @@ class Optimizer {
   int64_t steps_ = 0;
 };
 
-// Multiplies the loss, so that small gradients survive a small dtype: halved when a gradient
-// overflows (the step is then skipped), doubled after `growth_interval` good steps in a row.
+// A factor of the loss, so that small gradients do not become 0 in a small dtype: halved if a
+// gradient overflows (the step is then skipped), doubled after `growth_interval` good steps in
+// succession.
 class LossScaler {
  public:
   explicit LossScaler(float scale, bool dynamic, int64_t growth_interval = 100)

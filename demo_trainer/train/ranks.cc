@@ -28,7 +28,7 @@ constexpr size_t kHeaderBytes = 4096;
 [[noreturn]] void ExecRank(const std::vector<std::string>& arguments, int rank, int fd,
                            pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);  // it ended before the line above
+  if (getppid() != parent) _exit(1);  // the parent ended before the line above
   std::vector<std::string> words = {"demo_trainer"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   words.push_back("--rank=" + std::to_string(rank));
@@ -97,7 +97,7 @@ int RunRanks(const Options& options, const std::vector<std::string>& arguments) 
   return WaitForRanks(running);
 }
 
-// At the start of the shared memory; zero at first.
+// At the start of the shared memory; initially zero.
 struct RankGroup::Shared {
   std::atomic<uint32_t> arrived;
   std::atomic<uint32_t> generation;
@@ -107,7 +107,7 @@ RankGroup::RankGroup(const Options& options, int64_t count)
     : rank_(options.rank), ranks_(options.ranks), count_(count) {
   if (ranks_ == 1) return;
   bytes_ = kHeaderBytes + static_cast<size_t>(count) * sizeof(float) * static_cast<size_t>(ranks_);
-  // Every rank sets the same size, which changes nothing after the first.
+  // Every rank sets the same size; only the first call has an effect.
   if (ftruncate(options.rank_fd, static_cast<off_t>(bytes_)) != 0) {
     throw Error("cannot size the ranks' shared memory");
   }

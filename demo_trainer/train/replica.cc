@@ -77,7 +77,7 @@ void Replica::RunMicroBatch(int64_t step, float loss_scale) {
 
 void Replica::LeakAfterForward(const Batch& batch, const Tensor& logits, const Loss& loss,
                                int64_t step) {
-  // Kinds that leak once a step do so with its last micro-batch.
+  // Kinds that leak once a step do so in its last micro-batch.
   const int64_t accum = options_.grad_accum;
   const bool last = static_cast<int64_t>(losses_.size()) % accum == accum - 1;
   if (options_.Leaks("history")) RememberHistory(loss.mean, logits);
@@ -85,7 +85,7 @@ void Replica::LeakAfterForward(const Batch& batch, const Tensor& logits, const L
   if (options_.Leaks("pinned")) StagePinned(std::vector<int>(1024, static_cast<int>(step)));
   if (!last) return;
   if (options_.Leaks("error-path")) AuditBatch(batch.tokens, step);
-  // Every batch has a length of its own here, as texts that are not cut to windows have.
+  // Each batch has a different length here, like texts that are not cut to windows.
   if (options_.Leaks("shape-cache")) PlanForLength(device_, batch.tokens.count() - step);
   if (options_.Leaks("extension")) ExtensionScratch(device_);
 }

@@ -1,4 +1,5 @@
-// One device's copy of the model with its optimizer and data: what data parallel training repeats.
+// A copy of the model on one device with its optimizer and data; data parallel training has
+// several.
 #ifndef DEMO_TRAINER_TRAIN_REPLICA_H_
 #define DEMO_TRAINER_TRAIN_REPLICA_H_
 

@@ -18,7 +18,7 @@ bool ReadFile(const std::string& path, std::string* contents) {
   if (!stream) return false;
   try {
     contents->assign(std::istreambuf_iterator<char>(stream), {});
-  } catch (const std::ios_base::failure&) {  // of the buffer: a read that failed half-way
+  } catch (const std::ios_base::failure&) {  // of the buffer: a failed read
     return false;
   }
   return true;

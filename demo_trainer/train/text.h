@@ -1,4 +1,4 @@
-// The text that is trained on, and which windows of it a batch holds.
+// The training text, and the windows of it that a batch holds.
 #ifndef DEMO_TRAINER_TRAIN_TEXT_H_
 #define DEMO_TRAINER_TRAIN_TEXT_H_
 
@@ -20,8 +20,8 @@ class Text {
   // it is too short for windows of `context` bytes.
   Text(const std::string& path, int64_t context, uint64_t seed);
 
-  // Windows first_row … first_row + rows of the batch of a step: the same for a row however the
-  // batch is shared out. From the first nine tenths.
+  // Windows first_row … first_row + rows of the batch of a step: the same for a row for any
+  // distribution of the batch. From the first nine tenths.
   HostBatch TrainingBatch(int64_t step, int64_t first_row, int64_t rows) const;
   // From the last tenth.
   HostBatch EvaluationBatch(int64_t index, int64_t rows) const;
@@ -37,7 +37,7 @@ class Text {
   int64_t held_out_from_ = 0;
 };
 
-// Where the bundled text is: beside the build, or installed. Empty when it is nowhere.
+// The path of the bundled text: beside the build, or installed. Empty if it is not found.
 std::string FindBundledText();
 
 }  // namespace memprof::demo

@@ -20,11 +20,11 @@ class Trainer {
   void Run();
 
  private:
-  // What one optimizer step came to.
+  // The results of one optimizer step.
   struct Outcome {
     float loss = 0.0f;
     float gradient_norm = 0.0f;  // unscaled
-    float scale = 1.0f;          // loss scale that was used
+    float scale = 1.0f;          // the loss scale that was used
     bool skipped = false;
   };
 
