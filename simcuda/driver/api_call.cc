@@ -213,7 +213,7 @@ using namespace memprof::simcuda;
 
 extern "C" int simcuda_set_listener(const struct simcuda_listener* listener) {
   static std::mutex* mutex = new std::mutex;
-  // Listeners are never freed: a call that began with one may still compare it.
+  // Listeners are never freed, because a call may compare its listener at its end.
   static std::deque<simcuda_listener>* all = new std::deque<simcuda_listener>;
   const std::lock_guard lock(*mutex);
   if (listener != nullptr) {

@@ -31,7 +31,7 @@ Match Compare(const GraphExec::Nodes& have, const GraphExec::Nodes& want, CUgrap
   return Match::kSame;
 }
 
-// Gives the nodes of `have` the work of `want`; they keep their handles.
+// Gives the nodes of `have` the work of `want`; the nodes keep their handles.
 void Take(const GraphExec::Nodes& want, GraphExec::Nodes* have) {
   for (size_t i = 0; i < have->size(); ++i) {
     auto copy = std::make_shared<GraphNode>(*want[i]);
@@ -92,7 +92,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
   const GraphExec::Nodes want = Flatten(*graph);
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i]->origin != hNode || all[i]->child == nullptr) continue;
-    // The nodes of the child graph come right behind its node.
+    // The nodes of the child graph follow its node directly.
     const size_t count = Flatten(*all[i]->child).size();
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(i + 1);
     GraphExec::Nodes have(first, first + static_cast<std::ptrdiff_t>(count));

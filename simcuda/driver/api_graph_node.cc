@@ -173,7 +173,8 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAM
   const CUresult result = api::cuGraphKernelNodeGetParams(hNode, &first);
   if (result != CUDA_SUCCESS || nodeParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *nodeParams = {};
-  static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, kern) == sizeof(first));  // what is new is behind
+  // New fields are at the end.
+  static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, kern) == sizeof(first));
   std::memcpy(static_cast<void*>(nodeParams), &first, sizeof(first));
   return CUDA_SUCCESS;
 }

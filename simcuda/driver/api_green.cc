@@ -152,7 +152,7 @@ CUresult cuGreenCtxStreamCreate(CUstream* phStream, CUgreenCtx greenCtx, unsigne
 }
 #endif
 
-// Its allocations live on in the primary context, as long as that does.
+// Its allocations stay in the primary context until that ends.
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
   const auto green = AllHandles<GreenContext>().Remove(hCtx);
   if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;

@@ -55,7 +55,7 @@ struct PendingLaunch {
   }
 };
 
-// Arguments passed as one packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER).
+// Arguments in one packed buffer (CU_LAUNCH_PARAM_BUFFER_POINTER).
 CUresult ReadExtra(void** extra, const uint8_t** buffer, size_t* bytes) {
   *buffer = nullptr;
   *bytes = 0;
@@ -264,7 +264,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, CUfunc
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (BlocksFor(*function, blockSize, 0) < numBlocks) return CUDA_ERROR_INVALID_VALUE;
-  // The inverse of BlocksFor: each block's share, less what it takes in any case.
+  // The inverse of BlocksFor: the share of each block, minus what it takes in any case.
   const size_t share = static_cast<size_t>(Limits().shared_bytes) / static_cast<size_t>(numBlocks);
   const size_t taken =
       static_cast<size_t>(Limits().reserved_per_block_bytes) + StaticShared(*function);

@@ -150,7 +150,7 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
   }
   if (IsCapturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
   if (event->shared() != nullptr) {
-    // Whichever process recorded it last.
+    // The process that recorded it last, which may be another one.
     const uint64_t ticket = event->shared()->Recorded();
     if (event->shared()->Reached(ticket)) return CUDA_SUCCESS;
     context->Enqueue(

@@ -26,8 +26,8 @@ bool GoodResource(const CUDA_RESOURCE_DESC& one) {
     case CU_RESOURCE_TYPE_LINEAR: {
       const auto& linear = one.res.linear;
       if (!GoodFormat(linear.format, linear.numChannels)) return false;
-      // Only the number of elements is limited. The memory beyond the allocation may be part of the
-      // texture, but must not be fetched.
+      // Only the number of elements is limited. The texture may extend beyond the allocation, but
+      // that memory must not be fetched.
       const uint64_t element = FormatBytes(linear.format) * linear.numChannels;
       return linear.sizeInBytes != 0 && linear.sizeInBytes / element <= kMaxLinearTexture &&
              linear.devPtr % kBaseAlignment == 0 && InsideAllocations(linear.devPtr, 1);

@@ -14,7 +14,7 @@
 namespace memprof::simcuda {
 namespace {
 
-// Bytes from the first to behind the last; false on overflow.
+// Bytes from the first to the end of the last; false on overflow.
 bool Extent(const CopySide& side, const CopyShape& shape, uint64_t* bytes) {
   uint64_t slices = 0;
   uint64_t rows = 0;
@@ -24,14 +24,14 @@ bool Extent(const CopySide& side, const CopyShape& shape, uint64_t* bytes) {
          !__builtin_add_overflow(*bytes, shape.width, bytes);
 }
 
-// Whether the address is memory of a device that keeps nothing.
+// Whether the address is memory of a device without contents.
 bool IsEmpty(const uint8_t* address) {
   if (DeviceKeepsContents()) return false;
   const auto found = Allocations().Find(reinterpret_cast<uint64_t>(address));
   return found != nullptr && !found->on_host();
 }
 
-// One row, where at least one side is memory that keeps nothing.
+// One row, if at least one side is memory without contents.
 void MoveKnown(uint8_t* to, bool to_empty, const uint8_t* from, bool from_empty, uint64_t bytes) {
   const auto target = reinterpret_cast<uint64_t>(to);
   const auto source = reinterpret_cast<uint64_t>(from);

@@ -40,7 +40,8 @@ std::function<void()> CopyWork(const CopySide& destination, const CopySide& sour
 CUresult EnqueueCopy(const CopySide& destination, const CopySide& source, const CopyShape& shape,
                      CopyWhen when, CUstream stream);
 
-// Describes memory by address; the first for device or managed pointers, the last for any.
+// Describes memory by its address; the first function is for device or managed pointers, the last
+// for any pointer.
 CUresult DeviceSide(CUdeviceptr address, uint64_t bytes, CopySide* side);
 CopySide HostSide(const void* address);
 CUresult UnifiedSide(CUdeviceptr address, uint64_t bytes, CopySide* side);

@@ -102,7 +102,7 @@ class DeviceMemory {
 
   const uint64_t capacity_;
   const std::unique_ptr<CapacityShare> share_;
-  uint64_t mapping_ = 0;  // what mmap gave, of mapping_bytes_
+  uint64_t mapping_ = 0;  // the mapping by mmap, of mapping_bytes_
   uint64_t mapping_bytes_ = 0;
   uint64_t base_ = 0;  // its part aligned to pages
   uint64_t reserved_ = 0;

@@ -61,7 +61,7 @@ int VirtualArchitecture(std::string_view cubin) {
   return 0;
 }
 
-// The architecture of a cubin by its own header: where it stands changed with the ABI's version.
+// The architecture in the header of a cubin: its bits in e_flags depend on the version of the ABI.
 int BinaryArchitecture(std::string_view cubin) {
   Elf64_Ehdr header;
   if (!ReadAt(cubin, 0, &header)) return 0;
@@ -111,7 +111,8 @@ void ConsiderFatBinary(std::string_view data, int capability, Choice* choice) {
     int compiled_for = 0;
     const uint64_t code = at + entry.header_bytes;
     if (entry.kind == kBinaryKind && code < data.size()) {
-      compiled_for = VirtualArchitecture(data.substr(code, entry.bytes));  // 0: it is compressed
+      // 0: the code is compressed.
+      compiled_for = VirtualArchitecture(data.substr(code, entry.bytes));
     }
     Consider(entry.kind, architecture, compiled_for != 0 ? compiled_for : architecture, capability,
              choice);

@@ -57,7 +57,7 @@ class Graph {
                   std::shared_ptr<GraphAllocation> memory = nullptr,
                   std::shared_ptr<Graph> child = nullptr);
   CUgraphNode Add(GraphNode node);
-  // False when one of the handles is not a node of this graph.
+  // False if one of the handles is not a node of this graph.
   bool Has(const CUgraphNode* nodes, size_t count) const;
   bool Remove(CUgraphNode node);
   std::vector<CUgraphNode> DependenciesOf(const GraphNode& node) const;
@@ -94,8 +94,7 @@ class Graph {
   std::vector<std::shared_ptr<GraphNode>> nodes_;
 };
 
-// A graph made ready to be launched: what changes in the graph later does not change it.
-// Thread-safe.
+// A graph that is ready to be launched: later changes of the graph do not change it. Thread-safe.
 class GraphExec {
  public:
   using Nodes = std::vector<std::shared_ptr<GraphNode>>;
@@ -103,10 +102,10 @@ class GraphExec {
       : nodes_(std::make_shared<const Nodes>(std::move(nodes))),
         owned_objects_(std::move(objects)) {}
 
-  // Copies of the graph's nodes, those of child graphs in the place of their node. They are not
-  // changed any more: what is set takes the place of a node, for launches to come.
+  // Copies of the graph's nodes, with the nodes of a child graph in place of its node. A copy is
+  // never modified: a change replaces it, which affects later launches.
   std::shared_ptr<const Nodes> nodes() const;
-  // Changes the copy of a node of the graph; false when there is none.
+  // Changes the copy of a node of the graph; false if there is none.
   bool Change(CUgraphNode origin, const std::function<void(GraphNode*)>& change);
   void SetNodes(Nodes nodes);
 
@@ -121,10 +120,10 @@ class GraphExec {
 // All nodes of a graph as an executable has them.
 GraphExec::Nodes Flatten(const Graph& graph);
 
-// Takes the handles of a graph and of those within it away.
+// Makes the handles of a graph, and of the graphs within it, invalid.
 void RetireGraph(const std::shared_ptr<Graph>& graph);
 
-// The node behind a handle and the graph that it is in; null when there is none.
+// The node of a handle, and the graph that contains it; null if there is none.
 std::shared_ptr<GraphNode> FindGraphNode(CUgraphNode handle, std::shared_ptr<Graph>* owner);
 
 // The work of kernels, copies and fills, checked and with copied arguments, for nodes of graphs.
@@ -139,7 +138,8 @@ CUresult BoxCopyWork(const CUDA_MEMCPY3D& copy, std::function<void()>* work);
 // `width` counts elements of `element_bytes` each.
 CUresult FillWork(CUdeviceptr address, uint64_t pitch, unsigned value, unsigned element_bytes,
                   uint64_t width, uint64_t height, std::function<void()>* work);
-// The work of a node with these parameters, checked, and what is kept of them; events have none.
+// The work of a node with these parameters, which are checked, and stored as far as needed; events
+// have no work.
 CUresult WorkOf(NodeParameters* parameters, std::function<void()>* work);
 // Adds a node that the program requested explicitly.
 CUresult AddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,

@@ -1,4 +1,4 @@
-// Addresses and accounts of memory nodes.
+// Addresses and accounting of memory nodes.
 #include "simcuda/driver/graph_memory.h"
 
 #include <sys/mman.h>
@@ -64,7 +64,7 @@ CUresult GraphMemory::Create(const Graph* owner, CUDA_MEM_ALLOC_NODE_PARAMS* par
   made->bytes = bytes;
   params->dptr = made->address;
   made->params = *params;
-  // The caller's array may be gone when the parameters are queried.
+  // The caller's array may no longer exist when the parameters are queried.
   made->params.accessDescs = nullptr;
   made->params.accessDescCount = 0;
   auto record = std::make_shared<Allocation>();

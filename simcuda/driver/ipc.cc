@@ -44,7 +44,7 @@ RemoteFile DescribeFile(int descriptor) {
 int OpenRemote(const RemoteFile& file) {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/%d/fd/%d", file.process, file.descriptor);
-  // The path may be any file by now, a pipe, say, whose opening must not block.
+  // The path may by now be another file, such as a pipe, whose opening must not block.
   const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return -1;
   struct stat status;

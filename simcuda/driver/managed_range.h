@@ -13,10 +13,10 @@ namespace memprof::simcuda {
 struct ManagedRange {
   std::shared_ptr<Allocation> allocation;
   size_t first = 0;
-  size_t last = 0;  // behind it
+  size_t last = 0;  // the page after the last one
 };
 
-// CUDA_ERROR_INVALID_VALUE where it is not all managed memory of one allocation.
+// CUDA_ERROR_INVALID_VALUE if the range is not managed memory of one allocation.
 CUresult FindManagedRange(uint64_t address, uint64_t bytes, ManagedRange* range);
 
 }  // namespace memprof::simcuda

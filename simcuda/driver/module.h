@@ -74,7 +74,7 @@ class Module {
 
   // The function of that name. In an unreadable image, every name is a function.
   std::shared_ptr<Function> FindFunction(const std::string& name);
-  // Memory of a global variable; made at the first call when `bytes` is given. 0: none.
+  // Memory of a global variable; allocated at the first call with `bytes`. 0: none.
   CUdeviceptr FindGlobal(const std::string& name, size_t* bytes);
   CUresult DefineGlobal(const std::string& name, size_t bytes, CUdeviceptr* address);
   std::vector<std::shared_ptr<Function>> functions();

@@ -24,7 +24,7 @@ const ProcRow* FindProc(const char* symbol, int version, bool* known) {
   return best;
 }
 
-// The first bytes of the table without which the toolkit's static runtime does not go on.
+// The first bytes of the table without which the toolkit's static runtime does not start.
 constexpr unsigned char kStaticRuntimeTable[] = {0x6b, 0xd5, 0xfb, 0x6c};
 
 void TellOfStaticRuntime() {

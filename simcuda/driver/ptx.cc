@@ -64,7 +64,7 @@ size_t TypeBytes(std::string_view type) {
 }
 
 // Reads one variable after its state space: qualifiers, type, name, perhaps [count]. The token
-// behind it is left in *token.
+// after it is in *token.
 size_t ReadVariable(Tokens& tokens, std::string_view* token, std::string* name) {
   size_t bytes = 0;
   *token = tokens.Next();

@@ -9,7 +9,7 @@
 
 namespace memprof::simcuda {
 
-// Not thread-safe. All sizes and addresses in bytes; callers keep to one granularity.
+// Not thread-safe. All sizes and addresses in bytes; callers use one granularity.
 class RangeAllocator {
  public:
   // With a barrier (a power of two) neighbours are not merged across its multiples.

@@ -15,7 +15,7 @@ class UserObject {
   UserObject(void* data, CUhostFn destroy, unsigned references)
       : data_(data), destroy_(destroy), references_(references) {}
   void Retain(unsigned count) { references_ += count; }
-  // False if there are not as many. The caller drops the handle when none is left.
+  // False if there are fewer. The caller destroys the handle if none is left.
   bool Release(unsigned count);
   bool dead() const { return references_.load() == 0; }
 

@@ -46,7 +46,7 @@ __attribute__((destructor)) static void print_counts(void) {
     fprintf(stderr, "[%s] %s %lu\n", STANDIN_NAME, call->name, call->count);
 }
 
-/* Handles: what is ours begins with a mark, in front of the owner's room. */
+/* Handles: a header with a mark precedes the memory of the owner, to recognise our handles. */
 static const uint64_t kMark = 0x73696d63756461f1u;
 
 struct header {
@@ -63,7 +63,7 @@ void* standin_new(size_t bytes) {
 }
 
 void standin_free(void* handle) {
-  /* What calloc gives is a multiple of 16; small numbers are no addresses. */
+  /* Pointers from calloc are multiples of 16, and small numbers are not addresses. */
   if ((uintptr_t)handle < 65536 || (uintptr_t)handle % 16 != 0) return;
   struct header* header = (struct header*)handle - 1;
   if (header->mark != kMark) return;
@@ -85,7 +85,8 @@ struct driver {
   int (*launch_host)(void*, void (*)(void*), void*);
 };
 
-/* Looked up as NCCL and others do, through dlsym, so that whoever watches the driver sees it. */
+/* The functions are looked up by dlsym, as NCCL and others do, so that interposers of the driver
+ * see the calls. */
 static const struct driver* the_driver(void) {
   static struct driver driver;
   static _Atomic int known = 0; /* 1: there, 2: not */

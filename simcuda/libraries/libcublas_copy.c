@@ -1,7 +1,8 @@
 /* cuBLAS's copies of vectors and matrices between host and device. */
 #include "libcublas.h"
 
-/* Columns of `rows` elements, each column `to_step` or `from_step` elements behind the last. */
+/* Copies columns of `rows` elements; a column begins `to_step` or `from_step` elements after the
+ * one before. */
 static int copy_columns(int64_t rows, int64_t columns, size_t element, const char* from,
                         int64_t from_step, char* to, int64_t to_step, void* stream) {
   if (rows < 0 || columns < 0 || element == 0 || from_step <= 0 || to_step <= 0)
@@ -65,7 +66,7 @@ static int copy_columns(int64_t rows, int64_t columns, size_t element, const cha
 COPIES(, int)
 COPIES(_64, int64_t)
 
-/* What the first interface, without handles, has beside it. */
+/* The other functions of the first interface, which has no handles. */
 STANDIN_API int cublasAlloc(int n, int element, void** pointer) {
   STANDIN_CALLED();
   uint64_t address = 0;

@@ -1,5 +1,5 @@
-/* cuBLAS functions whose result is one number, which programs read: computed on the CPU from what
- * the stand-in's device memory holds. */
+/* cuBLAS functions whose result is one number, which programs read: computed on the CPU from the
+ * contents of the stand-in's device memory. */
 #include <math.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static size_t store(enum kind kind, const double* value, char* to) {
   return bytes_of(kind);
 }
 
-/* A vector in memory of any kind, read piece by piece. */
+/* A vector in memory of any kind, read in pieces. */
 struct vector {
   const char* base;
   int64_t count;
@@ -147,7 +147,7 @@ static void open_vector(struct vector* v, const void* x, int64_t count, int64_t 
   v->kind = kind;
   v->stream = stream;
   v->first = v->last = 0;
-  /* BLAS counts backwards from the end then. */
+  /* With a negative step, BLAS begins at the last element. */
   if (step < 0) v->base -= (count - 1) * step * (int64_t)bytes_of(kind);
 }
 
@@ -170,7 +170,7 @@ static int element(struct vector* v, int64_t index, double* value) {
   return 1;
 }
 
-/* Writes a result where the handle's pointer mode says that it is. */
+/* Writes a result to host or device memory, by the handle's pointer mode. */
 static int answer(struct blas* handle, const void* value, size_t bytes, void* result) {
   if (handle->pointer_mode == 0) {
     memcpy(result, value, bytes);
@@ -184,7 +184,8 @@ static int answer_number(struct blas* handle, enum kind kind, const double* valu
   return answer(handle, bytes, store(kind, value, bytes), result);
 }
 
-/* What is being captured is not run, so there is nothing to read. */
+/* Whether the stream is being captured: then the function only adds a node, because there are no
+ * contents to read yet. */
 static int captured(struct blas* handle) {
   if (standin_copy_now(NULL, NULL, 0, handle->stream)) return 0;
   standin_ran(handle->stream);

@@ -199,7 +199,8 @@ STANDIN_API int cudnnSetRNNDataDescriptor(struct rnn_data* data, int type, int l
 
 static int gates(const struct rnn* rnn) { return rnn->mode == 2 ? 4 : rnn->mode == 3 ? 3 : 1; }
 
-/* Rows and columns of matrix `linear` of a layer; the projection comes behind the gates' two. */
+/* Rows and columns of matrix `linear` of a layer; the matrix of the projection follows the two of
+ * each gate. */
 static int matrix(const struct rnn* rnn, int pseudo_layer, int linear, int* rows, int* columns) {
   const int count = gates(rnn);
   if (linear < 0 || linear > 2 * count) return 0;
@@ -216,8 +217,8 @@ static int matrix(const struct rnn* rnn, int pseudo_layer, int linear, int* rows
   return 1;
 }
 
-/* Elements of all matrices before (pseudo_layer, linear): they lie behind each other, layer by
- * layer, then all biases in the same order. */
+/* The number of elements of all matrices before (pseudo_layer, linear). The matrices are stored one
+ * after the other, layer by layer, followed by all biases in the same order. */
 static size_t matrices_before(const struct rnn* rnn, int pseudo_layer, int linear) {
   size_t elements = 0;
   for (int layer = 0; layer <= pseudo_layer; ++layer) {
@@ -262,7 +263,7 @@ STANDIN_API int cudnnGetRNNWeightParams(void* handle, const struct rnn* rnn, int
   (void)handle, (void)space_bytes;
   const int last = rnn->layers * rnn->directions;
   if (pseudo_layer < 0 || pseudo_layer >= last) return kBadParameter;
-  /* Who wants the one gives null for the other. */
+  /* A caller that needs only one of them passes null for the other. */
   if (weights_at != NULL) *weights_at = NULL;
   if (bias_at != NULL) *bias_at = NULL;
   int rows, columns;
@@ -279,7 +280,8 @@ STANDIN_API int cudnnGetRNNWeightParams(void* handle, const struct rnn* rnn, int
   return 0;
 }
 
-/* What every gate of every step gives, kept for the backward pass; a workspace of one layer. */
+/* The results of every gate in every step, kept for the backward pass; and a workspace of one
+ * layer. */
 STANDIN_API int cudnnGetRNNTempSpaceSizes(void* handle, const struct rnn* rnn, int training,
                                           const struct rnn_data* data, size_t* workspace,
                                           size_t* reserve) {
@@ -292,7 +294,7 @@ STANDIN_API int cudnnGetRNNTempSpaceSizes(void* handle, const struct rnn* rnn, i
   return 0;
 }
 
-/* Generators of random numbers, one for each thread that a device runs at a time. */
+/* The state of random generators, one for each thread that a device can run at a time. */
 STANDIN_API int cudnnDropoutGetStatesSize(void* handle, size_t* bytes) {
   STANDIN_CALLED();
   (void)handle;

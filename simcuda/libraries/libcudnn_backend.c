@@ -103,7 +103,7 @@ STANDIN_API int cudnnBackendSetAttribute(struct descriptor* descriptor, int name
   return 0;
 }
 
-/* A handle remembers its stream. */
+/* A handle stores its stream. */
 struct handle {
   void* stream;
 };
@@ -139,7 +139,7 @@ static int give_number(int64_t value, int64_t requested, int64_t* count, void* e
   return 0;
 }
 
-/* What the library computes rather than keeps; 0 when the attribute is none of that. */
+/* Attributes that the library computes and does not store; 0 if the attribute is none of them. */
 static int computed(const struct descriptor* descriptor, int name, int64_t requested,
                     int64_t* count, void* elements) {
   switch (descriptor->type) {

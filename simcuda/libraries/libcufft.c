@@ -1,4 +1,4 @@
-/* cuFFT: plans say that their work area is as large as what they transform. */
+/* cuFFT: a plan reports a work area as large as the data that it transforms. */
 #include "standin.h"
 
 static size_t work_size(int rank, const long long* n, long long batch) {

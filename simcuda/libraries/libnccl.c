@@ -1,6 +1,6 @@
-/* NCCL: communicators that exist, know their ranks and take device memory. Processes do not meet:
- * a collective answers as if every rank had given what this one gives, and sums as if the others
- * had given nothing. */
+/* NCCL: communicators have ranks and take device memory, but processes do not exchange data. A
+ * collective operation returns the data as if every rank had sent the same as this one, and a sum
+ * as if the other ranks had sent zeros. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct communicator {
 
 enum { kSuccess = 0, kCudaError = 1, kSystemError = 2, kInvalidArgument = 4 };
 
-/* What one communicator takes on its device: SIMCUDA_NCCL_MIB, by default 64 MiB, or 4 MiB where
- * it is alone. */
+/* The device memory of one communicator: SIMCUDA_NCCL_MIB, by default 64 MiB, or 4 MiB if it has
+ * one rank. */
 static size_t communicator_bytes(int ranks) {
   const char* text = getenv("SIMCUDA_NCCL_MIB");
   char* end = NULL;
@@ -198,8 +198,7 @@ STANDIN_API int ncclReduce(const void* from, void* to, size_t count, int type, i
   if (root != communicator->rank) return kSuccess;
   return copy(to, from, count * element_bytes(type), stream);
 }
-/* One of a group's transfers that another rank takes part in: what this rank gives, or where it
- * waits for something. */
+/* A transfer with another rank in a group: a send of this rank, or a receive. */
 struct transfer {
   const void* from; /* null: it receives */
   void* to;         /* null: it only sends */
@@ -212,7 +211,7 @@ static __thread struct transfer t_transfers[kMaxTransfers];
 static __thread int t_count = 0;
 static __thread int t_depth = 0;
 
-/* Receivers get what this rank gives in the same group in the same size. */
+/* Receives get the data that this rank sends in the same group with the same size. */
 static int finish_group(void) {
   int status = kSuccess;
   for (int i = 0; i < t_count && status == kSuccess; ++i) {

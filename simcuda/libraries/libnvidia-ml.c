@@ -1,5 +1,5 @@
-/* NVML, which PyTorch opens by name: as many devices as SIMCUDA says, in no fabric, that no other
- * process uses. Reads the environment alone, so that asking does not start CUDA. */
+/* NVML, which PyTorch opens by name: the devices of SIMCUDA, without a fabric and without other
+ * processes. It reads only the environment, so that its functions do not start CUDA. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ STANDIN_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device)
   return kSuccess;
 }
 
-/* What the caller put there says that there is no fabric. */
+/* The caller has set the structure to "no fabric". */
 STANDIN_API int nvmlDeviceGetGpuFabricInfoV(void* device, void* information) {
   STANDIN_CALLED();
   (void)device, (void)information;
@@ -65,7 +65,7 @@ STANDIN_API int nvmlSystemGetCudaDriverVersion_v2(int* version) {
   return kSuccess;
 }
 
-/* No link leads anywhere. */
+/* Remote devices of links are not supported. */
 STANDIN_API int nvmlDeviceGetNvLinkRemoteDeviceType(void* device, unsigned link, int* type) {
   STANDIN_CALLED();
   (void)device, (void)link, (void)type;

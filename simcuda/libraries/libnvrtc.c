@@ -1,4 +1,4 @@
-/* NVRTC: compiles every source to kernels that have its kernels' names and do nothing. */
+/* NVRTC: compiles every source to kernels with the same names, which do nothing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ STANDIN_API int nvrtcGetLoweredName(struct program* program, const char* express
                                     const char** name) {
   STANDIN_CALLED();
   (void)program;
-  /* The answer must live as long as the program: one more name of it. */
+  /* The returned text must live as long as the program, so it is stored in it. */
   struct expression* one = calloc(1, sizeof *one);
   if (one == NULL) return 1;
   one->name = lowered(expression);
@@ -162,7 +162,7 @@ STANDIN_API int nvrtcGetPTX(struct program* program, char* text) {
   STANDIN_CALLED();
   return give(program, text);
 }
-/* The stand-in driver reads no machine code: what it is given as such is the same text. */
+/* The stand-in driver does not run machine code: the "cubin" is the same text. */
 STANDIN_API int nvrtcGetCUBINSize(struct program* program, size_t* size) {
   STANDIN_CALLED();
   return give_size(program, size);

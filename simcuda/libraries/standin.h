@@ -10,7 +10,7 @@
 #define STANDIN_HIDDEN __attribute__((visibility("hidden")))
 #define STANDIN_API __attribute__((visibility("default")))
 
-/* One function that was called. */
+/* One function and the number of its calls. */
 struct standin_call {
   const char* name;
   unsigned long count;
@@ -27,27 +27,27 @@ STANDIN_HIDDEN void standin_note(struct standin_call* call);
     standin_note(&call);                               \
   } while (0)
 
-/* A new handle with `bytes` of zeroed room for its owner, or null; and its end. Freeing what is no
- * handle (any more) does nothing. */
+/* A new handle with `bytes` of zeroed memory for its owner, or null; and its end. Freeing something
+ * that is not a live handle has no effect. */
 STANDIN_HIDDEN void* standin_new(size_t bytes);
 STANDIN_HIDDEN void standin_free(void* handle);
 
-/* Device memory by the driver that the process has, in the current context (in that of device 0 if
+/* Device memory from the driver of the process, in the current context (in that of device 0 if
  * there is none). A CUresult. */
 STANDIN_HIDDEN int standin_device_alloc(size_t bytes, uint64_t* address);
 STANDIN_HIDDEN int standin_device_free(uint64_t address);
 /* Copies within devices, in a stream. A CUresult. */
 STANDIN_HIDDEN int standin_copy(void* to, const void* from, size_t bytes, void* stream);
-/* The same between any memory, when the stream has done what it was given; and only once that is so.
- * False where that cannot be: no driver, or the stream is being captured. */
+/* Copies between memory of any kind after the work of the stream, and waits for it. False if that
+ * is not possible: no driver, or the stream is being captured. */
 STANDIN_HIDDEN int standin_copy_now(void* to, const void* from, size_t bytes, void* stream);
-/* To be called by what puts kernels into a stream: a stream that is being captured gets a node. */
+/* Functions that enqueue kernels call this: in a stream that is being captured, it adds a node. */
 STANDIN_HIDDEN void standin_ran(void* stream);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_HIDDEN int standin_device(void);
 
-/* The number behind ".so." and the version of the library that stands there, as its own functions
- * give it; by the compiler's command line. */
+/* The number after ".so." and the version of the library, as its own functions return it; set on
+ * the compiler's command line. */
 #ifndef STANDIN_MAJOR
 #define STANDIN_MAJOR 13
 #endif
@@ -55,7 +55,7 @@ STANDIN_HIDDEN int standin_device(void);
 #define STANDIN_VERSION (STANDIN_MAJOR * 10000)
 #endif
 
-/* What a workspace that nothing is known about takes. */
+/* The size of a workspace about which nothing is known. */
 #define STANDIN_WORKSPACE_BYTES 65536
 #define STANDIN_WORKSPACE_ELEMENTS 16384
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kInsufficientDriver = 35;  // cudaErrorInsufficientDriver
 
-// Asks the driver for one function; false when it has none.
+// Gets one function from the driver; false if it has none.
 template <class Pointer>
 bool Ask(const DriverLibrary& library, decltype(&::cuGetProcAddress) old, const char* base,
          int version, cuuint64_t flags, Pointer* function) {

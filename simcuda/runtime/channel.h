@@ -8,7 +8,7 @@
 
 namespace memprof::simcuda::runtime {
 
-// The driver's format for a channel descriptor; false when it has none.
+// The driver's format for a channel descriptor; false if there is none.
 bool Format(const cudaChannelFormatDesc& channel, CUarray_format* format, unsigned* channels);
 cudaChannelFormatDesc Channel(CUarray_format format, unsigned channels);
 

@@ -47,7 +47,7 @@ int AddAnyNode(const Calls& cu, cudaGraphNode_t* node, cudaGraph_t graph,
                cudaGraphNodeParams* parameters);
 #endif
 
-// A copy of plain bytes.
+// A copy of contiguous bytes.
 inline cudaMemcpy3DParms LineOf(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   cudaMemcpy3DParms line = {};
   line.srcPtr = {const_cast<void*>(from), bytes, bytes, 1};

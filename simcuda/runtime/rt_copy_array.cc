@@ -1,4 +1,4 @@
-// Copies that take an array's rows as one line, and copies between devices by boxes.
+// Copies that treat an array's rows as one line, and copies of boxes between devices.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using memprof::simcuda::runtime::RowBytes;
 
 namespace {
 
-// One side of such a copy: plain memory, or an array from some place on.
+// One side of such a copy: plain memory, or an array from a given position.
 struct Line {
   CUarray array = nullptr;
   uint8_t* memory = nullptr;
@@ -44,7 +44,7 @@ Line MemoryLine(const void* memory) {
   return line;
 }
 
-// Row by row: as far as both sides go on without a break.
+// Copies pieces that are contiguous on both sides.
 template <class CopyRow>
 int CopyLines(Line to, Line from, size_t bytes, cudaMemcpyKind kind, CopyRow copy_row) {
   while (bytes > 0) {

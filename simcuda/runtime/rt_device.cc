@@ -1,4 +1,4 @@
-// Devices, versions, limits and the way to the driver's functions.
+// Devices, versions, limits and access to the driver's functions.
 #include <cuda_runtime_api.h>
 
 #include <cstring>

@@ -15,7 +15,7 @@ struct Text {
 
 #define SIMCUDA_ERROR(name, text) \
   { name, #name, text }
-// Errors of the runtime's own, and the driver's ones by their names in the runtime.
+// The runtime's own errors, and the driver's by their names in the runtime.
 constexpr Text kTexts[] = {
     SIMCUDA_ERROR(cudaSuccess, "no error"),
     SIMCUDA_ERROR(cudaErrorInvalidValue, "invalid argument"),

@@ -107,7 +107,7 @@ SIMCUDA_RT_STREAM(cudaLaunchCooperativeKernel, _ptsz,
                                       static_cast<unsigned>(shared), stream, args);
 }
 
-// A kernel handle is good in every context; only launches need one.
+// A kernel handle is valid in every context; only launches need one.
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* handle, const void* kernel);
 extern "C" cudaError_t __cudaGetKernel(cudaKernel_t* handle, const void* kernel) {
   *handle = reinterpret_cast<cudaKernel_t>(FindKernel(kernel));
@@ -139,7 +139,7 @@ SIMCUDA_RT(cudaFuncGetAttributes, (cudaFuncAttributes * attributes, const void* 
   CUfunction function = nullptr;
   const int error = FindFunction(kernel, &function);
   if (error != 0) return error;
-  // The struct grows from version to version; these are the fields that all have.
+  // The struct gets more fields in later versions; these are the fields that all versions have.
   attributes->sharedSizeBytes =
       static_cast<size_t>(AttributeOf(cu, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
   attributes->constSizeBytes =

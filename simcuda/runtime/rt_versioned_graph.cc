@@ -46,7 +46,7 @@ int Disconnect(const Calls& cu, cudaGraph_t graph, const cudaGraphNode_t* from,
 
 }  // namespace
 
-// With data of the edges, which is what CUDA 13 has under the plain names.
+// With data of the edges; in CUDA 13 the functions without a suffix have it.
 #if SIMCUDA_RUNTIME_VERSION == 12
 #define SIMCUDA_WITH_DATA(name) name##_v2
 #else

@@ -24,7 +24,7 @@ struct simcuda_api_call {
   const char* symbol;         /* kernel name, for launches; else null */
 };
 
-/* Something happened to a context or a module. */
+/* An event of a context or a module. */
 struct simcuda_resource_event {
   uint32_t cbid; /* CUPTI_CBID_RESOURCE_* */
   void* context;
@@ -41,10 +41,10 @@ struct simcuda_listener {
   void (*resource)(void* user, const struct simcuda_resource_event* event);
 };
 
-/* Exported by the stand-in libcuda. At most one listener; null takes it away and returns once no
- * callback of it runs any more. Returns 0, or 1 when another one is there. */
+/* Exported by the stand-in libcuda. At most one listener; null removes it, and returns when no
+ * callback of it runs any more. Returns 0, or 1 if there is another listener. */
 int simcuda_set_listener(const struct simcuda_listener* listener);
-/* Turns callbacks for one driver function on or off (all are off at first). */
+/* Enables or disables callbacks for one driver function (all are disabled at first). */
 void simcuda_enable_api(uint32_t cbid, int on);
 void simcuda_enable_resources(int on);
 /* The name of a driver cbid, or null. */
