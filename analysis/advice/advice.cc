@@ -50,7 +50,8 @@ Drafts::Drafts(const Session& session, const AdviceOptions& options)
       accesses_(session),
       clock_(session),
       judged_(SelectJudged(session)) {
-  // Only for gaps between uses: the churn within them is computed.
+  // Only the search of gaps between uses needs these lists: from them it computes the churn within
+  // a gap.
   if (!accesses_.evidence().any()) return;
   EventLists lists{births_, deaths_, session};
   lists.Reserve();

@@ -187,7 +187,7 @@ bool CachingAllocator::ShouldSplit(const Block& block, std::uint64_t size) const
   return size < options_.max_split && rest > kSmallLimit;
 }
 
-// Keeps the first `size` bytes; the rest becomes a free block behind it.
+// Keeps the first `size` bytes; the rest becomes a free block after it.
 void CachingAllocator::Split(BlockNumber number, std::uint64_t size) {
   const BlockNumber added = NewBlock();
   Block& block = blocks_[number];

@@ -10,7 +10,7 @@ constexpr std::uint64_t kAddressesOfUnknownDevice = std::uint64_t{20} << 40;
 
 }  // namespace
 
-// Maps pages until a free block of at least `size` bytes is there; it is in no list then.
+// Maps pages until there is a free block of at least `size` bytes, which is removed from its list.
 CachingAllocator::BlockNumber CachingAllocator::TakeExpandable(std::uint64_t size,
                                                                std::uint32_t pool) {
   BlockNumber number = FindExpandable(size, pool);
@@ -18,7 +18,7 @@ CachingAllocator::BlockNumber CachingAllocator::TakeExpandable(std::uint64_t siz
   while (blocks_[number].bytes < size) {
     const BlockNumber next = blocks_[number].next;
     const std::uint64_t missing = size - blocks_[number].bytes;
-    // The block behind swallows this one as it is mapped.
+    // Once mapped, the next block merges with this one.
     if (!Map(next, std::min(missing, blocks_[next].bytes))) return kNone;
     number = next;
   }
@@ -103,7 +103,7 @@ void CachingAllocator::Unmap(BlockNumber number) {
   if (begin >= end) return;
   EraseFree(number);
   if (const std::uint64_t before = begin - blocks_[number].address; before > 0) {
-    const BlockNumber added = NewBlock();  // takes the place behind: the pages
+    const BlockNumber added = NewBlock();  // gets the second part: the pages
     blocks_[added].address = begin;
     blocks_[added].bytes = blocks_[number].bytes - before;
     blocks_[added].pool = pool;

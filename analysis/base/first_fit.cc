@@ -48,7 +48,7 @@ std::uint32_t FirstFit::Take(std::uint32_t size) {
 }
 
 void FirstFit::Give(std::uint32_t low, std::uint32_t size) {
-  if (chunks_.empty()) {  // everything was taken
+  if (chunks_.empty()) {  // there were no holes
     chunks_.push_back(std::make_unique<Chunk>());
     first_ = {low};
     largest_ = {0};

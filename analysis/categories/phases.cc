@@ -166,7 +166,7 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
     const Group& group = groups[{units[u].process, site}];
     const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
     const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
-    // Few sizes may be those of others by chance, small ones more easily.
+    // With few sizes, a site may have them by chance, and small sizes more easily than large ones.
     if ((ratio != 0 || units[u].bytes < kTelling) && group.sizes.size() < kSizesThatTell) continue;
     if (*best * 10 >= group.members * kFits && fits(units[u], ratio))
       matches[u] = static_cast<std::uint8_t>(ratio + 1);
@@ -176,12 +176,12 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
 
 namespace {
 
-// Units are counted within their hill: those of other places are made in between.
+// Units are counted within their hill, because units of other places may be allocated in between.
 struct TurningPoint {
-  std::size_t units = 0;         // read so far
-  std::size_t at = 0;            // first unit of the way down
-  std::size_t after_scalar = 0;  // behind the last scalar on the way up
-  bool gradient = false;         // shown by a gradient
+  std::size_t units = 0;         // of the hill, read so far
+  std::size_t at = 0;            // the first unit after the top
+  std::size_t after_scalar = 0;  // the first unit after the last scalar before the top
+  bool gradient = false;         // the begin was determined by a gradient
 };
 
 // By hill, where its backward pass begins: with the first gradient, if there is one; else at the
@@ -225,7 +225,7 @@ void RefineSlopes(const std::vector<std::uint8_t>& matches, const CategoryOption
     unit.slope = turn.units++ < turn.at ? Slope::kUp : Slope::kDown;
   }
   if (!options.stacks) return;
-  constexpr std::uint32_t kCertain = 1000;  // votes of a hill whose backward pass shows
+  constexpr std::uint32_t kCertain = 1000;  // votes of a hill whose backward pass is certain
   absl::flat_hash_map<std::uint32_t, std::array<std::uint64_t, 4>> votes;  // by stack
   for (const CategoryUnit& unit : *units)
     if (unit.stack.valid())

@@ -15,7 +15,8 @@
 namespace memprof::analysis {
 namespace {
 
-// With fewer stacks, common plumbing cannot be distinguished from purpose.
+// With fewer stacks, functions that most stacks share cannot be distinguished from those with a
+// purpose.
 constexpr std::size_t kFewStacks = 8;
 
 // The evidence of one function; cached by frame, because very many stacks share few frames.
@@ -50,7 +51,7 @@ class FrameWords {
         facts->backward |= said.phase == Phase::kBackward;
         if (said.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
         if (said.phase == Phase::kOptimizer && doubted_.contains(said.function)) continue;
-        // This is a purpose; the phase is that of its callers.
+        // Gradients and parameters are purposes of memory; the phase is that of the callers.
         if (said.phase == Phase::kGradient || said.phase == Phase::kParameter)
           (said.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
         else

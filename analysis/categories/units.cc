@@ -12,9 +12,9 @@
 namespace memprof::analysis {
 namespace {
 
-// A hill is over when so much of the step's swing, and no more, is live beyond what stays.
+// A hill ends when only this share of the step's swing is live beyond the memory that stays.
 constexpr double kFoot = 0.01;
-// Lower ones are no passes over the model.
+// Lower hills are not passes over the model.
 constexpr double kLowHill = 0.2;
 
 class Selector {
@@ -125,7 +125,7 @@ void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
   }
   std::vector<std::uint32_t> hill_ends;
   const std::vector<Slope> slopes = FindSlopes(step_levels, bytes, level_after, &hill_ends);
-  EventId last_death;  // of what the last hill is made of
+  EventId last_death;  // of the units of the last hill
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CategoryUnit& unit = (*units)[rows[i]];
     if (hill_ends[i] == rows.size() && !apart[rows[i]] && !unit.stays && unit.death.valid() &&
@@ -143,7 +143,8 @@ void ReadStep(const Session& session, const std::vector<std::uint64_t>& levels,
     } else if (end < rows.size()) {
       unit.outlives_hill = unit.death > (*units)[rows[end]].birth;
     } else {
-      // Nothing is made behind the last hill: it ends with what it is made of.
+      // Nothing is allocated after the last hill, so the hill ends with the last death of its
+      // units.
       unit.outlives_hill = unit.stays || (last_death.valid() && unit.death > last_death);
     }
   }
@@ -162,7 +163,7 @@ std::vector<Slope> FindSlopes(std::span<const std::uint64_t> levels,
   std::vector<std::uint64_t> floor(levels.begin(), levels.end());
   floor.back() = std::min(floor.back(), level_after);
   for (std::size_t i = n; i-- > 1;) floor[i - 1] = std::min(floor[i - 1], floor[i]);
-  double swing = 0;  // of what does not stay
+  double swing = 0;  // of the memory that does not stay
   for (std::size_t i = 0; i < n; ++i)
     swing = std::max(swing, static_cast<double>(levels[i] - floor[i]));
   for (std::size_t begin = 0; begin < n;) {
@@ -231,7 +232,8 @@ void ReadHills(const Session& session, const std::vector<bool>& apart,
   };
   absl::flat_hash_map<std::uint32_t, UnderWay> places;
   std::uint32_t hills = 1;  // 0: before the first step
-  // Unless gradients are apart, they are freed last, with the optimizer; the hill has ended before.
+  // Unless gradients are left out, they are freed last, with the optimizer, after the end of the
+  // hill.
   const auto finish = [&](UnderWay& of, std::uint64_t level_after) {
     if (of.rows.empty()) return;
     const std::uint8_t process = (*units)[of.rows.front()].process;

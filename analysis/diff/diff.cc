@@ -54,7 +54,7 @@ void AddLive(const Side& side, EventId event, int device, LiveByPlace& live) {
 
 LiveByPlace LiveAtPeaks(const Side& side, std::size_t sites) {
   LiveByPlace live(sites);
-  // As FindPeaks has it: of the instants of the maximum, the one at which most was in use.
+  // As FindPeaks: of the instants with the maximum, the one at which most was in use.
   const auto sum_of = [](const AllocationRecord& a) -> std::size_t {
     if (OccupiesDevice(a.layer)) return 0;
     if (a.layer == Layer::kBlock) return 1;
@@ -234,7 +234,7 @@ std::string_view DiffFigureName(DiffFigureKind kind) {
 DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Session& after,
                     Symbols& after_symbols, DiffMoment moment, const DiffOptions& options) {
   DiffReport report;
-  // Whether to go on, where so much is done.
+  // Reports progress; false after a request to stop.
   const auto on = [&options](double share) {
     if (options.progress) options.progress(share);
     return !options.stop.stop_requested();

@@ -45,7 +45,8 @@ FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::Allocator
   FootprintPeaks peaks;
   AskedOfDriver(trace, &peaks);
   peaks.reserved = allocator->figures().peak_reserved;
-  // Below an allocator that takes segments with plain calls, these are the requests to the driver.
+  // For an allocator that allocates segments by plain calls, the use of the device is the sum of
+  // the requests to the driver.
   if (source == RequestSource::kBlocks) peaks.driver = device.peak_used();
   return peaks;
 }
@@ -83,11 +84,11 @@ void Footprint::Try(const Trace& trace, std::uint64_t capacity,
   allocators::Device device(capacity);
   const auto allocator = allocators::MakeAllocator(spec_, &device);
   allocators::Replay(trace, allocator.get(), &device);
-  // Memory beside the allocator's is there whatever the capacity.
+  // Memory outside of the allocator is needed with any capacity.
   prediction->fits = allocator->figures().failures == 0 && device.peak_used() <= capacity;
   prediction->failed_bytes = allocator->figures().failed_bytes;
   if (!prediction->fits) return;
-  // Without an allocator of its own the program gives nothing back for want of memory.
+  // Without an allocator, the program has no cache to free when memory is short.
   prediction->held = HasAllocator() ? device.peak_used() : prediction->peaks.driver;
 }
 
@@ -102,7 +103,7 @@ FootprintPrediction Footprint::PredictFrom(const Base& base, std::uint64_t batch
   return prediction;
 }
 
-// By ratio: what a program does changes with the order of magnitude.
+// By ratio, because a program's behaviour changes with the order of magnitude of the input.
 const Footprint::Base& Footprint::NearestTo(std::uint64_t batch) const {
   const auto distance = [batch](const Base& base) {
     return std::abs(std::log(static_cast<double>(base.batch) / static_cast<double>(batch)));
@@ -124,7 +125,7 @@ FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple
     return prediction.fits;
   };
   FootprintLimit limit;
-  std::uint64_t good = 0, bad = 1;  // multiples; 0 stands for none
+  std::uint64_t good = 0, bad = 1;  // multiples; 0 = none
   while (!limit.unbounded && fits(bad)) {
     good = bad;
     bad *= 2;

@@ -49,7 +49,7 @@ class Annotations {
       event.aux0 = step;
       return log_.Add(event);
     }
-    // Ranges of several threads overlap as they like: each is ended by a number of its own.
+    // Ranges of several threads may overlap, so each has a number by which it is ended.
     std::vector<std::uint64_t>& open = open_[std::string(annotation.name)];
     event.op = annotation.start ? Op::kRangePush : Op::kRangePop;
     if (annotation.start) {
@@ -78,7 +78,7 @@ struct Moment {
   std::size_t index = 0;
 };
 
-// Lanes keep their own order: where their clock steps back, time is held.
+// Each lane keeps its own order: if its clock goes backwards, the latest time is used.
 class Order {
  public:
   explicit Order(const torch::Snapshot& snapshot) {

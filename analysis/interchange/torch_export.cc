@@ -24,7 +24,7 @@ void Exporter::FindRoles() {
     if (a.layer == Layer::kSegment) parent = Role::kNone;  // shown as its segments
     if (a.layer == Layer::kBlock && parent == Role::kWhole) parent = Role::kSegment;
   }
-  // A block that lies in nothing that is shown is a segment of its own.
+  // A block without a shown segment is a segment itself.
   for (std::size_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
     if (a.layer == Layer::kBlock && (!a.parent.valid() || roles_[a.parent.value] != Role::kSegment))
@@ -139,7 +139,7 @@ void Exporter::WriteFree(Id id, EventId event) {
   Entry("free_completed", event, a.address, a.requested(), stream);
 }
 
-// Blocks go before what they lie in.
+// Blocks are freed before the memory that contains them.
 void Exporter::WriteDeaths(std::span<const Id> deaths, EventId event, int device) {
   for (const Id id : deaths)
     if (session_.record(id).device == device &&

@@ -62,7 +62,8 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   }
   clock.births_only_ = ticks < kMinWindows;
   const std::size_t measure = clock.births_only_ ? births : ticks;
-  // If nothing is ever freed, set-up looks like a loop: windows of one allocation prove nothing.
+  // If nothing is ever freed, set-up looks like a loop: then windows of single allocations are no
+  // evidence.
   if (measure < kMinWindows * (clock.births_only_ ? 4 : 1)) return clock;
   const std::size_t windows = std::clamp(measure / 4, kMinWindows, kMaxWindows);
   clock.begins_.push_back(EventId(0));

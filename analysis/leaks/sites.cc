@@ -122,7 +122,7 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
       site.judged_alive.push_back(id);
     } else if (!AliveAtExit(session, a) && a.death.valid() && a.death < clock.judged_at()) {
       const std::int64_t birth = clock.IndexAt(a.birth);
-      if (birth >= 0) {  // what set-up made and freed is no evidence of the loop
+      if (birth >= 0) {  // lifetimes of set-up are no evidence for the loop
         site.longest_lifetime = std::max(site.longest_lifetime, clock.IndexAt(a.death) - birth);
       }
     }
@@ -140,12 +140,13 @@ std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock
     if (!a.alive() && a.death.valid() && a.death < clock.judged_at())
       changes.emplace_back(a.death, -static_cast<std::int64_t>(a.bytes));
   }
-  // Within one event, allocations precede frees: a buffer that grows in place is held all the time.
+  // Within one event, allocations precede frees, so that a buffer that grows in place counts as
+  // held all the time.
   std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });
   std::vector<std::uint64_t> lows(static_cast<std::size_t>(clock.completed()));
-  std::uint64_t live = 0;  // modular: sums of what a log claims may overflow
+  std::uint64_t live = 0;  // modulo 2^64, because the sums of a damaged log may overflow
   std::size_t next = 0;
   for (std::int64_t step = 0; step < clock.completed(); ++step) {
     for (; next < changes.size() && changes[next].first < clock.BeginOf(step); ++next)

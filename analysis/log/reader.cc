@@ -42,8 +42,8 @@ std::uint32_t FrameCrc(const log::ChunkFrame& frame) {
 }  // namespace
 
 bool FramePlausible(const log::ChunkFrame& frame) {
-  // zstd shrinks columns of repeated values several hundredfold, but only short ones matter so
-  // much; beyond that a payload is a decompression bomb.
+  // zstd compresses columns of repeated values several hundredfold, but only short columns. A
+  // larger ratio in a long payload is a decompression bomb.
   const std::uint64_t most = (4u << 20) + 256ull * frame.stored_bytes;
   return frame.sync == log::kChunkSync && frame.stored_bytes <= log::kMaxStoredBytes &&
          frame.raw_bytes <= log::kMaxRawBytes && frame.events <= log::kMaxEventsPerChunk &&
@@ -172,7 +172,7 @@ bool LogReader::LoadIndex() {
   return true;
 }
 
-// Takes the index only if it tiles the file without a gap and agrees with every frame.
+// Accepts the index only if its chunks cover the file without a gap and agree with every frame.
 bool LogReader::LoadIndexEntries(const Chunk& index) {
   PayloadBuffer buffer;
   const absl::StatusOr<std::string_view> payload = ReadPayload(index, &buffer);
@@ -191,8 +191,8 @@ bool LogReader::LoadIndexEntries(const Chunk& index) {
 }
 
 void LogReader::Scan() {
-  // The search for the next sound chunk after damage costs a checksum for every four bytes that
-  // look like its beginning; a file of such bytes must not take for ever.
+  // After damage, the search for the next sound chunk computes a checksum for every four bytes that
+  // look like a chunk's beginning. The budget bounds the time for a hostile file.
   std::uint64_t budget = 16 * file_bytes_ + (64u << 20);
   for (std::uint64_t at = kFirstChunk; at < file_bytes_;) {
     Chunk chunk;

@@ -1,4 +1,4 @@
-// The writer's three phases (proto/ring.h), done once more on behalf of a writer that is dead.
+// Carries out the three phases of the writer (proto/ring.h) for a writer that has died.
 #include "analysis/log/ring_fold.h"
 
 #include <errno.h>
@@ -111,7 +111,8 @@ std::string Chunks(RecoveredRing ring) {
   return chunks;
 }
 
-// The ring, writable. It was found sound by RecoverRing, but its counts are checked all the same.
+// The ring, mapped for writing. RecoverRing has checked it before, but the counts are checked
+// again.
 class WritableRing {
  public:
   explicit WritableRing(const OwnFile& file) : bytes_(file.bytes()) {
@@ -135,7 +136,7 @@ class WritableRing {
                                            i * ring::kSlabBytes));
   }
 
-  // Ends the commit that the writer died in: `done`, or as if it had never begun.
+  // Ends the commit during which the writer died: completes it if `done`, otherwise undoes it.
   void EndCommit(std::uint64_t committed, bool done) {
     if (done) ForEachSlab([](SlabHeader& slab) { slab.taken.store(slab.pending.load()); });
     header().committed.store(committed);
@@ -215,7 +216,7 @@ bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
       std::memcmp(header->magic, ring::kRingMagic, sizeof header->magic) != 0 ||
       header->version != ring::kRingVersion)
     return false;
-  // Its process, should we not see it from here, holds a lock.
+  // A process that is not visible here (in another pid namespace) holds a lock.
   if (!ProcessIsGone(header->pid) || flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return false;
   header->log_path[sizeof header->log_path - 1] = '\0';
   const std::string log_path = header->log_path;
@@ -237,12 +238,13 @@ absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
   if (state->complete || header.ring_path.empty()) return FoldResult::kNothingToDo;
   const OwnFile ring_file(header.ring_path, O_RDWR);
   if (!ring_file.ok()) return FoldResult::kNothingToDo;
-  // One at a time. Not flock: children that the dead process forked may still hold that.
+  // One process at a time. Not by flock, because children that the dead process forked may still
+  // hold that.
   struct flock lock {};
   lock.l_type = F_WRLCK;
   if (fcntl(ring_file.fd(), F_OFD_SETLK, &lock) != 0)
     return absl::FailedPreconditionError(absl::StrCat(header.ring_path, ": it is in use"));
-  if (!ring_file.HasName()) return FoldResult::kNothingToDo;  // another was quicker
+  if (!ring_file.HasName()) return FoldResult::kNothingToDo;  // another process did it first
   const OwnFile log(log_path, O_WRONLY);
   if (!log.ok()) return Unwritable(log_path);
   absl::StatusOr<RecoveredRing> recovered =
@@ -262,7 +264,7 @@ absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
   ring.BeginCommit(begin + chunks.size());
   if (!WriteAll(log.fd(), chunks, begin)) {
     const absl::Status error = Unwritable(log_path);
-    // The ring still holds everything, and the log nothing of it.
+    // The ring still holds all events, and the log has none of them.
     if (ftruncate(log.fd(), static_cast<off_t>(begin)) == 0)
       ring.header().commit_at.store(ring::kNotCommitted);
     return error;

@@ -64,7 +64,8 @@ class DefinitionReader {
     while (at + sizeof(ring::DefinitionRecord) <= part.to) {
       ring::DefinitionRecord record;
       std::memcpy(&record, payload + at, sizeof record);
-      if (record.bytes > part.to - at - sizeof record) return false;  // no telling what follows
+      // The rest cannot be interpreted.
+      if (record.bytes > part.to - at - sizeof record) return false;
       sound &= Add(record.kind, {payload + at + sizeof record, record.bytes});
       at += ring::PaddedRecordBytes(record.bytes);
     }
@@ -90,7 +91,7 @@ class DefinitionReader {
     return AddNode(node);
   }
 
-  // False when the row of ids has a gap, which a sound ring never has.
+  // False if the ids have a gap, which a sound ring never has.
   bool AddNode(const ring::NodeRecord& node) {
     if (trie_.parent_size() == 0)
       trie_.set_first_id(node.id);

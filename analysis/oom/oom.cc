@@ -76,7 +76,7 @@ class FailureFinder {
     for (const std::size_t i : open) {
       FailedRequest& before = found_[i];
       if (!SameCall(before, request) || before.recovered) continue;
-      before.event = EventId();  // the same once more
+      before.event = EventId();  // this is the same request again
       request.attempts += before.attempts;
     }
     std::erase_if(open, [this](std::size_t i) { return !found_[i].event.valid(); });

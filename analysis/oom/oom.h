@@ -209,8 +209,8 @@ struct Headroom {
   std::size_t samples = 0;
   std::uint64_t lowest_free = 0;  // of the samples
   TimeNs lowest_time = 0;
-  // Also between samples: total, less the most known use, less what the sample before had beyond
-  // that.
+  // Also between samples: the total, minus the largest known use, minus the unknown use in the
+  // sample before.
   std::uint64_t lowest = 0;
   TimeNs time = 0;
   std::int64_t step = -1;

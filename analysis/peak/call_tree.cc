@@ -22,7 +22,7 @@ void SortByCost(std::vector<FunctionCost>& costs, bool by_count) {
                    });
 }
 
-// Sums by function, each stack at most once a function.
+// Sums by function; a stack counts at most once for a function.
 class FunctionSums {
  public:
   explicit FunctionSums(std::size_t functions) : row_(functions, kNone), seen_(functions, kNone) {}
@@ -237,7 +237,8 @@ bool CallTree::HasChildren(const Node& node) const {
 std::vector<CallTree::Node> CallTree::Children(const Node& node, bool by_count) const {
   std::vector<Node> children;
   const auto places = [](std::uint32_t begin, std::uint32_t end, auto&& before) {
-    // The first place of [begin, end) that is not `before`; they all come first.
+    // The first place of [begin, end) for which `before` is false; it is true for all places before
+    // that.
     while (begin < end) {
       const std::uint32_t middle = begin + (end - begin) / 2;
       if (before(middle))

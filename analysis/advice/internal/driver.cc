@@ -15,9 +15,10 @@ namespace {
 
 constexpr double kReserveShare = 0.1;       // of peak reserve that was never in use
 constexpr std::uint64_t kMaxEvents = 4096;  // between a failure and its retry
-constexpr std::uint64_t kMin = 3;           // times that segments come back
+constexpr std::uint64_t kMin = 3;           // times that segments are allocated again
 
-// The saving if a leak's site freed its blocks as it frees others: after the guard.
+// The saving if the site of a leak freed the leaked blocks as late as it frees others: after the
+// guard.
 void SaveLeak(Drafts& drafts, const Leak& leak) {
   const Session& session = drafts.session();
   const StepClock& clock = drafts.clock();
@@ -26,7 +27,7 @@ void SaveLeak(Drafts& drafts, const Leak& leak) {
   for (std::uint32_t i = 0; i < session.records().size(); ++i) {
     const AllocationRecord& a = session.records()[i];
     if (a.device != leak.device || a.layer != leak.layer || a.stack != leak.stack) continue;
-    if (!leak.stack.valid() && a.bytes != example) continue;  // without stacks, sizes are sites
+    if (!leak.stack.valid() && a.bytes != example) continue;  // without stacks, each size is a site
     const std::int64_t birth = clock.IndexAt(a.birth), due = birth + leak.guard_steps + 1;
     if (birth < 0 || clock.NumberOf(birth) < leak.first_step || due > clock.completed()) continue;
     const EventId at = clock.BeginOf(due);
@@ -139,8 +140,8 @@ void FindRounding(Drafts& drafts) {
     if (a.layer != Layer::kBlock && a.layer != Layer::kPitched) return 0;
     return Waste(drafts.session(), a);
   };
-  // Nearly every block of a training may be one: what they take is counted first, because lists
-  // that grow by doubling take up to three times as much.
+  // In a training nearly every block may be rounded up. The cases are counted first, so that lists
+  // can be reserved: lists that grow by doubling take up to three times as much memory.
   absl::flat_hash_map<Draft*, std::size_t> counts;
   for (const AllocationRecord& a : records)
     if (wasted(a) > 0) ++counts[&drafts.At(Pattern::kRounding, a)];

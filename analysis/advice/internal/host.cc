@@ -39,7 +39,7 @@ void FindUnusedPinned(Drafts& drafts) {
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
     if (a.layer != Layer::kPinned || !drafts.accesses().Of(AllocationId(i)).empty()) continue;
-    // Nothing was copied during its life, which proves nothing.
+    // If nothing was copied during its lifetime, this says nothing about pinning.
     const std::vector<EventId>& of_process = copies[drafts.session().ProcessOf(a.birth)];
     const auto next = std::upper_bound(of_process.begin(), of_process.end(), a.birth);
     if (next == of_process.end() || (a.death.valid() && *next > a.death)) continue;

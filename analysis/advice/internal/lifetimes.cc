@@ -8,7 +8,7 @@
 namespace memprof::analysis::advice {
 namespace {
 
-// Fewer launches in a gap are no time to bring memory elsewhere and back.
+// A gap with fewer launches is too short to copy memory elsewhere and back.
 constexpr std::uint64_t kIdleLaunches = 10;
 
 double ByteSeconds(std::uint64_t bytes, TimeNs ns) {
@@ -42,8 +42,8 @@ void AddGap(Drafts& drafts, AllocationId id, const AllocationRecord& a, const Ga
          unknown || a.layer == Layer::kManaged ? Confidence::kPossible : Confidence::kLikely);
 }
 
-// Came before the last step and was still used in it: the next use would be in the next step, which
-// the log does not have.
+// Whether it was allocated before the last step and still used in it: its next use would be in the
+// next step, which the log does not have.
 bool IsLastingState(const StepClock& clock, const AllocationRecord& a, EventId last_use) {
   return clock.judged_at().valid() && clock.IndexAt(a.birth) < clock.completed() &&
          clock.IndexAt(last_use) >= clock.completed();
@@ -61,7 +61,8 @@ void FindIdle(Drafts& drafts, AllocationId id, const AllocationRecord& a,
   }
 }
 
-// Memory that takes over another's place: how long it is held, and until when it is in use.
+// Memory that reuses the memory of another allocation: how long it is held, and when it was last
+// used.
 struct Storage {
   EventId last_use, end;
   AllocationId owner;

@@ -150,7 +150,8 @@ class CopyWatcher {
     if (download == downloads_.end()) return false;
     const Accesses::Copy& down = download->second;
     const AllocationRecord& a = session_.record(down.source);
-    if (a.death.valid() && a.death < copy.event) return false;  // it was put aside, and is back
+    // Copied to the host to free the memory, then copied back.
+    if (a.death.valid() && a.death < copy.event) return false;
     if (MayBeWritten(drafts_, down.source, down.source_offset, bytes, down.event, copy.event))
       return false;
     Draft& draft = drafts_.At(Pattern::kRoundTrip, a);
@@ -174,7 +175,7 @@ void FindDeadWrites(Drafts& drafts) {
     const AllocationId id(i);
     const AllocationRecord& a = records[i];
     const std::span<const Access> uses = drafts.accesses().Of(id);
-    // The host reads and writes managed memory unseen.
+    // The host can read and write managed memory without an event.
     if (uses.empty() || a.layer == Layer::kManaged || !drafts.UsesCanBeSeen(id)) continue;
     PendingWrites pending(drafts, id, a);
     for (const Access& use : uses) pending.See(use);

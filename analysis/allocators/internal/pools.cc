@@ -61,7 +61,7 @@ Handle CudaAllocator::DoAllocate(std::uint64_t bytes, StreamNumber) {
   const std::uint64_t size = RoundUp(bytes, own ? kPage : 512);
   const Handle handle = own ? kNoHandle : TakeBlock(size, bytes, 512);
   if (handle != kNoHandle) {
-    device_->Commit(0);  // a call of the driver all the same
+    device_->Commit(0);  // counts as a call of the driver
     return handle;
   }
   if (!AddRegion(own ? size : kPage)) return kNoHandle;
@@ -91,7 +91,7 @@ Handle BfcAllocator::DoAllocate(std::uint64_t bytes, StreamNumber) {
   if (handle != kNoHandle) return handle;
   bool extended = Extend(size);
   if (!extended) {
-    // Regions without anything in use make room for a larger one.
+    // Regions with nothing in use are released, to have memory for a larger one.
     ++figures_.retries;
     for (const Heap::BlockNumber number : heap_.FreeRegions()) ReleaseRegion(number);
     extended = Extend(size);

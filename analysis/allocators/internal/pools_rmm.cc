@@ -119,7 +119,7 @@ Heap::BlockNumber RmmArenas::TakeShared(std::uint64_t size) {
   const std::uint64_t needed = RoundUp(end, kPage);
   if (needed > figures_.reserved) {
     const std::uint64_t more = needed - figures_.reserved;
-    // It is one piece of memory, however far it reaches.
+    // The range is one piece of memory, whatever its length.
     if (!device_->Commit(more, figures_.segments == 0 ? 1 : 0)) {
       shared_.Free(number);
       return Heap::kNone;

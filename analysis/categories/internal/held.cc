@@ -29,7 +29,7 @@ class Passes {
   Passes(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks)
       : units_(units), parameters_(CountParameters(units, stacks)), held_(units.size(), false) {}
 
-  // The pass of a place that is at hand is over; `held`, whose order is lost, are of it.
+  // Ends the current pass of a place, whose units are `held`, in any order.
   void End(std::vector<std::size_t> held) {
     const auto rank = [this](std::size_t u) {
       const CategoryUnit& unit = units_[u];

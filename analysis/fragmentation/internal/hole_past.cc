@@ -12,7 +12,7 @@
 namespace memprof::analysis {
 namespace {
 
-// A copy after this many times as many ends as it has entries: 12 B an entry, shared by so many.
+// The next copy is stored after this many ends for each of its entries. An entry takes 12 B.
 constexpr std::size_t kEndsPerEntry = 2, kMinEnds = 64;
 
 // Calls `visit(piece index)` for the holes that [address, end) touches.
@@ -28,7 +28,7 @@ void ForHolesIn(const MapSegment& segment, std::uint64_t address, std::uint64_t 
   }
 }
 
-// Calls `visit(allocation)` for what a segment is made of: itself, and the pages that adjoin it.
+// Calls `visit(allocation)` for the allocations of a segment: itself, and its adjoining pages.
 template <typename Visit>
 void ForPages(const MapSegment& segment, Visit visit) {
   visit(segment.allocation);
@@ -217,13 +217,13 @@ void HoleIndex::Add(const Session& session, AllocationId segment) {
   segments_.emplace(segment.value, past);
 }
 
-// One question about one segment: the last end in each of its holes up to an event.
+// A query about one segment: the last end in each of its holes, up to an event.
 class HoleIndex::Asked {
  public:
   Asked(const HoleIndex& index, const Session& session, const MapSegment& segment, EventId now)
       : index_(index), session_(session), segment_(segment), now_(now) {}
 
-  // Adds what one page has to `last`, by piece; none = not found yet.
+  // Adds the ends in one page to `last`, by piece; none = not found yet.
   void Page(const Past& past, std::vector<EventId>& last) const {
     const std::span<const AllocationId> ends =
         std::span(index_.ends_).subspan(past.first_end, past.ends);

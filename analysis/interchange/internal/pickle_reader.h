@@ -129,7 +129,7 @@ class PickleReader {
   Pickle pickle_;
   std::vector<PickleValue> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<PickleValue> memo_;  // slots in order, as all known writers use them
+  std::vector<PickleValue> memo_;  // slots in ascending order, as all known writers use them
   absl::flat_hash_map<std::uint64_t, PickleValue> far_memo_;  // others
 };
 

@@ -12,7 +12,7 @@ namespace {
 // Items between two marks: Python's own writer has as many, and a browser passes them all as
 // arguments of one call.
 constexpr std::uint32_t kBatch = 1000;
-// Longer text is hardly written twice.
+// Longer text rarely occurs twice.
 constexpr std::size_t kMaxRemembered = 1024;
 
 }  // namespace
@@ -39,7 +39,7 @@ void PickleWriter::Integer(std::uint64_t value) {
     Byte('J');
     Little(value, 4);
   } else {
-    // Eight bytes wherever they do: the viewer reads no more.
+    // Eight bytes if the value fits, because the viewer reads no more.
     const bool nine = value >> 63 != 0;
     Byte('\x8a');
     Byte(nine ? '\x09' : '\x08');

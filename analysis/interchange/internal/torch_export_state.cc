@@ -80,7 +80,8 @@ void Exporter::WriteSegment(int device, std::span<const Id> pieces, std::vector<
   out_.Key("blocks");
   out_.BeginList();
   std::uint64_t cursor = first.address;
-  for (const Id id : blocks) {  // the viewer adds their sizes up: they must tile the segment
+  // The viewer places them one after the other: they must fill the segment.
+  for (const Id id : blocks) {
     const AllocationRecord& a = session_.record(id);
     const std::uint64_t begin = std::max(a.address, cursor);
     const std::uint64_t block_end = std::min(EndAddress(a.address, a.bytes), end);

@@ -66,8 +66,8 @@ class Reader {
     const std::string text(what);
     return absl::InvalidArgumentError(absl::StrCat("names more ", text, " than it holds"));
   }
-  // Every entry of a real snapshot is an object of its own. One that is named over and over, as
-  // the memo of a pickle allows, would make a small file a huge log.
+  // In a real snapshot, every entry is a separate object. In a hostile one, the memo of the pickle
+  // could refer to one object very often, so that a small file gives a huge log.
   bool Visit(PickleValue dict) {
     if (!dict.is_dict()) return true;
     return ++visited_ <= pickle_.container_count();

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kBorderline = 20;
 
-// Bytes, blocks and birth steps of what survives: at the end of the log, or, where the evidence
-// was freed on the way out, when the last completed step ended.
+// Counts bytes, blocks and birth steps of survivors: at the end of the log, or, if the evidence was
+// freed at the exit of the program, at the end of the last completed step.
 void Count(const Session& session, const StepClock& clock, LeakCandidate& candidate) {
   const LeakSite& site = candidate.site;
   const SiteJudgement& judgement = candidate.evidence.judgement;
@@ -65,8 +65,9 @@ LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, Leak
   candidate.evidence.longest_lifetime = candidate.site.longest_lifetime;
   candidate.evidence.by = by;
   Leak& leak = candidate.leak;
-  // A replaced buffer was read to make the next one; entries of a cache may have all sizes; and
-  // without a measure of time, a set of buffers that is made once looks the same.
+  // These cases are doubtful: a replaced buffer is read when the next one is made; a cache may have
+  // entries of all sizes; and if time is measured by allocations only, a set of buffers that is
+  // allocated once looks the same.
   const bool doubtful =
       by == LeakEvidence::By::kHeld || !candidate.history.sizes_return || clock.births_only();
   leak.tier = doubtful ? LeakTier::kGrowing : LeakTier::kSuspected;
@@ -196,7 +197,8 @@ LeakCandidate WeighSite(const Session& session, const StepClock& clock, const Le
 
 namespace {
 
-// Possible layers of one pass are no leak by time only, whatever their score.
+// Survivors that may be the layers of a single pass are no leak if judged by time only, whatever
+// their score.
 void DoubtSinglePasses(const Session& session, JudgedSites* judged) {
   const auto kept = std::stable_partition(
       judged->leaks.begin(), judged->leaks.end(),

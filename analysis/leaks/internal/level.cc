@@ -8,14 +8,16 @@
 namespace memprof::analysis {
 namespace {
 
-// What the first and the last third of a run must have in common, as shares of their allocations.
+// The share of its allocations that the first and the last third of a run must have in common.
 constexpr double kSameWork = 0.25;
-// The share of the candidates' growth that the rest of the device must not have freed.
+// If the rest of the device frees at least this share of the candidates' growth, they are not
+// growth of the run.
 constexpr double kGivenBack = 0.5;
-// The share of the steps between in which the rest falls, if it is a pass that ends.
+// The rest frees memory gradually, as at the end of a pass, if it falls in at least this share of
+// the steps.
 constexpr double kGradually = 0.3;
 
-// Shares of allocations that both ends of the run make at the same sites.
+// The share of allocations at sites that both ends of the run have in common.
 double WorkInCommon(const Session& session, const StepClock& clock,
                     const std::vector<LeakSite>& sites) {
   const std::int64_t begin = WarmupSteps(clock.completed());
@@ -41,7 +43,7 @@ double WorkInCommon(const Session& session, const StepClock& clock,
   return common;
 }
 
-// The least that sites other than the candidates' hold in each step, on `device`.
+// The least bytes that all sites except the candidates hold in each step, on `device`.
 std::vector<std::uint64_t> LowsOfTheRest(const Session& session, const StepClock& clock,
                                          const std::vector<LeakSite>& sites,
                                          const std::set<std::uint32_t>& candidates, int device) {
@@ -53,7 +55,7 @@ std::vector<std::uint64_t> LowsOfTheRest(const Session& session, const StepClock
   return LowsOf(session, clock, rest);
 }
 
-// Whether they fall from step `begin` on by `bytes` or more, little by little.
+// Whether the values fall by at least `bytes` from step `begin` on, in many small steps.
 bool Falls(const std::vector<std::uint64_t>& lows, std::int64_t begin, double bytes) {
   const auto from = static_cast<std::size_t>(std::max<std::int64_t>(0, begin));
   if (from + 1 >= lows.size()) return false;

@@ -8,10 +8,9 @@
 namespace memprof::analysis {
 namespace {
 
-// The part of all stacks seen that they have in common, outermost call first, and the function that
-// all of them enter next. Only Python's frames count, and native ones that are a pass: PyTorch's
-// snapshots mix the interpreter's own with them, and where it put which differs from stack to
-// stack.
+// The path that all stacks have in common, outermost call first, and the function that all of them
+// call next. Only frames of Python count, and native ones that are a pass: in PyTorch's snapshots,
+// the interpreter's native frames are between these at positions that differ from stack to stack.
 class CommonPath {
  public:
   explicit CommonPath(const Session& session) : session_(session) {}

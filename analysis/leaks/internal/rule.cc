@@ -7,8 +7,8 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr double kSignificance = 0.02;  // below, births are dying out
-// Likewise where each survivor is of another size, as entries of a cache are.
+constexpr double kSignificance = 0.02;  // with a lower value, births are becoming rarer
+// The same if each survivor has a different size, like the entries of a cache.
 constexpr double kSignificanceOfKeys = 0.35;
 constexpr double kMinSpan = 0.3;   // of the window, between first and last birth
 constexpr double kFullSpan = 0.5;  // from here on the span no longer lowers the score
@@ -40,7 +40,7 @@ std::int64_t GuardSteps(std::int64_t longest_lifetime) {
 }
 
 std::int64_t StepsNeeded(std::int64_t guard) {
-  std::int64_t steps = guard + 8;  // never enough with less: warm-up >= 3, window >= 5
+  std::int64_t steps = guard + 8;  // the least: warm-up >= 3, window >= 5
   while (steps - guard - WarmupSteps(steps) < MinWindow(steps)) {
     const std::int64_t missing = MinWindow(steps) + WarmupSteps(steps) + guard - steps;
     steps += missing;
@@ -53,7 +53,7 @@ double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, st
   const auto n = static_cast<double>(births.size()), length = static_cast<double>(end - begin);
   double sum = 0;
   for (const std::int64_t birth : births) sum += static_cast<double>(birth - begin) + 0.5;
-  // The mean of n uniform draws, near enough normal from three on.
+  // The mean of n uniform random values is close enough to a normal distribution from n = 3 on.
   const double deviations = (sum / n - length / 2) / (length / std::sqrt(12 * n));
   return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
 }

@@ -32,13 +32,14 @@ std::string BlockWord(Layer layer, std::uint64_t count) {
 }  // namespace
 
 std::string TensorNames(const Session& session, const std::vector<AllocationId>& ids) {
-  std::vector<std::pair<std::string, std::uint64_t>> names;  // in order of first sight
+  // In the order of their first occurrence.
+  std::vector<std::pair<std::string, std::uint64_t>> names;
   std::map<std::string, std::size_t> index;
   for (std::size_t i = 0; i < std::min(ids.size(), kTensorSearch); ++i) {
     const Allocation& owner = session.allocation(ids[i]);
     for (const AllocationId child : session.Children(ids[i])) {
       const Allocation& a = session.allocation(child);
-      // Not one that came and went while its owner stayed.
+      // Without tensors that were freed before the memory that contained them.
       const bool gone = !a.alive() && a.death_time < owner.death_time;
       if (a.layer != Layer::kTensor || (gone && a.end_reason == EndReason::kFreed)) continue;
       const TensorInfo* tensor = session.tensor(a.tensor);
@@ -62,7 +63,7 @@ std::string TensorNames(const Session& session, const std::vector<AllocationId>&
   return text;
 }
 
-// Most rises of the least that is held, without a fall between two of them.
+// The largest number of rises of the held minimum without a fall between them.
 std::int64_t RisesInARow(const std::vector<std::uint64_t>& lows) {
   std::int64_t most = 0, rises = 0;
   for (std::size_t i = 1; i < lows.size(); ++i) {
@@ -94,7 +95,7 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
                         Steps(judgement.guard), " later; the oldest of it is from step ",
                         leak.first_step, ". ");
   }
-  // Every allocation of a site that frees nothing is a rise; else those between its falls are.
+  // If a site frees nothing, every allocation is a rise; otherwise the rises between falls count.
   const std::int64_t rises = evidence.frees == 0 ? static_cast<std::int64_t>(evidence.allocations)
                                                  : RisesInARow(history.lows);
   return absl::StrCat(

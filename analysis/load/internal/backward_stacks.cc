@@ -80,8 +80,9 @@ BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
 void BackwardStacks::ReadStacks() {
   std::vector<FrameFacts> frames;
   std::vector<bool> users;
-  // A node's function may allocate in several of its lines (the generated ones of PyTorch 2.6 do),
-  // and all of them are one run, which its caller and its name identify.
+  // The function of a node may allocate in several of its lines (the generated functions of PyTorch
+  // 2.6 do). All of them belong to one run of the node, which is identified by the node's caller
+  // and name.
   absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> runs;
   for (const Frame& frame : tables_.frames) {
     frames.push_back(Look(frame));
@@ -130,10 +131,10 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
     std::uint32_t row, run;
     BackwardCalls* calls;
   };
-  // By device and by how many engines run around: a hook's operators, and what a checkpoint
-  // computes again, are not among those that the nodes around belong to.
+  // By device, and by the number of engines that run around the event: the operators of a hook, and
+  // recomputed operators of a checkpoint, do not belong to the outer nodes.
   std::map<std::pair<int, std::uint32_t>, BackwardCalls> calls;
-  std::vector<Late> late;  // partners are known when the pass is over
+  std::vector<Late> late;  // partners are known at the end of the pass
   for (const std::uint32_t row : order) {
     RawEvents::Row& event = events->rows[row];
     const EventKind& kind = events->KindOf(row);
@@ -165,7 +166,8 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
   }
 }
 
-// The node under which the recorded frames go: a made-up frame, and the forward code's callers.
+// The node below which the recorded frames are placed: a generated frame, and the callers in the
+// forward code.
 std::uint32_t BackwardStacks::Described(const Facts& facts, const BackwardCalls::Partner& partner) {
   const auto place = [this](std::uint32_t of) {
     if (of == kNone) return kNone;

@@ -172,7 +172,8 @@ void SessionBuilder::RecoverRing() {
 }
 
 absl::Status SessionBuilder::ReadEvents() {
-  // Real events take more than a byte each. A small file that claims very many is a trap.
+  // A real event takes more than a byte. A small file that claims very many events is damaged or
+  // hostile.
   if (event_count_ > (4u << 20) + 4 * reader_->file_bytes() || event_count_ > EventTable::kMax)
     return absl::InvalidArgumentError(
         absl::StrCat(reader_->path(), ": is damaged: it claims ", event_count_, " events"));

@@ -93,8 +93,8 @@ class ChunkDecoder {
     details_.push_back(detail);
   }
 
-  // This thread's number of the event's kind; threads are named as the log does until the end,
-  // because they may need rows that are not there yet.
+  // This thread's number of the event's kind. Kinds keep the log's ids of threads until the end,
+  // because some threads may have no row yet.
   std::uint32_t Kind(std::uint32_t i) {
     EventKind kind;
     kind.op = columns_.op[i];
@@ -199,7 +199,7 @@ class ParallelDecoder {
   std::atomic<bool> cancelled_ = false;
 };
 
-// Rows of the table of threads for the log's ids, in the order of these where several are new.
+// Replaces the log's ids of threads by rows. New threads get rows in the order of their ids.
 void MapThreads(SessionTables* tables, RawEvents* events) {
   std::vector<std::uint32_t> ids;
   for (const EventKind& kind : events->kinds) ids.push_back(kind.thread);

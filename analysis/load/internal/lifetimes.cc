@@ -10,7 +10,7 @@
 namespace memprof::analysis {
 namespace lifetimes {
 
-// Finds out how much there is, which indices are worth keeping, and which frees did not happen.
+// Counts the events, and finds which indices are needed and which frees failed.
 void LifetimeFinder::Prepare() {
   std::array<bool, 256> seen{};
   std::uint64_t births = 0, failed = 0;

@@ -17,7 +17,7 @@
 namespace memprof::analysis {
 namespace {
 
-// Builds one session, then is thrown away. Not thread-safe.
+// Builds one session, and cannot be used again. Not thread-safe.
 class SessionMerger {
  public:
   explicit SessionMerger(const std::vector<std::shared_ptr<const Session>>& sessions)
@@ -42,7 +42,7 @@ class SessionMerger {
 
  private:
   using Part = MergePart;
-  using Head = std::tuple<std::uint64_t, std::uint32_t>;  // what to order by, and the part
+  using Head = std::tuple<std::uint64_t, std::uint32_t>;  // sort key, and the part
   using Heads = std::priority_queue<Head, std::vector<Head>, std::greater<Head>>;
 
   // Calls `take(part, row)` for the rows of all parts, lowest `key(part, row)` first and, of equal

@@ -23,14 +23,14 @@ struct MergedSteps {
   std::vector<FoundSteps> of_log;
 };
 
-// `parts[i]` are the steps of one log, in the clock and with the events of the common session; none
-// where it has none. Each log keeps its own. The job's are those of its runs, one run after the
-// other. The ranks of a run go through their steps together:
+// `parts[i]` are the steps of one log, with times and events of the common session; none if the log
+// has none. Each log keeps its own steps. The steps of the job are those of its runs, one run after
+// the other. For the ranks of a run:
 //   marks   a step begins with the first mark of its number in any log.
-//   found   if no log of the run has marks: of the logs with most steps, a step begins with the
-//           first of them. Logs with other numbers of steps (an evaluation beside the training)
-//           have no say.
-// A log without any goes by those of its run.
+//   found   if no log of the run has marks: the logs with the largest number of steps are used, and
+//           a step begins with the first of them. Logs with another number of steps (such as an
+//           evaluation beside the training) are ignored.
+// A log without steps gets those of its run.
 MergedSteps MergeSteps(std::vector<FoundSteps> parts, std::span<const RunSpan> logs,
                        std::span<const std::uint32_t> run_of_log);
 

@@ -30,7 +30,7 @@ void RawEvents::ForgetBefore(std::size_t end) {
   const std::uintptr_t from = std::max(forgotten_, (first + kPage - 1) / kPage * kPage);
   const std::uintptr_t to = (first + end * sizeof(Row)) / kPage * kPage;
   if (to <= from) return;
-  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // it is only a wish
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // an error does no harm
   forgotten_ = to;
 }
 

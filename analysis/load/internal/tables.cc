@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kMaxThreads = 1u << 16;  // made up for undefined ids; defined ones are free
 constexpr std::uint64_t kPython = ~0ull;       // in place of a module id
-// Recorders stop at 512 frames. Every answer walks stacks, so their depth is what a small log can
-// multiply its cost by.
+// Recorders stop at 512 frames. Every query walks stacks, so without a limit on their depth a small
+// log could cause very much work.
 constexpr std::uint16_t kMaxDepth = 640;
-// Recorders write no longer names. Many tensors may share one, and each holds it: together they get
-// so much, and no more than a short name each beyond it.
+// Recorders write no longer names. A name may belong to many tensors, each of which stores it. Long
+// names may take kTensorNameBytes in all; beyond that each is cut to kShortName.
 constexpr std::size_t kTensorNameBytes = 64u << 20, kShortName = 256;
 
 std::uint32_t Id(const WireReader& reader) { return static_cast<std::uint32_t>(reader.number()); }
@@ -135,7 +135,7 @@ bool SessionTables::AddString(std::string_view bytes) {
 bool SessionTables::AddModule(std::string_view bytes) {
   std::uint32_t id = 0;
   ModuleInfo module;
-  std::string_view build_id;  // bytes, no text
+  std::string_view build_id;  // raw bytes
   const bool ok = ReadFields(bytes, {{1, &id},
                                      {2, &module.path},
                                      {3, &build_id},
@@ -173,7 +173,7 @@ void SessionTables::SeeDevice(int ordinal) {
 bool SessionTables::AddDevice(std::string_view bytes) {
   DeviceInfo device;
   std::uint64_t ordinal = 0;
-  std::string_view uuid;  // bytes, no text
+  std::string_view uuid;  // raw bytes
   const bool ok = ReadFields(bytes, {{1, &ordinal},
                                      {2, &device.name},
                                      {3, &device.capacity_bytes},

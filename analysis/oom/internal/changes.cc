@@ -38,7 +38,7 @@ std::unordered_map<std::uint32_t, std::uint64_t> LiveBySite(const Session& sessi
   std::unordered_map<std::uint32_t, std::uint64_t> live;
   const std::uint32_t layers = kDeviceLayers | LayerBit(Layer::kBlock) | LayerBit(Layer::kSegment);
   const std::vector<AllocationId> ids = session.LiveAfter(event, layers);
-  std::vector<std::uint32_t> suballocated;  // driver memory with something of an allocator in it
+  std::vector<std::uint32_t> suballocated;  // driver memory that an allocator divides
   for (const AllocationId id : ids) {
     const AllocationRecord& a = session.record(id);
     if (!OccupiesDevice(a.layer) && a.parent.valid()) suballocated.push_back(a.parent.value);
@@ -70,7 +70,8 @@ void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport
   EventId then = session.EventAt(before->end > before->begin ? before->end - 1 : before->begin);
   if (request.stack.valid()) {
     const std::uint32_t site = groups.OfSite(report.site, request.stack);
-    // The call of the same number; compared is the instant before it succeeded.
+    // The call with the same number in the step before; compared with the instant before it
+    // succeeded.
     const std::size_t number = CallsOf(scene, groups, site, now->begin, request.event).size();
     const std::vector<EventId> calls =
         CallsOf(scene, groups, site, before->begin, EventId(now->event.value));

@@ -11,7 +11,7 @@ namespace {
 // Adam keeps two moments of each parameter, the largest state of the usual optimizers.
 constexpr std::uint64_t kMoments = 2;
 
-// A smaller share of the parameters is no optimizer state, but a loss scaler, say.
+// Memory below this part of the parameters is no optimizer state; it may be a loss scaler.
 constexpr std::uint64_t kSmallPart = 1000;
 
 struct Said {

@@ -41,7 +41,7 @@ Remedy WithoutSites(const Scene& scene, SiteGroups& groups, std::vector<SiteUse>
   return remedy;
 }
 
-// Lasting remedies precede those that would have helped for one more request only.
+// Remedies with a lasting effect precede those that would have helped one more request only.
 void NameFirst(const Scene& scene, SiteGroups& groups,
                const absl::flat_hash_set<std::uint32_t>& growing, FailureReport* report) {
   const auto of_growth = [&growing](const Remedy& remedy) {
@@ -61,7 +61,8 @@ void NameFirst(const Scene& scene, SiteGroups& groups,
   std::stable_partition(remedies.begin(), remedies.end(), of_growth);
 }
 
-// A step that is still growing is helped by the largest remedies, not by those that just suffice.
+// For a step that would have grown further, the largest remedies are better than those that are
+// just sufficient.
 void AddLargest(const Scene& scene, SiteGroups& groups, FailureReport* report) {
   if (report->sites.empty()) return;
   const SiteUse& largest = report->sites[0];

@@ -13,8 +13,8 @@
 namespace memprof::analysis::oom {
 namespace {
 
-// Fewer iterations show no growth: neither those that alternate with another line, nor those found
-// only by their allocations.
+// Fewer iterations are no evidence of growth, neither of lines that alternate with another one nor
+// of those found only by their allocations.
 constexpr std::size_t kFewTurns = 4;
 
 bool IsUsers(const SourceFrame& frame) {
@@ -90,7 +90,8 @@ class Iterations {
   }
   void After(EventId) {}
 
-  // The iterations of what alternates with nothing: by the rarest of what a line makes.
+  // Lines that alternate with no other line: an iteration begins with the allocation that the line
+  // makes least often.
   void BeginByMarkers() {
     by_marker_ = true;
     for (Line& line : lines_) {

@@ -58,7 +58,8 @@ void FindLargerStep(const Scene& scene, const SiteGroups& groups, FailureReport*
     return before > 0 && bytes >= before + std::max(scene.need(), before / 4);
   };
   if (!exceeds(larger.live, larger.highest_before)) {
-    // It was not yet at its own highest. That the request would have made it that is the least.
+    // The step did not hold more than the highest before it. It still counts as larger if it held
+    // more than the last step at the same call, and if the request would have made it the highest.
     const bool new_high = larger.live + scene.request.bytes > larger.highest_before;
     if (!report->same_call || !new_high || !exceeds(report->live_after, report->live_before))
       return;

@@ -7,14 +7,14 @@
 namespace memprof::analysis::oom {
 namespace {
 
-// So many sites are tried on their own.
+// Each of this many sites is tried alone.
 constexpr std::size_t kMaxSites = 500;
 
 std::uint64_t Short(std::uint64_t have, std::uint64_t need) {
   return have < need ? need - have : 0;
 }
 
-// A remedy that gives the driver, or one large piece, `bytes` more on top of `have`.
+// A remedy that gives the driver, or one large piece, `bytes` more than the `have` bytes.
 Remedy Gives(RemedyKind kind, std::uint64_t bytes, std::uint64_t have, std::uint64_t need) {
   Remedy remedy{.kind = kind, .bytes = bytes};
   remedy.short_by = Short(have + bytes, need);

@@ -99,7 +99,7 @@ void AddSegment(const Session& session, const MapSegment& segment, bool ours, bo
                 DeviceSpace& space) {
   AddBlocks(session, segment, space);
   if (!ours) return AddHoles(segment, space.foreign);
-  // Nothing but the replays of its graphs can use it, and no emptying of caches gives it back.
+  // Only replays of its graphs can use it, and emptying the cache does not free it.
   if (!own && PrivatePoolOf(session, segment.allocation) != 0)
     return AddHoles(segment, space.private_pools);
   if (segment.free_bytes == segment.bytes) {

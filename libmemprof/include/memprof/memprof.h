@@ -1,8 +1,8 @@
 /* memprof: the C interface of the memory profiler for GPU programs.
  *
- * Everything here is optional: `memprof run -- PROGRAM` records a program that has never heard of
- * memprof. Call these functions to say what only the program knows: where a training step begins,
- * what a tensor is called, which instants are worth a snapshot.
+ * Everything here is optional: `memprof run -- PROGRAM` records a program without any change. Call
+ * these functions to report what only the program knows: where a training step begins, the names
+ * of tensors, and instants of which reports shall show the memory.
  *
  *     #include <memprof/memprof.h>
  *
@@ -15,11 +15,11 @@
  *     memprof_snapshot("after training");
  *
  * A program may link libmemprof.so, or include this header and look the functions up with
- * dlsym(RTLD_DEFAULT, ...): the library is then found only where it was preloaded.
+ * dlsym(RTLD_DEFAULT, ...): they are then found only if the library was preloaded.
  *
- * Every function is safe to call from any thread, at any time, also when nothing is recording; it
- * then does nothing and returns MEMPROF_NOT_RECORDING. No function aborts, throws or keeps a
- * pointer to its arguments. C99.
+ * Every function is safe to call from any thread, at any time. While nothing is recorded, it does
+ * nothing and returns MEMPROF_NOT_RECORDING. No function aborts, throws or keeps a pointer to its
+ * arguments. C99.
  */
 #ifndef MEMPROF_MEMPROF_H
 #define MEMPROF_MEMPROF_H
@@ -40,9 +40,9 @@ extern "C" {
 /* Results. Negative values are failures; none is fatal. */
 enum {
   MEMPROF_OK = 0,
-  MEMPROF_NOT_RECORDING = 1,     /* nothing was done, which is fine */
+  MEMPROF_NOT_RECORDING = 1,     /* nothing was done; this is not an error */
   MEMPROF_INVALID_ARGUMENT = -1, /* a null name, a rank above MEMPROF_MAX_RANK, ... */
-  MEMPROF_IO_ERROR = -2,         /* the log could not be created or written; said on stderr once */
+  MEMPROF_IO_ERROR = -2,         /* the log could not be created or written; stderr has it once */
   MEMPROF_UNAVAILABLE = -3       /* recording was switched off for good, e.g. MEMPROF_DISABLE=1 */
 };
 
@@ -51,32 +51,32 @@ enum {
  * MEMPROF_START=paused. */
 int memprof_start(void);
 
-/* Stops recording. Hooks stay in place and cost next to nothing; memprof_start resumes, into the
- * same log. Events already recorded are kept. */
+/* Stops recording. Hooks stay in place and cost almost nothing; memprof_start resumes recording
+ * into the same log. Events already recorded are kept. */
 int memprof_stop(void);
 
 /* Returns once all events recorded before the call are in the log file. Waits at most a second. */
 int memprof_flush(void);
 
-/* Marks this instant by name; reports can be asked for what was live then. */
+/* Marks this instant by name; reports can show the memory that was live then. */
 int memprof_snapshot(const char* label);
 
-/* Looks through the host memory of this process for pointers to memory of cuMemAlloc (cudaMalloc),
- * and tells the log which of it the program has none to any more: nothing can free that. Takes
- * about a second for 10 GiB of host memory, allocates and frees a few MiB in the current context to
- * find out how many pointers the driver keeps itself, and should be called where other threads are
- * quiet. `memprof run --scan` does it when the program exits. MEMPROF_UNAVAILABLE where no verdict
- * was possible, for instance without a current context. */
+/* Searches the host memory of this process for pointers to memory of cuMemAlloc (cudaMalloc), and
+ * records the allocations to which the program has no pointer any more: nothing can free them.
+ * Takes about a second for 10 GiB of host memory, and allocates and frees a few MiB in the current
+ * context to find out how many pointers the driver itself keeps. Call it while other threads are
+ * idle. `memprof run --scan` does it when the program exits. MEMPROF_UNAVAILABLE if no result was
+ * possible, for instance without a current context. */
 int memprof_scan(void);
 
-/* A training step begins now, in all threads. Numbers should rise; any may be left out. */
+/* A training step begins now, in all threads. Numbers should increase; there may be gaps. */
 int memprof_step(uint64_t step);
 
-/* Names what this thread does until the matching pop. Ranges nest. */
+/* A name for the work of this thread until the matching pop. Ranges may be nested. */
 int memprof_range_push(const char* name);
 int memprof_range_pop(void);
 
-/* A tensor came to life in memory that the program already owns: `bytes` bytes from `ptr` on
+/* A tensor was created in memory that the program already owns: `bytes` bytes from `ptr` on
  * device `device` (-1 = host). dtype is free text ("float32"); shape has `rank` numbers of
  * elements, outermost first, and may be NULL when rank is 0. The tensor's memory is never added to
  * the totals. */
@@ -84,9 +84,9 @@ int memprof_tensor_create(int device, const void* ptr, size_t bytes, const char*
                           const char* dtype, int rank, const int64_t* shape);
 int memprof_tensor_destroy(int device, const void* ptr);
 
-/* For programs with an allocator of their own: it took a segment from the driver, or hands out a
- * block of one. `requested` is what was asked of it before rounding, `stream` the CUstream or NULL.
- * Call *_create after the memory is yours and *_destroy before you give it away. */
+/* For programs with an allocator of their own: it has allocated a segment from the driver, or a
+ * block in a segment. `requested` is the requested size before rounding, `stream` the CUstream or
+ * NULL. Call *_create after the allocation, and *_destroy before the memory is freed. */
 int memprof_segment_create(int device, const void* ptr, size_t bytes, const void* stream);
 int memprof_segment_destroy(int device, const void* ptr);
 int memprof_block_create(int device, const void* ptr, size_t bytes, size_t requested,
@@ -96,8 +96,8 @@ int memprof_block_destroy(int device, const void* ptr);
 /* The allocator described by segments and blocks could not serve `requested` bytes. */
 int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
 
-/* Writes the path of this process's log, with a zero at the end. MEMPROF_INVALID_ARGUMENT where
- * `size` bytes are not enough for it. */
+/* Writes the path of this process's log, with a zero at the end. MEMPROF_INVALID_ARGUMENT if `size`
+ * bytes are not enough for it. */
 int memprof_log_path(char* path, size_t size);
 
 /* What was recorded so far. Set `size` to sizeof(struct memprof_stats) before the call: later

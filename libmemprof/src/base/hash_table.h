@@ -58,7 +58,7 @@ class HashTable {
     std::size_t hole = static_cast<std::size_t>(entry - entries_);
     for (std::size_t at = (hole + 1) & mask(); !entries_[at].empty(); at = (at + 1) & mask()) {
       const std::size_t home = entries_[at].hash() & mask();
-      // It may move into the hole unless its home lies between the two.
+      // The entry may move into the hole unless the place of its hash lies between hole and entry.
       if (((at - home) & mask()) < ((at - hole) & mask())) continue;
       entries_[hole] = entries_[at];
       hole = at;
