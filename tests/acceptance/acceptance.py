@@ -1,4 +1,4 @@
-"""What the acceptance checks share: where the programs are, running them, and shapes of JSON."""
+"""Shared by the acceptance checks: paths of the programs, running them, and shapes of JSON."""
 import json
 import os
 import re
@@ -17,7 +17,7 @@ def expect(condition, message):
 
 
 class Programs:
-    """The built programs and libraries, as DESIGN's contract places them."""
+    """The built programs and libraries, at the paths of DESIGN's contract."""
 
     def __init__(self, build):
         self.build = Path(build)
@@ -28,7 +28,7 @@ class Programs:
         self.standin = str(self.build / "simcuda")
 
     def run(self, *arguments, environment=None, directory=None):
-        """Runs a program; its status is 128 + N where signal N ended it."""
+        """Runs a program; its status is 128 + N if signal N ended it."""
         done = subprocess.run([str(word) for word in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, env={**os.environ, **(environment or {})}, cwd=directory)
         if done.returncode < 0:
@@ -62,8 +62,8 @@ class Any:
 
 
 def expect_shape(value, shape, where):
-    """`shape` is a type, a pattern for a string, Any(...), a list of one shape, or a dictionary of the
-    keys that must be there; more keys are fine."""
+    """`shape` is a type, a pattern for a string, Any(...), a list of one shape, or a dictionary of required keys;
+    additional keys are allowed."""
     if isinstance(shape, dict):
         expect(isinstance(value, dict), f"{where} is no object: {value!r}")
         for key, inner in shape.items():
@@ -78,6 +78,6 @@ def expect_shape(value, shape, where):
     elif isinstance(shape, re.Pattern):
         expect(isinstance(value, str) and shape.fullmatch(value), f"{where} is {value!r}")
     else:
-        # True is an int to Python, and to nobody else.
+        # In Python, True is an int; in JSON it is not a number.
         expect(isinstance(value, shape) and (shape is bool or not isinstance(value, bool)),
                f"{where} is {value!r}, not {shape}")

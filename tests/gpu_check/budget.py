@@ -1,14 +1,14 @@
-"""Time: how much of what is left each section may take, so that none takes what the others need."""
+"""Time limits: how much of the remaining time each section may use, so that the later ones have enough."""
 
-# What a section must be left at the least, as a part of its limit.
+# The minimum time for a section, as a fraction of its limit.
 _LEAST = 5
-# Less than this is not worth starting.
+# With less than this, a section is not started.
 WORTH_S = 4
 
 
 def share(limit_s, left_s, later_limits_s):
-    """Seconds for a section whose limit is `limit_s` when `left_s` are left and sections with those limits are
-    still to come; 0 when it is not worth starting."""
+    """Seconds for a section with limit `limit_s` when `left_s` remain and sections with the given limits follow; 0
+    when it should not be started."""
     kept = sum(limit / _LEAST for limit in later_limits_s)
     given = min(limit_s, max(left_s - kept, min(limit_s / _LEAST, left_s)))
     return given if given >= WORTH_S else 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verdicts on CUPTI: right figures, and for each verdict wrong ones that it must notice."""
+"""Verdicts on CUPTI: correct figures, and for each verdict wrong figures that it must detect."""
 import sys
 import unittest
 from pathlib import Path
@@ -149,7 +149,7 @@ class ForeignSubscriber(unittest.TestCase):
     def test_a_loss_that_is_not_noticed_or_not_made_good_differs(self):
         self.assertEqual(self.change("finalised", lost=0), DIFFERS)
         self.assertEqual(self.change("finalised", state=("lost", ""), lost=1), DIFFERS)
-        # It was not on: nothing could be lost.
+        # Recording was off: nothing could be lost.
         self.assertEqual(self.change("finalised", state=("refused", ""), lost=0), OK)
         self.assertEqual(self.change("finalised", told="libcupti lacks cuptiFinalize"), OK)
         self.assertIn("skipped: libcupti lacks cuptiFinalize", self.judge().table[-1])

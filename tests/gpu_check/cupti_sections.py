@@ -1,4 +1,4 @@
-"""Sections on CUPTI: as the only source, beside others, what its callbacks cost, and its records of memory."""
+"""Sections on CUPTI: as the only source, beside other tools, the cost of its callbacks, and its memory records."""
 import concurrent.futures
 import json
 
@@ -7,13 +7,13 @@ import verdicts
 from machine import CannotStart, GuestFailed, OutOfTime
 from recorder_sections import NO_STACKS
 
-# Contexts are slow to make, and these runs measure nothing.
+# Creating contexts is slow, and these runs measure no times.
 _AT_ONCE = 3
 _SOURCES_BLOCK_BYTES = 4 << 20
 
 
 def one_source(machine, command, source):
-    """Events of a run in which that source alone reports allocations, or why there was none."""
+    """Events of a run in which only the given source reports allocations, or the reason why there are none."""
     try:
         output, log = machine.record(command, {"MEMPROF_SOURCE": source, **NO_STACKS})
         if output.startswith("{\"skipped\""):
@@ -54,7 +54,7 @@ def sources(machine, options):
 
 
 def foreign_subscriber(machine, options):
-    # Both by the hooks: what CUPTI adds are launches and copies.
+    # The hooks report allocations in both runs; CUPTI adds launches and copies.
     output, log = machine.record(machine.guest("runtime_calls"), NO_STACKS)
     if "skipped" in machine.answer(output):
         raise CannotStart(machine.answer(output)["skipped"])

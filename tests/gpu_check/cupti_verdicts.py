@@ -1,5 +1,5 @@
-"""Verdicts on CUPTI: what its callbacks cost, its records of memory, and others that use it. Figures in, verdicts
-out."""
+"""Verdicts on CUPTI: the cost of its callbacks, its memory records, and other tools that use it. Figures in,
+verdicts out."""
 import statistics
 
 from verdicts import DIFFERS, FAILED, OK, SKIPPED, Section, compare_events, worst
@@ -13,7 +13,7 @@ def _loops(told):
 
 
 def judge_callback_cost(told):
-    """`told`: the guest's loops without CUPTI, subscribed, and with memprof's callbacks enabled."""
+    """`told`: the guest's timings without CUPTI, subscribed, and with memprof's callbacks enabled."""
     loops = _loops(told)
     rows = [["loop", "without CUPTI, ns", "subscribed, ns", "enabled, ns", "callbacks", "ns a callback"]]
     wrong, other, costs = [], [], []
@@ -30,7 +30,8 @@ def judge_callback_cost(told):
         each = None
         if expected and round(enabled["callbacks"]) != expected:
             text = f"{name}: {enabled['callbacks']:.2f} callbacks, {expected} were to come"
-            # By this call memprof finds out whether its subscription is alive; it does without where it is silent.
+            # memprof uses this call to check whether its subscription is alive; without its callback it omits the
+            # check.
             (other if name == "cuDriverGetVersion" else wrong).append(text)
         elif expected:
             each = (ns[2] - ns[0]) / expected
@@ -48,22 +49,22 @@ def judge_callback_cost(told):
                    "; ".join(wrong + other + ([found] if found else [])), rows)
 
 
-# CUpti_ActivityMemoryKind and whether asynchronous, of the families that are to have records; none for the rest:
-# nobody promises any for memory that a program maps itself.
+# CUpti_ActivityMemoryKind, and whether asynchronous, of the families that must have records; none for the others:
+# CUPTI documents no records for memory that a program maps itself.
 RECORD_KINDS = {"linear": (3, 0), "pitched": (3, 0), "array": (4, 0), "managed": (5, 0), "pinned": (2, 0),
                 "stream-ordered": (3, 1), "pool": (3, 1), "module": (6, 0)}
 
 
 def _clock(family):
-    """The clock between whose readings all the records lie."""
+    """The clock with readings before and after all the records."""
     times = [record["time"] for record in family["records"]]
     return next((name for name, (begin, end) in family["clocks"].items()
                  if all(begin <= time <= end for time in times)), "none of the system's clocks") if times else ""
 
 
 def judge_activity(told):
-    """CUPTI's MEMORY2 records of one block of each family. memprof does without them: nothing here fails but a
-    check that saw nothing."""
+    """CUPTI's MEMORY2 records of one block of each family. memprof does not need them, so this fails only if the
+    check saw nothing."""
     title = "CUPTI's records of memory"
     rows, verdicts, clocks = [["family", "records", "kind, async", "bytes", "clock", "verdict"]], [], set()
     for family in told["families"]:
@@ -103,9 +104,10 @@ def judge_activity(told):
 
 
 def judge_foreign_subscriber(alone, runs):
-    """Others use CUPTI in the same process. `alone`: comparable events of memprof by itself; `runs`: {how: (events,
-    (state, detail) in the end of memprof's CUPTI source, how often it was lost, what the other one was told)}. With
-    "finalised" the subscription is taken away in the middle and must be noticed; nothing may be missing in any."""
+    """Other tools use CUPTI in the same process. `alone`: comparable events of memprof without another tool;
+    `runs`: {how: (events, (state, detail) at the end of memprof's CUPTI source, how often it was lost, callbacks of
+    the other tool)}. With "finalised" the subscription is removed during the run, which must be detected; no event
+    may be missing in any run."""
     rows, verdicts = [["the other one", "it was told", "memprof's CUPTI source", "lost", "events", "verdict"]], []
     differences = []
     for how, (events, (state, detail), lost, told) in runs.items():

@@ -1,4 +1,4 @@
-"""What is known of the machine before anything is tried: facts that explain a verdict, and their warnings."""
+"""Facts about the machine, collected before the checks: they explain verdicts, and may cause warnings."""
 import datetime
 import os
 import platform
@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 
 def lines_of(command, most_s=10):
-    """Lines that a program says; none when it is not there, fails or hangs."""
+    """Lines of a program's output; none if the program is missing, fails or hangs."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=most_s, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
@@ -44,7 +44,7 @@ def smi(*fields):
 
 
 def describe(device):
-    """(facts, warnings) of what the guest `device` said."""
+    """(facts, warnings) from the output of the guest `device`."""
     compute_mode = {0: "shared", 2: "prohibited", 3: "one process alone"}.get(device["compute_mode"], "unknown")
     known = [("GPU", f"{device['name']}, {device['total'] / MIB:,.0f} MiB of which {device['free'] / MIB:,.0f} free, "
                      f"capability {device['capability_major']}.{device['capability_minor']}, {device['devices']} in all"),
@@ -62,7 +62,7 @@ def describe(device):
 
 
 def surroundings(shared_bytes, load, cpus):
-    """Warnings about what the machine has left. `shared_bytes`: None where there is no /dev/shm."""
+    """Warnings about free resources of the machine. `shared_bytes`: None if there is no /dev/shm."""
     warnings = []
     if shared_bytes is None or shared_bytes < 300 * MIB:
         warnings.append("/dev/shm has less room than memprof's rings may take: after a SIGKILL events may be missing.")
@@ -72,7 +72,7 @@ def surroundings(shared_bytes, load, cpus):
 
 
 def of_machine(machine, device):
-    """(facts, warnings). `device` is what the guest of that name said."""
+    """(facts, warnings). `device` is the output of the guest with that name."""
     known, warnings = describe(device)
     if not machine.stand_in:
         known.append(("by nvidia-smi", smi("driver_version", "mig.mode.current", "persistence_mode", "memory.used")

@@ -1,4 +1,4 @@
-"""What the tests of scripts/gpu-check share: figures as guests and logs would give them."""
+"""Shared by the tests of scripts/gpu-check: figures in the form of guests and logs."""
 import importlib.machinery
 import importlib.util
 from pathlib import Path

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/gpu-check makes of figures: right ones, and for every verdict wrong ones that it must notice."""
+"""Verdicts of scripts/gpu-check on figures: correct ones, and for every verdict wrong ones that it must detect."""
 import argparse
 import json
 import sys
@@ -236,7 +236,7 @@ class Sources(unittest.TestCase):
     def setUp(self):
         self.driver = [event("alloc", "0x100", 5), event("snapshot", "0x0"), event("alloc", "0x200", 6),
                        event("free", "0x100", 5)]
-        # Elsewhere in memory, with a sample in between: still the same.
+        # Other addresses, with a sample in between: still equal.
         self.cupti = [event("alloc", "0xa00", 5), event("alloc", "0xb00", 6), event("pool_sample", "0x1"),
                       event("free", "0xa00", 5)]
 
@@ -315,7 +315,7 @@ class OtherSections(unittest.TestCase):
 
 
 class GpuMachine:
-    """A machine with a GPU and PyTorch, of whom only the answers are there."""
+    """A machine with a GPU and PyTorch, of which only the answers exist."""
 
     stand_in, toolkit = False, None
 

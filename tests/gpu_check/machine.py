@@ -1,4 +1,4 @@
-"""The machine that is checked: where its CUDA is, and running guests on it, bare and recorded."""
+"""The machine under test: where its CUDA is, and running guests on it, unrecorded and recorded."""
 import csv
 import io
 import itertools
@@ -14,23 +14,23 @@ from pathlib import Path
 
 
 class GuestFailed(Exception):
-    """A guest could not be run to its end; the text says why."""
+    """A guest could not be run to its end; the text is the reason."""
 
 
 class CannotStart(GuestFailed):
-    """The machine lacks something that the guest needs: nothing of memprof's is wrong."""
+    """The machine lacks something that the guest needs: no fault of memprof."""
 
 
 class OutOfTime(Exception):
     pass
 
 
-# After a SIGKILL: a process that hangs inside a driver does not end, and is not waited for.
+# After SIGKILL: a process that hangs in a driver does not end, so it is not awaited.
 _GRACE_S = 3
 
 
 def end(child):
-    """Ends a process that was started in a session of its own, with all that it started. Whether it is gone."""
+    """Kills a process that was started in its own session, with all its children. Returns whether it has ended."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -43,15 +43,15 @@ def end(child):
 
 
 class Ended:
-    """How a program ended: `status` as of subprocess, None if it had to be ended; what it said."""
+    """How a program ended: `status` as in subprocess, None if it had to be killed; and its output."""
 
     def __init__(self, status, output, errors, gone=True):
         self.status, self.output, self.errors, self.gone = status, output, errors, gone
 
 
 def run_bounded(words, environment, folder, most_s):
-    """Runs a program, and never takes much longer than `most_s`. Its output goes to files, because a pipe would
-    stay open for as long as anything that it started holds it."""
+    """Runs a program for not much longer than `most_s`. Its output goes to files, because a pipe would stay open as
+    long as any process that it started holds it."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                  cwd=folder, start_new_session=True)
@@ -70,7 +70,7 @@ def run_bounded(words, environment, folder, most_s):
 
 
 def _toolkit(build):
-    """The toolkit's folder: CUDA_HOME, the one that the build was configured with, or the usual place."""
+    """The toolkit's folder: CUDA_HOME, the folder that the build was configured with, or the usual path."""
     candidates = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH")]
     cache = build / "CMakeCache.txt"
     if cache.exists():
@@ -92,7 +92,7 @@ class Machine:
         self._logs = itertools.count(1)
 
     def environment(self):
-        """What makes programs find this machine's CUDA."""
+        """The variables by which programs find this machine's CUDA."""
         if self.stand_in:
             return {"LD_LIBRARY_PATH": str(self.build / "simcuda"), "SIMCUDA": "memory=8GiB",
                     "GPU_CHECK_CUPTI": str(self.build / "simcuda/libcupti.so.13"),
@@ -102,7 +102,7 @@ class Machine:
             folders = [str(self.toolkit / part) for part in
                        ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "extras/CUPTI/lib64")
                        if (self.toolkit / part).is_dir()]
-        # What a packed folder brought along comes last: the machine's own CUDA is what is checked.
+        # Libraries of a packed folder come last: the machine's own CUDA is to be checked.
         folders += [os.environ.get("LD_LIBRARY_PATH", ""), str(self.build / "carried/cuda")]
         return {"LD_LIBRARY_PATH": ":".join(folder for folder in folders if folder)}
 
@@ -110,7 +110,7 @@ class Machine:
         return self.deadline - time.monotonic()
 
     def whole_environment(self, extra=None):
-        """The environment of a guest: nothing of memprof's from outside comes in."""
+        """The environment of a guest, without memprof's variables from outside."""
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("MEMPROF_") and key not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH",
                                                                          "NVTX_INJECTION64_PATH")}
@@ -118,7 +118,7 @@ class Machine:
         return environment
 
     def finish(self, command, extra=None, most_s=60):
-        """How a program ended, which may be in any way but by its time."""
+        """How a program ended: in any way, except by exceeding its time."""
         most = min(most_s, self.left_s())
         if most <= 1:
             raise OutOfTime
@@ -131,7 +131,7 @@ class Machine:
         if done.status is None:
             stuck = "" if done.gone else ", nor when it was killed: it hangs in the driver"
             raise GuestFailed(f"{name} did not end in {most:.0f} s{stuck}")
-        # The loader's words: a library is not there, or is too old.
+        # Messages of the loader: a library is missing, or too old.
         last = (done.errors.strip().splitlines() or [""])[-1]
         if done.status == 127 and "error while loading shared libraries" in last or \
                 done.status == 1 and "version `" in last and last.endswith(")") and "' not found" in last:
@@ -139,7 +139,7 @@ class Machine:
         return done
 
     def run(self, command, extra=None, most_s=60):
-        """Standard output of a program that ends with status 0."""
+        """Standard output of a program, which must exit with status 0."""
         done = self.finish(command, extra, most_s)
         if done.status != 0:
             said = (done.errors.strip().splitlines() or [""])[-1]
@@ -148,8 +148,8 @@ class Machine:
         return done.output
 
     def stamped(self, command, extra=None, most_s=60):
-        """[(time, line)] of a program's output; through a terminal, or it would keep lines back. It must end with
-        status 0."""
+        """[(time, line)] of a program's output, read through a terminal so that lines are not buffered. The program
+        must exit with status 0."""
         deadline = time.monotonic() + min(most_s, self.left_s())
         if deadline - time.monotonic() <= 1:
             raise OutOfTime
@@ -193,12 +193,12 @@ class Machine:
         return self.scratch / f"check{os.getpid()}.{next(self._logs)}.mprof"
 
     def recording(self, log, injected=False, extra=None):
-        """The variables that have a program recorded."""
+        """The variables with which a program is recorded."""
         variable = "CUDA_INJECTION64_PATH" if injected else "LD_PRELOAD"
         return {variable: str(self.recorder), "MEMPROF_OUTPUT": str(log), **(extra or {})}
 
     def record(self, command, extra=None, injected=False, most_s=60):
-        """Runs a program recorded; its output, and the log's path. The log may not be there."""
+        """Runs a program recorded; returns its output and the log's path. The log may be missing."""
         log = self.new_log()
         return self.run(command, self.recording(log, injected, extra), most_s), log
 
@@ -210,7 +210,7 @@ class Machine:
             raise GuestFailed(f"a guest said {output[:80]!r}") from error
 
     def ask_guest(self, name, *arguments, extra=None, most_s=60):
-        """The answer of a guest that is not recorded. One that says why it cannot: CannotStart."""
+        """The answer of a guest that is not recorded. Raises CannotStart if the guest states why it cannot run."""
         told = self.answer(self.run(self.guest(name, *arguments), extra, most_s))
         if "skipped" in told:
             raise CannotStart(told["skipped"])
@@ -226,8 +226,8 @@ class Machine:
         return self.memprof_says(verb, *options, log)
 
     def memprof_says(self, *arguments):
-        """A packed folder's libraries stand in for those that the machine lacks; the C++ library only where its
-        own is too old, because ours may want a newer C library."""
+        """Libraries of a packed folder replace those that the machine lacks. The C++ library is used only if the
+        machine's is too old, because the packed one may need a newer C library."""
         ways = [self.carried, self.carried + [self.build / "carried/cxx"]] if self.carried else [[]]
         for number, folders in enumerate(ways, 1):
             extra = {"LD_LIBRARY_PATH": ":".join(map(str, folders))} if folders else None
@@ -262,7 +262,7 @@ class Machine:
         return result
 
     def pools(self, log, layer, mark):
-        """(reserved, used) bytes of all pools of the layer, by their last samples before the mark."""
+        """(reserved, used) bytes of all pools of the layer, from their last samples before the mark."""
         last = {}
         for event in self.events(log):
             if event["op"] == "snapshot" and event["name"] == mark:

@@ -1,17 +1,17 @@
-"""Puts what scripts/gpu-check needs into one folder, for a machine that cannot build."""
+"""Copies what scripts/gpu-check needs into one folder, for a machine that cannot build it."""
 import shutil
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# Libraries that belong to the machine, never to the folder: the C library and its loader.
+# Libraries that always come from the machine: the C library and its loader.
 _MACHINES = ("ld-linux", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "linux-vdso")
-# Those that may want a newer C library than a machine has, whose own are then new enough as a rule.
+# These may need a newer C library than the machine has; such a machine's own versions are usually new enough.
 _CXX = ("libstdc++.so", "libgcc_s.so")
 
 
 def needed_libraries(program):
-    """Paths of the shared libraries of a program that a bare machine may lack."""
+    """Paths of a program's shared libraries that the machine may lack."""
     told = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     pairs = [line.split() for line in told.splitlines() if "=>" in line]
     missing = [words[0] for words in pairs if words[2] == "not"]
@@ -36,7 +36,7 @@ def pack(build, toolkit, folder):
         if module.name.endswith("_test.py") or module.name == "fixtures.py":
             continue
         _copy(module, folder / "tests/gpu_check" / module.name)
-    # What the sections on PyTorch run and compare by.
+    # The scripts that the sections on PyTorch run and compare with.
     for file in sorted((ROOT / "tests/torch").rglob("*")):
         if file.is_file() and file.parent.name in ("torch", "scripts", "memory_history") and \
                 file.suffix == ".py" and not file.name.endswith("_test.py"):

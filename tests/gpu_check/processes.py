@@ -1,4 +1,4 @@
-"""Sections in processes of their own: whatever becomes of one, its result or the lack of one is known."""
+"""Sections in separate processes: however a section ends, its result, or that it has none, is known."""
 import ctypes
 import json
 import os
@@ -8,21 +8,21 @@ from pathlib import Path
 import verdicts
 from machine import run_bounded
 
-# A section ends by itself when its time is up; this much later it is ended.
+# A section ends by itself when its time is up; after this many more seconds it is killed.
 _GRACE_S = 8
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans():
-    """Processes whose parent is gone become children of this one, so that none is left behind."""
+    """Makes orphaned descendants children of this process, so that none is left running."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     except (OSError, AttributeError):
-        pass  # then a guest that outlives its section ends by itself
+        pass  # then a guest that outlives its section must end by itself
 
 
 def end_orphans():
-    """Ends what a section left behind: all children of this process, which has none of its own just then."""
+    """Kills everything that a section left: all children of this process, which has no others at that time."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -36,7 +36,7 @@ def end_orphans():
 
 
 def write_result(path, found):
-    """Written aside and renamed: what is there is whole."""
+    """Written to a temporary file and renamed, so that the file is always complete."""
     aside = path.with_suffix(".part")
     aside.write_text(json.dumps([vars(one) for one in found]))
     aside.rename(path)
@@ -52,7 +52,7 @@ def read_result(path):
 
 
 def run_section(command, result, title, most_s):
-    """Runs the program that carries a section out and writes what it found to `result`."""
+    """Runs the program that executes a section and writes its result to `result`."""
     try:
         ended = run_bounded([str(word) for word in command], dict(os.environ), None, most_s + _GRACE_S)
     except OSError as error:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/gpu-check does about sections and guests that fail, hang, crash, or leave processes behind."""
+"""How scripts/gpu-check handles sections and guests that fail, hang, crash, or leave processes behind."""
 import argparse
 import os
 import sys
@@ -31,7 +31,7 @@ def alive(pid):
 
 
 class Attempt(unittest.TestCase):
-    """A section may end as it likes: it has a verdict."""
+    """However a section ends, it has a verdict."""
 
     def attempt(self, outcome):
         def section(machine, options):
@@ -73,7 +73,7 @@ class Guests(unittest.TestCase):
 
     def test_one_that_hangs_is_ended_with_all_that_it_started(self):
         begin = time.monotonic()
-        # The grandchild holds the output open.
+        # The grandchild keeps the output open.
         with self.assertRaisesRegex(GuestFailed, "did not end in 2 s"):
             self.sh(f"sleep 300 & echo $! > {self.path}/pid; wait", most_s=2)
         self.assertLess(time.monotonic() - begin, 60)
@@ -228,7 +228,7 @@ class Budget(unittest.TestCase):
 
 
 class WholeProgram(unittest.TestCase):
-    """With sections of the test's own."""
+    """With sections defined by the test."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -312,5 +312,5 @@ class Facts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    machine._GRACE_S = 20  # a loaded machine takes its time to bury a process
+    machine._GRACE_S = 20  # on a loaded machine it takes longer until a killed process is gone
     unittest.main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verdicts on the recorder: right figures, and for each verdict wrong ones that it must notice."""
+"""Verdicts on the recorder: correct figures, and for each verdict wrong figures that it must detect."""
 import sys
 import unittest
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sections on the recorder itself: what its own calls cost, its ledger, other processes, ends and beginnings."""
+"""Sections on the recorder itself: cost of its own calls, its ledger, other processes, ends and starts."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import recorder_verdicts
 from machine import CannotStart, GuestFailed, OutOfTime, end
 
-# Where stacks do not matter: reading a log is then ten times faster.
+# Where stacks do not matter: a log without them is read ten times faster.
 NO_STACKS = {"MEMPROF_STACK_DEPTH": "0"}
 
 
@@ -17,7 +17,7 @@ def device(machine, options):
 
 
 def recorded_answer(machine, command, extra=None, most_s=60):
-    """A recorded guest's answer, and its log."""
+    """The answer of a recorded guest, and its log."""
     output, log = machine.record(command, extra, most_s=most_s)
     told = machine.answer(output)
     if "skipped" in told:
@@ -34,7 +34,7 @@ def ledger(machine, options):
 
 
 class Holder:
-    """A second process that holds memory and is not recorded, for as long as the `with` lasts."""
+    """A second, unrecorded process that holds memory for the duration of the `with` block."""
 
     def __init__(self, machine, held_bytes, extra):
         self.command = [str(word) for word in machine.guest("loop", "hold", held_bytes)]
@@ -57,7 +57,7 @@ class Holder:
         return self
 
     def _answer(self):
-        # Its first line is all that it says before its end.
+        # Its first line is all its output before its end.
         while True:
             text = self.said.read_text()
             if "\n" in text:
@@ -77,7 +77,7 @@ class Holder:
 
 
 def other_processes(machine, options):
-    # On the stand-in, processes share a device where they are told to.
+    # On the stand-in, processes share a device only if configured to.
     name = f"gpu-check-{os.getpid()}"
     shared = {"SIMCUDA": f"memory=8GiB,shared={name}"} if machine.stand_in else {}
     held = 4 * options.block_bytes
@@ -92,7 +92,7 @@ def other_processes(machine, options):
 
 
 def rounds(machine, most):
-    """Numbers of rounds, for as long as there is time for one more like the last."""
+    """Numbers of rounds, as long as there is time for another one like the last."""
     took = 0.0
     for number in range(most):
         if number and machine.left_s() < 1.5 * took + 3:
@@ -103,7 +103,7 @@ def rounds(machine, most):
 
 
 def killed(machine, options):
-    """The log is read after the end: what had not been written is taken from shared memory."""
+    """The log is read after the kill: events that were not written are recovered from shared memory."""
     runs = []
     for _ in rounds(machine, options.rounds):
         log = machine.new_log()
@@ -158,6 +158,6 @@ def checkpoint(machine, options):
     except CannotStart:
         raise
     except GuestFailed as error:
-        # Few drivers and fewer containers let a process set itself aside; memprof has no part in that.
+        # Few drivers, and even fewer containers, allow a process checkpoint; this does not depend on memprof.
         raise CannotStart(f"a process cannot set its own memory aside here: {error}") from error
     return recorder_verdicts.judge_checkpoint(told, machine.events(log), machine.live(log, "linear"))

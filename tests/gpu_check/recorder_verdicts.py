@@ -1,9 +1,9 @@
-"""Verdicts on the recorder itself: ledger, other processes, ends and beginnings, cost. Figures in, verdicts out."""
+"""Verdicts on the recorder itself: ledger, other processes, ends and starts, cost. Figures in, verdicts out."""
 import statistics
 
 from verdicts import DIFFERS, FAILED, MIB, OK, SKIPPED, Section, worst
 
-# What memprof calls by itself, and what it may cost, in ns: some with every event, some at a bounded rate.
+# Calls that memprof makes itself, and their limits in ns: some for every event, some at a limited rate.
 CALL_LIMITS = {"cuCtxGetCurrent": 200, "cuCtxGetDevice": 200, "cuCtxGetId": 200, "cuStreamIsCapturing": 1_000,
                "cuMemGetAddressRange_v2": 2_000, "cuDriverGetVersion": 1_000, "cuMemGetInfo_v2": 1_000_000}
 # heaptrack's net cost of a malloc and a free at the same stack depth of 20 (docs/benchmarks.md).
@@ -11,7 +11,7 @@ PAIR_LIMIT_NS = 277
 
 
 def judge_device(told):
-    """`told`: the guest's, with the ns of some loops of each call."""
+    """`told`: the guest's output, with the ns of several loops for each call."""
     rows, slow = [["call of memprof's", "ns", "may cost, ns"]], []
     for call, ns in told["costs"].items():
         median = statistics.median(ns)
@@ -26,8 +26,8 @@ def judge_device(told):
 
 
 def judge_ledger(told, ledger, blocks):
-    """Does the device's use come apart into what is known? `told`: the guest's figures with what it asked for of
-    each layer; `ledger`: of the report."""
+    """Whether the device's used memory is explained by known parts. `told`: the guest's figures with its requests
+    in each layer; `ledger`: from the report."""
     title = "The ledger closes"
     wrong, other = [], []
     for name in ("highest", "last"):
@@ -67,7 +67,7 @@ def judge_ledger(told, ledger, blocks):
 
 
 def judge_others(told, others_bytes, held_bytes):
-    """Another process holds `held_bytes`. `others_bytes`: what the ledger says, None when nobody could tell."""
+    """Another process holds `held_bytes`. `others_bytes`: from the ledger, None if it is not known."""
     title = "Other processes' share"
     if others_bytes is None and not told["nvml"]:
         return Section(title, SKIPPED, "there is no NVML (libnvidia-ml.so.1)")
@@ -77,13 +77,13 @@ def judge_others(told, others_bytes, held_bytes):
     if others_bytes < held_bytes:
         return Section(title, FAILED, f"{others_bytes:,} bytes said, another process holds {held_bytes:,}")
     summary = f"another process holds {held_bytes:,} bytes and a context; the ledger says {others_bytes:,}"
-    # A context takes hundreds of MiB; beyond that it is somebody else's, or something is counted twice.
+    # A context takes hundreds of MiB; more than that belongs to another process, or is counted twice.
     return Section(title, OK if others_bytes <= held_bytes + 2048 * MIB else DIFFERS, summary)
 
 
 def judge_kill(runs):
-    """`runs`: (allocations made, how the guest ended, the report's events, whether it claims a clean end, the names of
-    its anomalies)."""
+    """`runs`: (number of allocations, how the guest ended, the report's events, whether it claims a clean end, the
+    names of its anomalies)."""
     rows, verdicts = [["run", "made", "recorded", "lost", "anomalies", "verdict"]], []
     for number, (made, status, events, complete, anomalies) in enumerate(runs, 1):
         if status != -9:
@@ -104,8 +104,8 @@ def judge_kill(runs):
 
 
 def judge_late(told, live, sizes, count):
-    """Recording begun and ended by a signal. `live`: {mark: (blocks, bytes)}; `sizes`: bytes of all allocations in
-    the log; `count`: blocks of each kind."""
+    """Recording started and stopped by a signal. `live`: {mark: (blocks, bytes)}; `sizes`: bytes of all allocations
+    in the log; `count`: blocks of each kind."""
     wrong = []
     if told["recorded_before"]:
         wrong.append("it recorded before the signal")
@@ -128,7 +128,7 @@ def judge_late(told, live, sizes, count):
 
 
 def judge_pairs(runs, judged=True):
-    """`runs`: {variant: [ns of one pair in each round, of the calling thread]}, "bare" among them."""
+    """`runs`: {variant: [ns of one allocation and free in each round, in the calling thread]}, including "bare"."""
     rows, nets = [["variant", "ns per pair", "net, ns", "times the bare driver"]], {}
     bare = runs["bare"]
     for variant, ns in runs.items():

@@ -1,4 +1,4 @@
-"""The sections of scripts/gpu-check: each runs its guests and hands what they said to verdicts.py."""
+"""The sections of scripts/gpu-check: each runs its guests and passes their output to verdicts.py."""
 import re
 import shutil
 from pathlib import Path
@@ -30,7 +30,7 @@ def intercepted_names(machine):
 # Runtime map --------------------------------------------------------------------------------------
 
 def functions_by_mark(events):
-    """{snapshot's name: functions of the events after it}, without what memprof samples by itself."""
+    """{snapshot's name: functions of the events after it}, without memprof's own samples."""
     result, mark = {}, None
     for event in events:
         if event["op"] == "snapshot":
@@ -111,7 +111,7 @@ def sanitizer(machine, options):
     told = machine.answer(next(line for line in output.splitlines() if line.startswith("{")))
     live = machine.live(log, "linear")
     verdict, why, row = verdicts.judge_family("linear", told, live, options.blocks)
-    # The tool takes memory of its own.
+    # The tool allocates memory itself.
     verdict = verdicts.OK if verdict == verdicts.DIFFERS else verdict
     words = "memprof records every block" if verdict == verdicts.OK else "memprof's record is wrong"
     return Section(title, verdict, f"memcheck reports no error, and {words}: {why}",
@@ -124,8 +124,8 @@ _STEP = re.compile(r"step (\d+):")
 
 
 def step_seconds(stamped):
-    """Seconds of a step, from the lines that the trainer writes between steps; the first of them comes while
-    everything warms up. None when there are too few, or all came at once."""
+    """Seconds of a step, from the lines that the trainer prints between steps; the first line is printed during the
+    warm-up. None if there are too few lines, or all came at once."""
     points = [(time_s, int(found.group(1))) for time_s, line in stamped if (found := _STEP.match(line))][1:]
     if len(points) < 2 or points[-1][0] == points[0][0]:
         return None
@@ -162,7 +162,7 @@ _OWN = re.compile(r"RunAction|_FUN|operator\(\)|main$")
 
 
 def program_frames(events):
-    """How many allocations have a function of the guest in their stack."""
+    """The number of allocations that have a function of the guest in their stack."""
     return sum(any(_OWN.search(frame.get("function") or "") for frame in event["stack"])
                for event in events if event["op"] == "alloc")
 
@@ -187,7 +187,7 @@ def ways_in(machine, options):
             except CannotStart as error:
                 ways[way] = (str(error), 0)
             except GuestFailed as error:
-                # The stand-in's driver may not know how to inject.
+                # The stand-in's driver may not support injection.
                 ways[way] = (f"{error}" if machine.stand_in else [], 0)
 
     attempt("preloaded, static runtime", "runtime_calls_static")
@@ -196,10 +196,10 @@ def ways_in(machine, options):
     return verdicts.judge_ways_in(verdicts.comparable(reference), ways)
 
 
-# The order is that of their worth, should the time not suffice for all.
+# The most important sections first, in case there is not enough time for all.
 
 class Plan:
-    """A section: its name, what carries it out, its title, and the seconds that it may take."""
+    """A section: its name, the function that executes it, its title, and its time limit in seconds."""
 
     def __init__(self, carry_out, title, limit_s, name=None):
         self.carry_out, self.title, self.limit_s = carry_out, title, limit_s
@@ -228,6 +228,6 @@ SECTIONS = [
     Plan(torch_sections.history, "PyTorch's memory history", 60, "torch_history"),
     Plan(torch_sections.leak, "A leak of a PyTorch script", 25, "torch_leak"),
     Plan(torch_sections.overhead, "Overhead on a PyTorch step", 90, "torch_overhead"),
-    # Last, because what a process may do to the driver by it is the least known.
+    # Last, because the effects of a process checkpoint on the driver are the least known.
     Plan(recorder_sections.checkpoint, "Checkpoint", 25),
 ]

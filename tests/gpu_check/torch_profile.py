@@ -1,5 +1,5 @@
-"""Guest of scripts/gpu-check: a little work on the GPU under torch.profiler; prints how many CUDA events
-the profiler saw."""
+"""Guest of scripts/gpu-check: some work on the GPU under torch.profiler; prints how many CUDA events the profiler
+saw."""
 import json
 
 import torch

@@ -1,5 +1,5 @@
-"""The sections of scripts/gpu-check on PyTorch: unmodified scripts of tests/torch, recorded, held against what
-PyTorch says of itself. On the stand-in they run with the Python that MEMPROF_TORCH_PYTHON names."""
+"""The sections of scripts/gpu-check on PyTorch: unmodified scripts of tests/torch are recorded, and the logs are
+compared with PyTorch's own figures. On the stand-in they run with the Python in MEMPROF_TORCH_PYTHON."""
 import json
 import os
 import pickle
@@ -15,22 +15,22 @@ from verdicts import SKIPPED, Section
 
 HERE = Path(__file__).resolve().parent
 TORCH = HERE.parent / "torch"
-# Small, of one device, and with no result that only a right value would give.
+# Small scripts on one device, whose behaviour does not depend on computed values.
 SCRIPTS = ("mlp", "cnn", "transformer", "accumulation", "amp", "checkpointing")
 LEAK = "leak_running_loss"
-# PyTorch brings CUDA libraries of its own, before which none of the toolkit's may come.
+# PyTorch contains its own CUDA libraries, so the toolkit's must not precede them.
 OWN_LIBRARIES = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
 
 
 class Torch:
-    """A Python that has a torch with a usable GPU, and the variables that it runs with."""
+    """A Python with a torch and a usable GPU, and the variables with which it runs."""
 
     def __init__(self, python, version, environment):
         self.python, self.version, self.environment = python, version, environment
 
 
 def _stand_in_environment(machine, python):
-    """What scripts/torch-sim would set."""
+    """The variables that scripts/torch-sim would set."""
     done = subprocess.run([HERE.parent.parent / "scripts/torch-sim", "--python", python, "--environment"],
                           capture_output=True, text=True, check=False,
                           env={**os.environ, "MEMPROF_SIMCUDA_DIR": str(machine.build / "simcuda")})
@@ -40,7 +40,7 @@ def _stand_in_environment(machine, python):
 
 
 def find_torch(machine):
-    """None where there is none."""
+    """None if there is no such Python."""
     if machine.stand_in:
         python = os.environ.get("MEMPROF_TORCH_PYTHON")
         candidates = [(python, _stand_in_environment(machine, python))] if python else []
@@ -60,7 +60,7 @@ def find_torch(machine):
 
 
 def _preloading(machine, torch):
-    """PyTorch's variables with the recorder before what the stand-in has to preload."""
+    """PyTorch's variables, with the recorder before the libraries that the stand-in preloads."""
     before = torch.environment.get("LD_PRELOAD")
     return {**torch.environment, "LD_PRELOAD": f"{machine.recorder}:{before}"} if before else torch.environment
 
@@ -78,7 +78,7 @@ def totals(machine, options):
     seen = {}
     for script in SCRIPTS:
         if script == "checkpointing":
-            continue  # it begins PyTorch's figures anew in the middle
+            continue  # it resets PyTorch's figures during the run
         try:
             output, log = machine.record([torch.python, HERE / "torch_totals.py", TORCH / f"scripts/{script}.py"],
                                          _preloading(machine, torch), most_s=60)
@@ -122,7 +122,7 @@ def leak(machine, options):
 
 
 def overhead(machine, options, judge=verdicts.judge_overhead):
-    """The steps of a small transformer, in turn bare and recorded."""
+    """The steps of a small transformer, alternately unrecorded and recorded."""
     from recorder_sections import rounds
     title = "Overhead on a PyTorch step"
     torch = find_torch(machine)

@@ -23,5 +23,5 @@ for step in range(int(sys.argv[1]) + 10):
     optimizer.step()
     torch.cuda.synchronize()
     times.append(time.perf_counter() - begin)
-# The first steps warm everything up.
+# The first steps are warm-up.
 print(json.dumps({"seconds_per_step": statistics.median(times[10:])}))

@@ -1,4 +1,4 @@
-"""Guest of scripts/gpu-check: runs an unmodified script; prints what PyTorch's allocator says of it.
+"""Guest of scripts/gpu-check: runs an unmodified script; prints the figures of PyTorch's allocator.
 
 usage: torch_totals.py SCRIPT
 """

@@ -1,7 +1,7 @@
-"""What scripts/gpu-check makes of PyTorch's words beside the log's: figures in, verdicts out."""
+"""Verdicts of scripts/gpu-check on PyTorch's figures and the log's: figures in, verdicts out."""
 from verdicts import DIFFERS, FAILED, OK, Section, worst
 
-# PyTorch's segments are asked of the driver in pieces of its own; a library's memory comes on top.
+# PyTorch requests its segments from the driver in pieces; memory of libraries is added.
 _LEAKS = ("definite", "suspected")
 
 
@@ -17,7 +17,7 @@ def judge_totals(title, version, seen):
             pairs = [(told["allocated"], framework["peak_bytes"]),
                      (told["reserved"], framework["peak_reserved_bytes"])]
             verdict = OK if all(theirs == ours for theirs, ours in pairs) else FAILED
-            # What somebody else in the process takes is more, never less.
+            # Other users of memory in the process can only add to it.
             if verdict == OK and devices[0]["peak_bytes"] < told["reserved"]:
                 verdict = DIFFERS
             rows.append([script, *(f"{figure:,}" for pair in pairs for figure in pair), verdict])
@@ -41,7 +41,8 @@ def judge_history(title, version, seen):
 
 
 def judge_leak(title, told, script):
-    """`told`: memprof leaks --json; the leak must be named by a line of the script, and nothing else."""
+    """`told`: memprof leaks --json. The leak must be attributed to a line of the script, and no other leak
+    reported."""
     leaks = [leak for leak in told["leaks"] if leak["tier"] in _LEAKS]
     named = [leak for leak in leaks if f"({script}:" in leak["site"]]
     rows = [["tier", "bytes a step", "site"]] + [[leak["tier"], f"{leak['bytes_per_step']:,.0f}", leak["site"]]

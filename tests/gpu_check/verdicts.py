@@ -1,5 +1,5 @@
-"""What scripts/gpu-check makes of what it saw: figures in, verdicts out. Nothing here runs anything, so
-that every verdict can be tested with figures of one's own.
+"""Verdicts of scripts/gpu-check: figures in, verdicts out. Nothing here runs anything, so every verdict can be
+tested with made-up figures.
 
 A section is
   ok       as memprof assumes
@@ -23,23 +23,23 @@ class Section:
 
 
 def worst(verdicts):
-    """The worst of some; of nothing but skipped ones, skipped."""
+    """The worst of several verdicts; skipped if all are skipped."""
     return max(verdicts, key=_SEVERITY.__getitem__, default=SKIPPED)
 
 
 # Pointers -----------------------------------------------------------------------------------------
 
 def expected_name(symbols, base, version, flags):
-    """The exported name that cuGetProcAddress should stand for: of those of the base whose stream
-    flavour the flags ask for, the one with the highest threshold that the version reaches."""
+    """The exported name that cuGetProcAddress should return: among the variants of the base name for the stream
+    flags, the one with the highest threshold that the version reaches."""
     flavours = ("kAny", "kPerThread") if flags == 2 else ("kAny", "kLegacy")
     fitting = [s for s in symbols if s["base"] == base and s["since"] <= version and s["streams"] in flavours]
     return max(fitting, key=lambda s: s["since"])["name"] if fitting else None
 
 
 def as_expected(symbols, base, version, flags, address):
-    """Whether that is the address. A version older than a stream flavour may have it or not: some drivers hand out
-    the flavour as soon as the base name is there."""
+    """Whether the address is as expected. A version older than a stream variant may have it or not: some drivers
+    return the variant as soon as they have the base name."""
     name = expected_name(symbols, base, version, flags)
     if name is not None:
         return address == next(s["address"] for s in symbols if s["name"] == name)
@@ -53,7 +53,7 @@ def _name_of(symbols, address):
 
 
 def judge_pointers(bare):
-    """Are the addresses that cuGetProcAddress gives those that dlsym gives?"""
+    """Whether cuGetProcAddress and dlsym return the same addresses."""
     symbols = bare["symbols"]
     by_name = {s["name"]: s["address"] for s in symbols}
     absent = [s["name"] for s in symbols if s["address"] == "0x0"]
@@ -82,7 +82,7 @@ def judge_pointers(bare):
 
 
 def judge_wrapped(bare, recorded):
-    """Under memprof, is every function of the table handed out as memprof's own?"""
+    """Whether every function of the table is returned as memprof's own under memprof."""
     escaped, total = [], 0
     for kind, key in (("symbols", "name"), ("answers", "base")):
         for before, now in zip(bare[kind], recorded[kind]):
@@ -100,7 +100,7 @@ def judge_wrapped(bare, recorded):
 
 # Runtime to driver --------------------------------------------------------------------------------
 
-# What runtimes of CUDA 12 and 13 were found to hold the names of; which one they call, this section says.
+# The names found in runtimes of CUDA 12 and 13. This section determines which of them the runtimes call.
 RUNTIME_MAP = {
     "first call": ["cuDevicePrimaryCtxRetain"],
     "cudaMalloc": ["cuMemAlloc_v2"],
@@ -134,12 +134,12 @@ RUNTIME_MAP = {
     "cudaFree": ["cuMemFree_v2"],
     "cudaDeviceReset": ["cuDevicePrimaryCtxReset_v2"],
 }
-# Actions that leave no event with a function's name.
+# Actions that cause no event with a function's name.
 _UNLABELLED = {"first call", "cudaDeviceReset"}
 
 
 def judge_runtime_map(traced, recorded, intercepted):
-    """`traced`: the guest's answer with CUPTI watching. `recorded`: {action: functions in memprof's log}, of
+    """`traced`: the guest's answer when CUPTI is subscribed. `recorded`: {action: functions in memprof's log} of
     another run. `intercepted`: the names of memprof's table."""
     title = "Runtime to driver"
     if traced["trace"]:
@@ -168,9 +168,9 @@ def judge_runtime_map(traced, recorded, intercepted):
 # Totals -------------------------------------------------------------------------------------------
 
 class Family:
-    """`layer` in the log; `place` of the memory: device; host; elsewhere (somebody else's: handles are
-    counted, bytes are not); nowhere (no memory of its own); context (with a context's own memory); code (comes
-    with code, and its bytes need not be known to anybody but the driver). `handles`: of each block."""
+    """`layer` in the log; `place` of the memory: device; host; elsewhere (of another owner: handles are counted,
+    bytes are not); nowhere (no separate memory); context (part of a separate context); code (part of device code,
+    whose bytes only the driver needs to know). `handles`: of each block."""
 
     def __init__(self, layer, place="device", slack=0, handles=1):
         self.layer, self.place, self.slack, self.handles = layer, place, slack, handles
@@ -191,8 +191,8 @@ FAMILIES = {
 
 
 def judge_family(name, told, live, blocks):
-    """`told`: the guest's figures. `live`: {mark: (blocks, bytes)} of the family's layer, from the log.
-    Returns (verdict, why, row)."""
+    """`told`: the guest's figures. `live`: {mark: (blocks, bytes)} of the family's layer, from the log. Returns
+    (verdict, why, row)."""
     if "skipped" in told:
         return SKIPPED, told["skipped"], [name, "", "", "", "", f"skipped: {told['skipped']}"]
     if "failed" in told:
@@ -247,12 +247,12 @@ _COMPARED = {"alloc", "free", "alloc_failed", "free_failed", "map", "unmap", "po
 
 
 def comparable(events):
-    """What must be the same whoever reports it: addresses are numbered in the order in which they are handed
-    out, because two runs need not get the same, nor the same ones again."""
+    """Events in a form that must not depend on their source. Addresses are numbered in the order of their first
+    use, because two runs need not get the same addresses, nor reuse them in the same way."""
     numbers, last, result = {}, 0, []
     for event in events:
         if event["op"] in ("module_load", "module_unload"):
-            # One source names a module by its handle, the other by a number of CUPTI's.
+            # One source identifies a module by its handle, the other by a number of CUPTI.
             result.append((event["op"], event["layer"], event["device"], 0, "", 0, 0))
         elif event["op"] in _COMPARED:
             if event["op"] in ("alloc", "pool_create") or event["address"] not in numbers:
@@ -278,7 +278,7 @@ def compare_events(driver, cupti):
 
 
 def judge_sources(runs):
-    """`runs`: {program: (driver's events, cupti's events), a word why it cannot be tried, or how it failed}."""
+    """`runs`: {program: (driver's events, cupti's events), a reason why it cannot be tested, or how it failed}."""
     table, verdicts = [["program", "event", "by the driver's functions", "by CUPTI"]], []
     compared = 0
     for program, told in runs.items():
@@ -324,7 +324,8 @@ def judge_profiler(runs):
 # Overhead -----------------------------------------------------------------------------------------
 
 def judge_overhead(title, bare, recorded, goal, judged=True):
-    """Seconds of steps of repeated runs in turn. `goal` in percent; not judged where the figure means nothing."""
+    """Seconds of steps of repeated runs in alternation. `goal` in percent; not judged where the figure is
+    meaningless."""
     nets = [100 * (r / b - 1) for b, r in zip(bare, recorded)]
     median = statistics.median(nets)
     verdict = OK if not judged or median <= goal else DIFFERS
@@ -338,8 +339,8 @@ def judge_overhead(title, bare, recorded, goal, judged=True):
 # Injection ----------------------------------------------------------------------------------------
 
 def judge_ways_in(reference, ways):
-    """`reference`: comparable events of the guest by preloading; `ways`: {name: (events or a word, functions of
-    the guest in stacks)}."""
+    """`reference`: comparable events of the guest with preloading; `ways`: {name: (events or a reason, number of
+    stacks with functions of the guest)}."""
     rows, verdicts = [["way in", "events", "frames of the program", "verdict"]], []
     for way, (events, frames) in ways.items():
         if isinstance(events, str):

@@ -22,7 +22,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SOURCES = (".cc", ".h", ".cu")
 BELOW_ALL = ("proto", "libmemprof/include")  # folders that every module may use
-OF_LIBC = ("dlsym", "dlvsym")  # which exports/ stands in front of
+OF_LIBC = ("dlsym", "dlvsym")  # exports/ defines these in place of libc
 
 
 class Module:
@@ -63,7 +63,7 @@ def check_includes(root, modules):
             included = INCLUDE.findall(file.read())
         for header in included:
             if not os.path.exists(os.path.join(root, header)):
-                continue  # generated, or of somebody else
+                continue  # generated, or not of this project
             its, internal = module_of(header, modules)
             tested = its is not None and path.startswith("tests/" + its.replace("/src", "") + "/")
             if internal and its != own and not tested:
@@ -98,7 +98,7 @@ def check_cycles(modules):
 
 
 def below(folder, modules):
-    """All that a module may use, also by way of others."""
+    """All modules that a module may use, also indirectly."""
     found, waiting = set(), [folder]
     while waiting:
         for other in modules[waiting.pop()].depends:
@@ -109,7 +109,7 @@ def below(folder, modules):
 
 
 def check_links(modules, symbols):
-    """`symbols`: by module, names that it defines and names that it needs."""
+    """`symbols`: for each module, the names that it defines and the names that it needs."""
     defined_in = {name: folder for folder, (defined, _) in symbols.items() for name in defined
                   if name not in OF_LIBC}
     wrong = []
@@ -132,7 +132,7 @@ def read_symbols(files, nm):
             continue
         if parts[-2] == "U":
             needed.add(parts[-1])
-        elif parts[-2] in "TDBR":  # not what every user of a template has a copy of
+        elif parts[-2] in "TDBR":  # not a weak symbol, which every user of a template has
             defined.add(parts[-1])
     return defined, needed - defined
 

@@ -1,4 +1,4 @@
-"""What check_layers.py finds in small trees with one fault each."""
+"""Faults that check_layers.py finds in small trees with one fault each."""
 import os
 import tempfile
 import unittest

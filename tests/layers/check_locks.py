@@ -1,5 +1,5 @@
-"""Finds locks that a forked child would inherit as they were: any lock in what is injected that is neither a member of an
-object (its name ends in _) nor of ProcessLocks in libmemprof/src/base/locks.h.
+"""Finds locks that a forked child would inherit in any state: every lock in injected code that is neither a member
+of an object (its name ends in _) nor of ProcessLocks in libmemprof/src/base/locks.h.
 
 Usage: check_locks.py SOURCE_ROOT
 """
@@ -8,7 +8,7 @@ import re
 import sys
 
 FOLDERS = ("libmemprof/src", "cupti_hooks/src")
-# It has a timeout, which Mutex has not, and fork handlers beside it.
+# It needs a timeout, which Mutex does not have, and has its own fork handlers.
 ALLOWED = {("cupti_hooks/src/source.cc", "g_control")}
 LOCK = re.compile(r"""\b(?:Mutex<[^>]*>|pthread_(?:mutex|rwlock|spinlock|once|cond)_t|std::(?:recursive_|timed_|shared_|
     recursive_timed_)*mutex|std::once_flag|std::condition_variable(?:_any)?|std::(?:counting|binary)_semaphore(?:<[^>]*>)?)

@@ -1,4 +1,4 @@
-"""What check_locks.py finds, and what it leaves alone."""
+"""What check_locks.py reports, and what it accepts."""
 import pathlib
 import sys
 import unittest

@@ -16,7 +16,7 @@ INJECT = os.path.join(BUILD, "lib", "memprof", "inject")
 RECORDER = os.path.join(BUILD, "lib", "libmemprof.so")
 MEMPROF = os.path.join(BUILD, "bin", "memprof")
 
-# Says what the agent did when it was started: asked it for modules that torch has, and failed there.
+# Prints what the agent did when it was started: it looked for modules of torch, and failed there.
 SAID = "no module paths and tensor names"
 
 
@@ -65,7 +65,7 @@ class Injected(unittest.TestCase):
         self.assertEqual(after[0], before[0])
         self.assertEqual(after[1], before[1] + 1)
         self.assertEqual(after[2], [])
-        # It pays for nothing but the file itself.
+        # It costs only the lookup of the file.
         self.assertEqual(set(after[3]) - set(before[3]), {"sitecustomize"} - set(before[3]))
 
     def test_runs_the_sitecustomize_that_it_hides(self):

@@ -15,7 +15,7 @@ SOURCE = os.path.abspath(sys.argv.pop(1))
 
 
 def load():
-    """The package, as sitecustomize.py loads it."""
+    """The package, loaded as sitecustomize.py does."""
     spec = importlib.machinery.ModuleSpec("_memprof", None, is_package=True)
     spec.submodule_search_locations = [os.path.join(SOURCE, "python", "memprof")]
     sys.modules["_memprof"] = importlib.util.module_from_spec(spec)
@@ -27,7 +27,7 @@ calls, guard, paths, steps = load()
 
 
 class Optimizer:
-    """Stands for torch.optim.Optimizer, and for an optimizer."""
+    """Stands in for torch.optim.Optimizer, and for an optimizer."""
 
 
 class TheSteps(unittest.TestCase):
@@ -45,7 +45,7 @@ class TheSteps(unittest.TestCase):
         self.optimizers = {}
 
     def tearDown(self):
-        self.optimizers.clear()  # the next test asks whether there is one
+        self.optimizers.clear()  # the next test checks whether there is one
 
     def mark(self, number):
         if not self.recording:
@@ -156,7 +156,7 @@ class TheSteps(unittest.TestCase):
 
 
 class Module:
-    """What of torch.nn.Module names are made of."""
+    """The parts of torch.nn.Module that names are made of."""
 
     def __init__(self, parameters=0, **parts):
         self._modules = parts
@@ -229,7 +229,7 @@ class Paths(unittest.TestCase):
         place = self.paths.find(model)
         model._modules["late"] = late = Module(1)
         self.assertEqual(self.path(late, place), "late")
-        hidden = Module(1)  # in a list, say
+        hidden = Module(1)  # for example in a list
         self.assertEqual(self.path(hidden, self.paths.find(late)), "late.Module")
 
     def test_keeps_nothing_alive_and_forgets(self):

@@ -16,7 +16,7 @@ def allocate(size):
 
 
 before = memprof.recording()
-assert cudart.cudaFree(None) == 0  # the first call to CUDA, with which recording begins
+assert cudart.cudaFree(None) == 0  # the first CUDA call, which starts recording
 kept = []
 for step in (0, 1, 2):
     memprof.step(step)

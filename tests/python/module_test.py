@@ -62,7 +62,7 @@ class Recorded(unittest.TestCase):
         self.assertTrue(self.said["started"])
         self.assertTrue(self.said["recording"])
         self.assertFalse(self.said["stopped"])
-        # What was taken while it was stopped is not in the log.
+        # Memory allocated while recording was stopped is not in the log.
         self.assertEqual(self.said["stats"]["live_bytes"], 3 << 20)
         self.assertEqual(self.said["stats"]["peak_bytes"], 5 << 20)
         self.assertEqual(self.said["stats"]["events_lost"], 0)

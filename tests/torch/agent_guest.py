@@ -1,5 +1,5 @@
-"""Programs that know nothing of the agent of `memprof run --torch`, and do to modules, optimizers and the graph
-of autograd what training scripts do. Each prints one line of JSON with what it knows itself.
+"""Programs that do not know the agent of `memprof run --torch`, and use modules, optimizers and autograd graphs as
+training scripts do. Each prints one line of JSON with the expected results.
 
 usage: python agent_guest.py SCENARIO"""
 import copy
@@ -27,7 +27,7 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self, width=256, depth=2):
         super().__init__()
-        self.places = nn.Parameter(torch.zeros(width))  # a name that says nothing
+        self.places = nn.Parameter(torch.zeros(width))  # a name without meaning
         self.blocks = nn.ModuleList(Block(width) for _ in range(depth))
         self.register_buffer("mask", torch.ones(width, width))
         self.kept = []
@@ -57,7 +57,7 @@ def train(model, optimizer, steps=4, loss_of=None):
 
 
 def names():
-    """State of every kind, then a model that is copied, pickled and saved in the middle of it."""
+    """State of every kind, then a model that is copied, pickled and saved in the middle of training."""
     setup = [torch.empty(1 << 20, device="cuda") for _ in range(3)]
     model = Net().cuda()
     optimizer = torch.optim.AdamW(model.parameters())
@@ -81,7 +81,7 @@ def names():
 
 
 def leak():
-    """A module keeps what one of its parts makes."""
+    """A module keeps the output of one of its parts."""
     model = Net().cuda()
     model.keep = True
     train(model, torch.optim.SGD(model.parameters(), lr=0.1), steps=24)
@@ -100,11 +100,11 @@ def gan():
         first.zero_grad()
         judge(made).sum().backward()
         first.step()
-    return {"steps": 7}  # the first turn of both is two
+    return {"steps": 7}  # the first iteration counts as two steps
 
 
 def failing():
-    """Errors in forward, in backward and in the optimizer, that the program survives."""
+    """Errors in forward, in backward and in the optimizer, which the program catches."""
     model = Net().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     failures = []
@@ -155,7 +155,7 @@ def checkpointed():
 
 
 def compiled():
-    """What a compiler makes of a model must stay one graph."""
+    """A compiled model must stay one graph."""
     model = Net().cuda()
     fast = torch.compile(model, backend="aot_eager", fullgraph=True)
     train(fast, torch.optim.SGD(model.parameters(), lr=0.1))
@@ -186,7 +186,7 @@ def parallel():
 
 
 def mixed():
-    """Half precision, gradients in portions, gradients of gradients, no gradients."""
+    """Half precision, accumulated gradients, gradients of gradients, no gradients."""
     model = Net().cuda()
     optimizer = torch.optim.AdamW(model.parameters())
     scaler = torch.amp.GradScaler("cuda")
@@ -229,7 +229,7 @@ def workers():
 
 
 def marked():
-    """A program that says itself where its steps are."""
+    """A program that marks its steps itself."""
     import memprof
     model = Net().cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

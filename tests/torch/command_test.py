@@ -1,4 +1,4 @@
-"""scripts/torch-sim itself, without PyTorch: its words, its statuses, its errors of one line."""
+"""scripts/torch-sim itself, without PyTorch: its output, its exit statuses, its one-line errors."""
 import os
 import subprocess
 import sys
@@ -10,7 +10,7 @@ COMMAND = os.path.join(ROOT, "scripts", "torch-sim")
 BUILD = sys.argv.pop(1)
 
 
-# What cuBLAS answers with one number, on the host or on the device.
+# cuBLAS functions that return one number, on the host or on the device.
 SCALARS = ("cublasCreate_v2", "cublasSetVector", "cublasSetStream_v2", "cublasSetPointerMode_v2", "cublasSdot_v2",
            "cublasSnrm2_v2", "cublasSasum_v2", "cublasIsamax_v2", "cublasIsamin_v2", "cublasNrm2Ex",
            "cublasCdotc_v2")
@@ -96,7 +96,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_environment_of_a_python_with_a_cupy(self):
-        # A folder that looks like CuPy, with one library that links against cuBLAS.
+        # A folder with the structure of CuPy, and one library that links against cuBLAS.
         os.makedirs(os.path.join(self.folder, "cupy"))
         libs = os.path.join(self.folder, "cupy_backends", "cuda", "libs")
         os.makedirs(libs)
@@ -122,7 +122,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(told["SIMCUDA_DEFAULTS"], "contents=none")
 
     def test_a_binary_that_links_cublas_runs_without_more(self):
-        # Linked against an empty shell of the library, which is nowhere when it runs.
+        # Linked against an empty library, which does not exist at run time.
         shell = os.path.join(self.folder, "libcublas.so.12")
         sources = {"shell.c": "".join(f"int {name}() {{ return 1; }}\n" for name in SCALARS), "user.c": SCALAR_PROGRAM,
                    "shell.map": "libcublas.so.12 { global: *; };\n"}

@@ -1,5 +1,5 @@
-"""Runs commands with PyTorch on the stand-in GPU, for the checks of this folder. Ends with 77 (skipped)
-where no PyTorch is set up: scripts/torch-sim --setup makes one, MEMPROF_TORCH_PYTHON names another."""
+"""Runs commands with PyTorch on the stand-in GPU, for the checks of this folder. Ends with 77 (skipped) if no
+PyTorch is set up: scripts/torch-sim --setup creates one, MEMPROF_TORCH_PYTHON names another."""
 import os
 import subprocess
 import sys
@@ -50,7 +50,7 @@ class Guest:
             fail(errors)
 
     def run_by_memprof(self, log, *program, sim=MEMORY):
-        """What a program printed that `memprof run --sim` ran: no torch-sim around it."""
+        """The output of a program under `memprof run --sim`, without torch-sim."""
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH", "SIMCUDA", "SIMCUDA_DEFAULTS")}
         environment["MEMPROF_TORCH_DIR"] = self.folder

@@ -13,11 +13,11 @@ import tempfile
 import trace_compare
 from guest import HERE, fail
 
-SHOWN = 20  # of the differences
+SHOWN = 20  # number of differences shown
 
 
 def run(guest, folder, script, with_agent):
-    """(log, PyTorch's history) of a run of its own"""
+    """(log, PyTorch's history) of a separate run"""
     log, history = os.path.join(folder, "x.mprof"), os.path.join(folder, "theirs.pickle")
     environment = {"PYTHONPATH": os.path.join(HERE, "memory_history"), "MEMORY_HISTORY_SCRIPT": script,
                    "MEMORY_HISTORY_OUTPUT": history}
@@ -26,7 +26,7 @@ def run(guest, folder, script, with_agent):
 
 
 def read(guest, folder, log, history):
-    """(what PyTorch told, the log's events, its exported snapshot)"""
+    """(PyTorch's output, the log's events, its exported snapshot)"""
     if not os.path.exists(history):
         fail("PyTorch's memory history was not switched on")
     with open(history, "rb") as file:
@@ -60,8 +60,8 @@ def compare(told, dumped, exported, script):
 
 
 def check(guest, script, with_agent=False, made=None):
-    """PyTorch's figures of the run; fails where the log says something else than the history. `made`: the log and
-    the history of a run that there is already."""
+    """PyTorch's figures of the run; fails if log and history differ. `made`: the log and the history of an existing
+    run."""
     with tempfile.TemporaryDirectory() as folder:
         log, history = made or run(guest, folder, script, with_agent)
         told, dumped, exported = read(guest, folder, log, history)

@@ -1,5 +1,5 @@
-"""The stand-ins of math libraries, generated for a library made here that imports what PyTorch
-imports: names and versions fit, and functions write what they should."""
+"""The stand-ins of math libraries, generated for a test library with the same imports as PyTorch: names and
+versions match, and functions write the expected results."""
 import ctypes
 import os
 import re
@@ -16,7 +16,7 @@ import elf_imports  # noqa: E402
 import generate_libraries  # noqa: E402
 import list_library_functions as lister  # noqa: E402
 
-# soname -> (version node or None, functions imported of it)
+# soname -> (version node or None, functions imported from it)
 WANTED = {
     "libcublas.so.12": ("libcublas.so.12", ["cublasCreate_v2", "cublasSgemm_v2", "cublasBrandNew"]),
     "libcublasLt.so.12": ("libcublasLt.so.12", ["cublasLtMatmulAlgoGetHeuristic"]),
@@ -40,7 +40,7 @@ def compile_library(folder, soname, code, *options):
 
 
 def make_guest(folder):
-    """A library that imports all of WANTED, linked against empty shells of those libraries."""
+    """A library that imports all of WANTED, linked against empty versions of those libraries."""
     shells, calls = [], []
     for soname, (node, names) in WANTED.items():
         options = []
@@ -190,7 +190,7 @@ class LibrariesTest(unittest.TestCase):
 
     @staticmethod
     def parameters(dnn, rnn, layer, linear):
-        """(offset, bytes) of the weights and the bias, those that there are."""
+        """(offset, bytes) of the weights and the bias, if they exist."""
         base = 1 << 20
         tensors = [ctypes.c_void_p(), ctypes.c_void_p()]
         places = [ctypes.c_void_p(), ctypes.c_void_p()]

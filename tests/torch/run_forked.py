@@ -1,6 +1,6 @@
-"""Runs scripts one after another, each in a process that is forked when torch has been imported: to start a
-Python that imports torch takes four seconds of a core, to fork one half a second. CUDA is initialised in the
-children alone, so that under `memprof run` each has a log of its own.
+"""Runs scripts one after another, each in a process forked after torch was imported: starting a Python that imports
+torch takes four seconds of a core, forking one half a second. CUDA is initialised in the children only, so that
+under `memprof run` each has its own log.
 
     python run_forked.py JOBS FOLDER
 
@@ -31,13 +31,13 @@ def rank_variables(count):
 
 
 def become(job, folder, variables):
-    """The script of a job, in this process."""
+    """Runs the script of a job in this process."""
     place = os.path.join(folder, job["name"])
     for number, end in ((1, ".out"), (2, ".err")):
         file = os.open(place + end, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(file, number)
         os.close(file)
-    # The stand-in GPU of a job is its own.
+    # Each job has its own stand-in GPU.
     defaults = os.environ.get("SIMCUDA_DEFAULTS", "")
     if "shared=" in defaults:
         os.environ["SIMCUDA_DEFAULTS"] = defaults + "." + job["name"]
@@ -50,7 +50,7 @@ def become(job, folder, variables):
         history = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(history)
         history.begin(torch)
-    # Its globals live until Python ends, as those of a program do.
+    # Its globals live until the end of Python, as in a program.
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     main.__file__ = sys.argv[0]
     with open(sys.argv[0], "rb") as file:
@@ -61,7 +61,7 @@ def main():
     with open(sys.argv[1]) as file:
         jobs = json.load(file)
     folder = sys.argv[2]
-    # No child collects what is here already, again and again; the thresholds stay those of a program with torch.
+    # Objects that exist now are not collected in the children; the thresholds stay those of a program with torch.
     gc.collect()
     gc.freeze()
     for job in jobs:
@@ -70,7 +70,7 @@ def main():
             sys.stdout.flush()
             child = os.fork()
             if child == 0:
-                return become(job, folder, variables)  # ends as a Python ends
+                return become(job, folder, variables)  # exits as Python does
             children.append(child)
         statuses = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         with open(os.path.join(folder, job["name"] + ".status"), "w") as file:

@@ -1,5 +1,5 @@
-"""The runs that several checks of this folder share, each kind made by one test (make_runs) in one Python
-(run_forked.py) before the tests that need them: fixtures of ctest."""
+"""The runs that several checks of this folder share. One test (make_runs) makes each kind in one Python
+(run_forked.py) before the tests that need them, as fixtures of ctest."""
 import glob
 import json
 import os
@@ -10,9 +10,9 @@ from guest import HERE, MEMORY, ROOT, SCRIPTS, Guest, fail
 HABITS = os.path.join(HERE, "habits")
 OBSERVE = os.path.join(HERE, "observe.py")
 AGENT_GUEST = os.path.join(HERE, "agent_guest.py")
-# Switches the history on itself; has a library's own buffer as well, which an export contains.
+# Enables the history itself; also has a buffer of a library, which an export contains.
 NO_HISTORY = ("snapshot", "data_parallel")
-# These are started by themselves: as users start programs, and because it sets an option before torch is imported.
+# These are started separately: as users start programs, and because one sets an option before torch is imported.
 STARTED = ("mlp", "names", "expandable")
 SHARDED = ("each", "flat", "tensor")
 
@@ -86,14 +86,14 @@ KINDS = {function.__name__: function for function in (alone, recorded, agent, pr
 
 
 class Runs:
-    """Those of a kind."""
+    """The runs of a kind."""
 
     def __init__(self, build, kind):
         self.kind = kind
         self.folder = os.path.join(os.path.abspath(build), "tests", "torch", "runs", kind)
 
     def make(self, start):
-        """`start` is called with the words for Python."""
+        """Calls `start` with the command of Python."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         jobs = os.path.join(self.folder, "jobs.json")
@@ -106,7 +106,7 @@ class Runs:
             return file.read()
 
     def output(self, name):
-        """What a run said that ended well."""
+        """The output of a run, which must have ended without error."""
         if not os.path.exists(os.path.join(self.folder, name + ".status")):
             fail(f"no run {name}: ctest makes it first, by torch_runs.{self.kind}")
         output, errors = self.read(name, ".out"), self.read(name, ".err")

@@ -18,7 +18,7 @@ class Event:
     what: str
     address: int
     size: int
-    stack: tuple = None  # of (file, line, function), Python's only, innermost first; None: not known
+    stack: tuple = None  # of (file, line, function), Python frames only, innermost first; None: not known
 
     def __str__(self):
         return f"{self.what} of {self.size} bytes at {self.address:#x}"
@@ -29,7 +29,8 @@ def rounded(size):
 
 
 class BlockSizes:
-    """The sizes of blocks, from PyTorch's history: where a block begins says which free one it is of."""
+    """The sizes of blocks, from PyTorch's history: the start of a block identifies the free block it was taken
+    from."""
 
     def __init__(self):
         self.free, self.free_ends, self.live, self.segments = {}, {}, {}, {}
@@ -59,7 +60,8 @@ class BlockSizes:
         del self.segments[address]
 
     def map_pages(self, address, size):
-        """Of expandable segments, which are not told apart: their ranges of addresses never adjoin."""
+        """Segments of expandable segments, which need not be distinguished: their ranges of addresses are never
+        adjacent."""
         self.expandable = True
         self._add(address, size)
 
@@ -93,8 +95,8 @@ class BlockSizes:
 
 
 def as_recorded(frames, name, file):
-    """What of a stack was on it: without the forward code that memprof adds to those of autograd's
-    threads (docs/python-stacks.md), which is outermost and begins with a frame that says so."""
+    """The original stack, without the forward frames that memprof adds to stacks of autograd's threads
+    (docs/python-stacks.md). These are outermost and begin with a frame that says so."""
     for frame in frames:
         words = frame[name]
         if words.startswith(("backward of ", "backward within ", "backward: ")) or (
@@ -104,7 +106,7 @@ def as_recorded(frames, name, file):
 
 
 def python_stack(frames):
-    """Those of a snapshot's frames that are Python's, in one form for both writers' names."""
+    """The Python frames of a snapshot, in one form for both writers."""
     return tuple((f["filename"], f["line"], f["name"].rsplit(".", 1)[-1])
                  for f in as_recorded(frames, "name", "filename") if f["filename"].endswith(".py") or f["filename"].startswith("<"))
 
@@ -113,7 +115,7 @@ ENDS = ("free_requested", "free_completed", "segment_free", "segment_unmap")  # 
 
 
 def history_events(trace, sizes):
-    """The row of PyTorch's history, with the sizes of blocks."""
+    """The rows of PyTorch's history, with the sizes of blocks."""
     row = []
     for entry in trace:
         action, address, size = entry["action"], entry.get("addr", 0), entry["size"]
@@ -139,7 +141,7 @@ def history_events(trace, sizes):
 
 
 def exported_events(trace):
-    """The row of an exported snapshot, whose sizes are blocks' already."""
+    """The rows of an exported snapshot, whose sizes are already those of blocks."""
     return [Event(e["action"], e.get("addr", 0), e["size"],
                   None if e["action"] in ENDS else python_stack(e["frames"])) for e in trace]
 
@@ -150,7 +152,7 @@ LOGGED = {("alloc", "block"): "alloc", ("free", "block"): "free_requested",
 
 
 def logged_events(dumped):
-    """The row of `memprof dump --json`, as parsed lines, in the words of PyTorch's history."""
+    """The rows of `memprof dump --json`, given as parsed lines, with the action names of PyTorch's history."""
     row = []
     for event in dumped:
         what = LOGGED.get((event["op"], event["layer"]))
@@ -169,8 +171,8 @@ PAGES = {"segment_map": "segment_alloc", "segment_unmap": "segment_free"}
 
 
 def joined_pages(row):
-    """A row of expandable segments: what is mapped or unmapped at one place in one go is one event. PyTorch
-    tells a range, the log each piece of physical memory."""
+    """Rows of expandable segments: adjacent pieces mapped or unmapped together become one event. PyTorch reports
+    ranges, the log reports each piece of physical memory."""
     joined = []
     for event in row:
         event = dataclasses.replace(event, what=PAGES.get(event.what, event.what))
@@ -215,7 +217,7 @@ def compare_stacks(what, theirs, ours, script):
 
 
 def compare_rows(theirs, ours, script):
-    """Which events only one of both lists, and where both list one but not the same of it."""
+    """Events that only one of both lists contains, and events that differ."""
     found = []
     keys = [[(event.what, event.address) for event in row] for row in (theirs, ours)]
     matcher = difflib.SequenceMatcher(None, *keys, autojunk=False)
@@ -240,8 +242,8 @@ def only_in(theirs):
 
 
 def compare_blocks(where, theirs, ours, script):
-    """PyTorch's `requested_size` is compared rounded up to the unit, which is what a block is told to be
-    for; of free blocks not at all, where PyTorch leaves what the last tensor there asked for."""
+    """PyTorch's `requested_size` is compared rounded up to the unit, which is a block's requested size in a log.
+    Free blocks are not compared: PyTorch keeps the size that the last tensor there requested."""
     found = []
     for address in sorted(theirs.keys() | ours.keys()):
         one, other = theirs.get(address), ours.get(address)
@@ -262,7 +264,7 @@ def compare_blocks(where, theirs, ours, script):
 
 
 class PoolNames:
-    """Whose pool is whose: PyTorch's numbers of private pools are its own, and memprof counts them itself."""
+    """Matches pools: PyTorch and memprof number private pools differently."""
 
     def __init__(self):
         self.ours, self.theirs = {(0, 0): (0, 0)}, {(0, 0): (0, 0)}
@@ -272,7 +274,7 @@ class PoolNames:
 
 
 def compare_segments(theirs, ours, script):
-    """Which segments and blocks of two snapshots differ: a sentence for each."""
+    """Segments and blocks that differ between two snapshots: one sentence for each."""
     found, pools = [], PoolNames()
     rows = [{(s["device"], s["address"]): s for s in side} for side in (theirs, ours)]
     for key in sorted(rows[0].keys() | rows[1].keys()):

@@ -1,5 +1,5 @@
-"""trace_compare.py on histories made by hand: what is the same is called the same, and each kind of
-difference is found, once, in words that name it."""
+"""trace_compare.py on hand-made histories: equal histories have no findings, and each kind of difference is found
+once, with its name."""
 import copy
 import random
 import unittest
@@ -148,7 +148,7 @@ class BlockSizesTest(unittest.TestCase):
         sizes.map_pages(0, 20 * MIB)
         sizes.map_pages(20 * MIB, 2 * MIB)
         self.assertEqual(sizes.free, {0: 22 * MIB})
-        self.assertEqual(sizes.allocate(0, 10 * MIB), 10 * MIB)  # what is left of it may be small
+        self.assertEqual(sizes.allocate(0, 10 * MIB), 10 * MIB)  # the rest may be small
         self.assertEqual(sizes.allocate(10 * MIB, 12 * MIB - 512), 12 * MIB - 512)
         sizes.release(0)
         sizes.unmap_pages(2 * MIB, 6 * MIB)
@@ -157,7 +157,7 @@ class BlockSizesTest(unittest.TestCase):
             sizes.unmap_pages(MIB, 2 * MIB)
 
     def test_against_bytes_one_by_one(self):
-        """Whatever is allocated and freed, free blocks are the longest runs of free units."""
+        """After any allocations and frees, free blocks are the maximal runs of free units."""
         chance, sizes, units = random.Random(7), BlockSizes(), [False] * 4096
         sizes.begin_segment(0, 2 * MIB)
         for _ in range(2000):

@@ -1,4 +1,4 @@
-"""Runs a script as if Python ran it; that the device has no more memory is no error."""
+"""Runs a script as Python would; an out-of-memory error counts as success."""
 import runpy
 import sys
 

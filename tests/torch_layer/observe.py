@@ -1,5 +1,5 @@
-"""Runs a script as Python would, then prints what PyTorch's allocator says of itself: its figures, and
-the row of its own trace. Where it has one it leaves at once: nothing is taken down any more."""
+"""Runs a script as Python would, then prints the figures of PyTorch's allocator, and the rows of its own trace. If
+there is a trace it exits at once, so that nothing more is freed."""
 import json
 import os
 import sys

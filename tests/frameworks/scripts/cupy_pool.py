@@ -1,4 +1,4 @@
-"""Arrays of CuPy: some from its pool, one without it. Prints what the pool took of the driver."""
+"""Arrays of CuPy: some from its pool, one without it. Prints how much the pool took from the driver."""
 import cupy
 
 held = [cupy.empty(1 << 20, dtype=cupy.uint8) for _ in range(5)]

@@ -2,7 +2,7 @@
 import os
 
 os.environ["JAX_PLATFORMS"] = "cuda"
-os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"  # stand-ins have versions of their own
+os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"  # stand-ins have their own versions
 from jax._src import hardware_utils
 
 hardware_utils.has_visible_nvidia_gpu = lambda: True  # JAX looks for /dev/nvidia0

@@ -1,5 +1,5 @@
-# Allocates in every way in which Python code can come to run, and says of each allocation what the
-# interpreter itself shows as its stack, innermost first: "expect ADDRESS function:file:line|..."
+# Allocates in every way in which Python code can run. For each allocation, prints the stack that the interpreter
+# reports, innermost first: "expect ADDRESS function:file:line|..."
 import atexit
 import ctypes
 import functools
@@ -138,7 +138,7 @@ def exceptions():
         raise KeyError
 
 
-# Code from no file, which dies each time and leaves its place to the next.
+# Code without a file, which is freed each time, so that its address is reused.
 def executed():
     for i in range(200):
         exec("\n" * (i % 50) + "alloc()", {"alloc": alloc})
@@ -193,7 +193,7 @@ def at_exit():
     alloc()
 
 
-# What is torn down after the interpreter has begun to end: survives, with or without a stack.
+# Allocations after the interpreter has begun to end: must not crash, with or without a stack.
 class Late:
     def __del__(self, cu=cu, ctypes=ctypes):
         pointer = ctypes.c_void_p()
@@ -210,7 +210,7 @@ def forked():
     assert os.waitpid(child, 0)[1] == 0
 
 
-# Isolated from this one: has a ctypes and a stack of its own, and says nothing of it.
+# Isolated from the main interpreter: it has its own ctypes and its own stack, and prints nothing about it.
 def subinterpreter():
     try:
         import _interpreters as interpreters

@@ -1,4 +1,4 @@
-"""Checkpointed blocks, four portions to a step."""
+"""Checkpointed blocks, gradients accumulated over four micro-batches."""
 
 import torch
 from torch import nn

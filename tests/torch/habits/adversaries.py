@@ -1,4 +1,4 @@
-"""Two models and two optimizers that take turns."""
+"""Two models and two optimizers in alternation."""
 
 import torch
 import torch.nn.functional as F

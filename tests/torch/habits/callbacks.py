@@ -1,4 +1,4 @@
-"""A trainer of classes, which logs the last step's tensors."""
+"""A class-based trainer, which logs the last step's tensors."""
 
 import torch
 import torch.nn.functional as F

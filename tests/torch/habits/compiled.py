@@ -1,4 +1,4 @@
-"""torch.compile, without a compiler below it."""
+"""torch.compile without a backend compiler."""
 
 import torch
 import torch.nn.functional as F

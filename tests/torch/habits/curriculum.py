@@ -1,4 +1,4 @@
-"""Sequences become longer with every step."""
+"""Sequences get longer with every step."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Tensors in reference cycles, which the collector frees now and then."""
+"""Tensors in reference cycles, which the garbage collector frees at times."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Autocast, a moving average by hand, and samples now and then."""
+"""Autocast, a hand-written moving average, and occasional sampling."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Epochs with an evaluation behind each, and a copy of the best state."""
+"""Epochs followed by an evaluation, and a copy of the best state."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""A key-value cache that grows within a request and goes with it."""
+"""A key-value cache that grows within a request and is freed with it."""
 
 import torch
 from torch import nn

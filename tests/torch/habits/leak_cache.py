@@ -1,4 +1,4 @@
-"""Inference with a cache whose keys never come again."""
+"""Inference with a cache whose keys never repeat."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Something is kept in each tenth step only."""
+"""Memory is kept in every tenth step only."""
 
 import torch
 import torch.nn.functional as F

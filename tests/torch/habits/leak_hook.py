@@ -1,4 +1,4 @@
-"""A forward hook keeps what it sees."""
+"""A forward hook keeps the outputs."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""An autograd function with a list of its own."""
+"""An autograd function with its own list."""
 
 import torch
 import torch.nn.functional as F

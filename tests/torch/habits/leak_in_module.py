@@ -1,4 +1,4 @@
-"""What keeps the memory is a line of another file."""
+"""The line that keeps the memory is in another file."""
 
 import torch
 import torch.nn.functional as F

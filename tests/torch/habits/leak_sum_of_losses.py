@@ -1,4 +1,4 @@
-"""The running sum of losses that nobody calls backward on."""
+"""The running sum of losses, without any backward of the sum."""
 
 import torch
 import torch.nn.functional as F

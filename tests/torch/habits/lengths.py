@@ -1,4 +1,4 @@
-"""Sequences of any length."""
+"""Sequences of varying length."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A history of losses as numbers of Python."""
+"""A history of losses as Python numbers."""
 
 import torch
 import torch.nn.functional as F

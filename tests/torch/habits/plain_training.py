@@ -1,4 +1,4 @@
-"""The loop of every tutorial."""
+"""The usual training loop of tutorials."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A replay buffer with a bound, and a target network."""
+"""A bounded replay buffer, and a target network."""
 
 import collections
 import copy

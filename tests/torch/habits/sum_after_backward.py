@@ -1,4 +1,4 @@
-"""A sum of losses after backward: its graph holds no memory any more."""
+"""A sum of losses after backward: its graph no longer holds memory."""
 
 import torch
 import torch.nn.functional as F

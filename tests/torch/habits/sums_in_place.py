@@ -1,4 +1,4 @@
-"""A sum of losses in place, four portions to a step, and saved states."""
+"""An in-place sum of losses, four micro-batches per step, and saved states."""
 
 import io
 

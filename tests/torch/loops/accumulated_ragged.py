@@ -1,4 +1,4 @@
-"""Portions until enough words are seen: two to six to a step."""
+"""Micro-batches until enough words are processed: two to six per step."""
 # steps: 30
 
 import torch

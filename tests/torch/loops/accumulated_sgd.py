@@ -1,4 +1,4 @@
-"""Four portions to a step of plain SGD."""
+"""Four micro-batches per step of plain SGD."""
 # steps: 24
 
 import torch

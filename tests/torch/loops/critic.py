@@ -1,4 +1,4 @@
-"""Five turns of the critic to one of the generator, with a gradient penalty."""
+"""Five iterations of the critic for one of the generator, with a gradient penalty."""
 # steps: 60
 
 import torch

@@ -1,4 +1,4 @@
-"""Four folds, each with a model and an optimizer of its own, and a validation after each epoch."""
+"""Four folds, each with its own model and optimizer, and a validation after each epoch."""
 # steps: 48
 
 import torch

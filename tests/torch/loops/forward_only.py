@@ -1,4 +1,4 @@
-"""Text is generated word by word; nothing is learnt."""
+"""Text is generated word by word; there is no training."""
 # steps: 0
 
 import torch

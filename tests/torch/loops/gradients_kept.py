@@ -1,4 +1,4 @@
-"""Gradients are set to zero, and stay."""
+"""Gradients are set to zero, and stay allocated."""
 # steps: 40
 
 import torch

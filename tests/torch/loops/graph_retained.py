@@ -1,4 +1,4 @@
-"""Two losses of one graph, the first of which keeps it."""
+"""Two losses of one graph; the first backward retains it."""
 # steps: 30
 
 import torch

@@ -1,4 +1,4 @@
-"""A recurrent network carries its state from one portion of the text to the next."""
+"""A recurrent network passes its state from one part of the text to the next."""
 # steps: 40
 
 import torch

@@ -1,4 +1,4 @@
-"""The sum of the losses keeps every graph."""
+"""The sum of the losses keeps all graphs."""
 # steps: 40
 
 import torch

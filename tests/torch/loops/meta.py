@@ -1,4 +1,4 @@
-"""An inner loop of steps on copies of the weights for each step of the outer one."""
+"""An inner loop of steps on copies of the weights in each step of the outer loop."""
 # steps: 15
 
 import torch

@@ -1,4 +1,4 @@
-"""An optimizer that treats each parameter alone, and many of these."""
+"""An optimizer that updates each of many parameters separately."""
 # steps: 20
 
 import torch

@@ -1,4 +1,4 @@
-"""Adam written by hand, one parameter after the other."""
+"""Hand-written Adam, one parameter after another."""
 # steps: 40
 
 import torch

@@ -1,4 +1,4 @@
-"""The shortest loop that there is."""
+"""The shortest possible loop."""
 # steps: 40
 
 import torch

@@ -1,4 +1,4 @@
-"""The next batch is copied to the GPU while this one is learnt from."""
+"""The next batch is copied to the GPU while the current one is processed."""
 # steps: 40
 
 import torch

@@ -1,4 +1,4 @@
-"""The next batch on the GPU ahead of time, an optimizer without memory."""
+"""The next batch is on the GPU ahead of time; an optimizer without state."""
 # steps: 50
 
 import torch

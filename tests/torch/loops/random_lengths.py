@@ -1,4 +1,4 @@
-"""Sentences of any length."""
+"""Sentences of varying length."""
 # steps: 60
 
 import torch

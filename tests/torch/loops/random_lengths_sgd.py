@@ -1,4 +1,4 @@
-"""Sentences of any length, an optimizer without memory."""
+"""Sentences of varying length, an optimizer without state."""
 # steps: 50
 
 import torch

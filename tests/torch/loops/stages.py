@@ -1,4 +1,4 @@
-"""A body is trained, then frozen under a new head with another optimizer."""
+"""A body is trained, then frozen under a new head with a new optimizer."""
 # steps: 45
 
 import torch

@@ -1,4 +1,4 @@
-"""A teacher without gradients, a moving average, and a queue of the past."""
+"""A teacher without gradients, a moving average, and a queue of earlier outputs."""
 # steps: 40
 
 import torch

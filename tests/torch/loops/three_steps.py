@@ -1,4 +1,4 @@
-"""Three steps are steps as well."""
+"""Even three steps are steps."""
 # steps: 3
 
 import torch

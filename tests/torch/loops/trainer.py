@@ -1,4 +1,4 @@
-"""A trainer of classes and functions, who calls the same step for training and for tuning."""
+"""A trainer of classes and functions, which calls the same step for training and for tuning."""
 # steps: 50
 
 import torch

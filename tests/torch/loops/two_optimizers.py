@@ -1,4 +1,4 @@
-"""Two parts of one model, each with an optimizer of its own."""
+"""Two parts of one model, each with its own optimizer."""
 # steps: 40
 
 import torch

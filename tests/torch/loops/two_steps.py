@@ -1,4 +1,4 @@
-"""Two steps of many layers that checkpoint."""
+"""Two steps of many checkpointed layers."""
 # steps: 2
 
 import torch

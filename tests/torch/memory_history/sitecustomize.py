@@ -14,7 +14,7 @@ import time
 
 
 class AfterTorch(importlib.abc.MetaPathFinder):
-    """Calls a function once `import torch` is through."""
+    """Calls a function when `import torch` has ended."""
 
     def __init__(self, function):
         self.function = function
@@ -42,7 +42,7 @@ def begin(torch):
 def end(torch, process):
     if os.getpid() != process:
         return
-    time.sleep(0.05)  # autograd's workers drop what they hold (docs/torch-sim.md, Limits)
+    time.sleep(0.05)  # autograd's workers release their references (docs/torch-sim.md, Limits)
     told = {"snapshot": torch.cuda.memory._snapshot(), "stats": torch.cuda.memory_stats()}
     with open(os.environ["MEMORY_HISTORY_OUTPUT"], "wb") as file:
         pickle.dump(told, file)

@@ -1,5 +1,5 @@
-"""Starts children in the way that argv[1] names, after it has used the GPU itself. They use it too if
-argv[2] is "cuda"; a forked child then gets PyTorch's error, and says so."""
+"""Starts child processes with the method in argv[1], after it has used the GPU itself. They use it too if argv[2]
+is "cuda"; a forked child then gets and prints PyTorch's error."""
 import sys
 
 import torch
@@ -7,8 +7,8 @@ import torch.multiprocessing as multiprocessing
 
 
 def say(line):
-    """One write for one line: `print` makes several where PYTHONUNBUFFERED is set, and the children's
-    lines would run into each other."""
+    """One write per line: with PYTHONUNBUFFERED, `print` makes several writes, and the children's lines would be
+    mixed."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

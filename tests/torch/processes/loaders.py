@@ -1,5 +1,5 @@
-"""Trains with workers that read data, started in the way that argv[1] names: fork, spawn or forkserver;
-"persistent" as argv[2] keeps them. None of them uses the GPU."""
+"""Trains with workers that read data, started with the method in argv[1]: fork, spawn or forkserver; "persistent"
+in argv[2] keeps them. No worker uses the GPU."""
 import sys
 
 import torch
@@ -16,7 +16,7 @@ class Samples(Dataset):
 
 
 def main():
-    model = nn.Linear(256, 8).cuda()  # the driver is up when workers are forked
+    model = nn.Linear(256, 8).cuda()  # initialises the driver before workers are forked
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loader = DataLoader(Samples(), batch_size=16, num_workers=2, pin_memory=True,
                         multiprocessing_context=sys.argv[1],

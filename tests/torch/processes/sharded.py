@@ -1,6 +1,6 @@
-"""Fully sharded data parallel training in both of its forms, argv[1]: "each" parameter is sharded
-(fully_shard, with mixed precision), or a layer's parameters as one flat tensor ("flat"); and tensor
-parallelism ("tensor"). Started by torchrun on two devices; says each rank's peak as PyTorch has it."""
+"""Fully sharded data parallel training, argv[1]: "each" parameter is sharded (fully_shard, with mixed precision),
+or a layer's parameters as one flat tensor ("flat"); and tensor parallelism ("tensor"). Started by torchrun on two
+devices; prints the peak of each rank from PyTorch."""
 import functools
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Gives a tensor on the GPU to another process, which opens it by CUDA's IPC and keeps memory of its
-own beside it."""
+"""Passes a tensor on the GPU to another process, which opens it by CUDA's IPC and also allocates its own memory in
+addition to it."""
 import torch
 import torch.multiprocessing as multiprocessing
 

@@ -40,7 +40,7 @@ class Net(nn.Module):
 
 
 def changed(x):
-    """With a hook, as people clip or scale gradients: operators of its own between the nodes."""
+    """With a hook that clips or scales gradients: it has operators of its own between the nodes."""
     if x.requires_grad:
         x.register_hook(double)
 
@@ -54,7 +54,7 @@ net = Net().cuda()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for step in range(6):
     loss = net(torch.randn(16, WIDTHS[0], device="cuda")).pow(2).mean()
-    loss *= 2  # in place: its node allocates, it does not
+    loss *= 2  # in place: its node allocates, the operator does not
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

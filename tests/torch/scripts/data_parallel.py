@@ -1,4 +1,4 @@
-"""DistributedDataParallel over NCCL, one process a device, started by torchrun or alone."""
+"""DistributedDataParallel over NCCL, one process for each device, started by torchrun or alone."""
 import os
 
 import torch

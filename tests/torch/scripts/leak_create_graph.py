@@ -1,5 +1,5 @@
-"""A seeded leak: backward(create_graph=True) makes a reference cycle of parameters and gradients
-(PyTorch's issues 7343 and 4661); nobody breaks it."""
+"""A seeded leak: backward(create_graph=True) makes a reference cycle of parameters and gradients (PyTorch's issues
+7343 and 4661), which is never broken."""
 import gc
 import warnings
 
@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 warnings.filterwarnings("ignore", message="Using backward")
-gc.disable()  # as in programs that switch it off for speed
+gc.disable()  # some programs disable it for speed
 torch.manual_seed(0)
 before = []
 for step in range(24):

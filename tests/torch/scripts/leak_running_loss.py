@@ -1,5 +1,5 @@
-"""A seeded leak: losses are summed up as tensors with their graphs, not as numbers (the mistake
-behind PyTorch's issue 17568); every step keeps the graph of its forward pass."""
+"""A seeded leak: losses are summed as tensors with their graphs, not as numbers (the mistake behind PyTorch's issue
+17568); every step keeps the graph of its forward pass."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""A perceptron with AdamW, as in any tutorial."""
+"""A perceptron with AdamW, as in tutorials."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""Runs out of memory, reports it, goes on with a smaller batch."""
+"""Runs out of memory, reports it, continues with a smaller batch."""
 import torch
 from torch import nn
 

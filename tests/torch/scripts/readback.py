@@ -1,4 +1,4 @@
-"""What programs read back from the device and decide by: it must neither hang nor explode."""
+"""Values that programs read back from the device and depend on: no hang, no huge allocations."""
 import torch
 
 x = torch.arange(4096, dtype=torch.float32).cuda()

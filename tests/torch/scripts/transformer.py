@@ -1,4 +1,4 @@
-"""A language model of PyTorch's own layers: embeddings, attention, layer norms, tied weights."""
+"""A language model made of PyTorch's own layers: embeddings, attention, layer norms, tied weights."""
 import torch
 import torch.nn.functional as F
 from torch import nn

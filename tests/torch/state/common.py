@@ -18,7 +18,7 @@ def program(function):
 
 
 def blocks():
-    """The allocator's blocks: address → bytes, which may be more than was asked for."""
+    """The allocator's blocks: address → bytes, which may be more than requested."""
     found = {}
     for segment in torch.cuda.memory_snapshot():
         for block in segment["blocks"]:
@@ -27,7 +27,7 @@ def blocks():
 
 
 def storages(things):
-    """The addresses of all GPU storage below tensors, lists, dictionaries, modules."""
+    """The addresses of all GPU storage in tensors, lists, dictionaries and modules."""
     found, todo = set(), [things]
     while todo:
         thing = todo.pop()
@@ -44,7 +44,7 @@ def storages(things):
 
 
 def tell(model, optimizer=None, inputs=(), parameters=(), state=(), gradients=()):
-    """Says what is held for what, and ends the process with it."""
+    """Prints the category of all GPU storage, and exits."""
     grads = [p.grad for m in (model if isinstance(model, (list, tuple)) else [model]) for p in m.parameters()
              if p.grad is not None]
     optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer] if optimizer else []

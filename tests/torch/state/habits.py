@@ -1,4 +1,4 @@
-"""What people keep on the GPU beside a network, and how they update it."""
+"""Memory that users keep on the GPU beside a network, and how they update it."""
 import copy
 from collections import deque
 
@@ -128,7 +128,7 @@ def gradients_by_function():
         for w, g in zip(weights, torch.autograd.grad(h.square().mean(), weights)):
             with torch.no_grad():
                 w -= 0.1 * g
-    tell([], parameters=weights, gradients=[g])  # the loop's variable
+    tell([], parameters=weights, gradients=[g])  # the variable of the loop
 
 
 @program

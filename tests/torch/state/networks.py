@@ -1,4 +1,4 @@
-"""Networks of many kinds, each trained as its users would."""
+"""Networks of many kinds, each trained in its usual way."""
 import torch
 import torch.nn.functional as F
 from torch import nn

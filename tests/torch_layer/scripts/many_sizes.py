@@ -1,4 +1,4 @@
-"""Tensors of all sizes that come and go, and the cache emptied now and then."""
+"""Tensors of all sizes are allocated and freed, and the cache is sometimes emptied."""
 import random
 
 import torch

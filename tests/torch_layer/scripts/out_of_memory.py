@@ -1,4 +1,4 @@
-"""Requests that fail, are caught, and leave the allocator with what it took in vain."""
+"""Requests that fail and are caught; the allocator keeps the memory that it reserved for them."""
 import torch
 
 MIB = 1 << 20

@@ -1,4 +1,4 @@
-"""Private pools: of CUDA graphs, shared between two, and one that the program asked for."""
+"""Private pools: of CUDA graphs, shared between two graphs, and one created by the program."""
 import torch
 
 x = torch.empty(1 << 20, device="cuda")

@@ -1,4 +1,4 @@
-"""Blocks of several streams, used by others than those they were made for."""
+"""Blocks of several streams, used by other streams than those that they were allocated for."""
 import torch
 
 streams = [torch.cuda.Stream() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""A few steps of training, whose losses are kept with all that they hang on."""
+"""A few steps of training; losses are kept with their graphs."""
 import torch
 from torch import nn
 
