@@ -71,7 +71,8 @@ void AddPins(const MapSegment& segment, const std::vector<TimeNs>& since, std::v
   }
 }
 
-// Free bytes behind a pin, discounted by how much of the run it would free is the pin itself.
+// The free bytes that a pin separates, reduced by the share of the pin in the run that would be
+// free without it.
 double PinWeight(const Pin& pin) {
   const double frees = static_cast<double>(pin.frees_bytes);
   return frees * (frees / (frees + static_cast<double>(pin.bytes)));

@@ -215,7 +215,7 @@ void LogReader::Scan() {
   }
 }
 
-// Offset of the first sound chunk at or behind `from`; the file's size when there is none.
+// Offset of the first sound chunk at or after `from`; the file's size if there is none.
 std::uint64_t LogReader::NextSound(std::uint64_t from, std::uint64_t* budget) const {
   std::vector<char> window(kWindowBytes);
   const std::uint32_t sync = log::kChunkSync;

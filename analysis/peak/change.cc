@@ -94,7 +94,7 @@ class ChangeSteps {
 
   // The event of the next step; that after the last one when there is none.
   std::uint32_t at() const { return std::min(NextBegin(), NextEnd()); }
-  // By how many bytes the level changes there, of one of the steps there; on to the next.
+  // Moves to the next change of the level, and returns by how many bytes it changes there.
   std::int64_t Take() {
     if (NextEnd() <= NextBegin()) return Wrapped(0, -changes_[Number(ends_[end_++])].bytes);
     const std::int64_t bytes = changes_[BeginNumber()].bytes;
@@ -116,7 +116,7 @@ class ChangeSteps {
   std::uint32_t NextEnd() const {
     return end_ < ends_.size() ? static_cast<std::uint32_t>(ends_[end_] >> 32) : events_;
   }
-  // Changes that last no event are no steps; where begins have keys they have none.
+  // Skips changes of no duration. If begins have keys, such changes have none.
   void SkipNothing() {
     while (begins_.empty() && begin_ < begin_count_ && End(begin_) <= changes_[begin_].begin.value)
       ++begin_;
@@ -185,7 +185,7 @@ std::uint64_t Level::MostOf(std::size_t begin, std::size_t end) const {
 
 EventId Level::FirstWith(std::uint32_t begin, std::uint32_t end, std::uint64_t bytes) const {
   std::size_t low = PieceAt(begin), high = PieceAt(end - 1) + 1;
-  while (high - low > 1) {  // the first half of them that has it
+  while (high - low > 1) {  // the first half that contains the value
     const std::size_t middle = low + (high - low) / 2;
     if (MostOf(low, middle) == bytes) {
       high = middle;

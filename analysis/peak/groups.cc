@@ -97,7 +97,7 @@ LiveMemory LiveMemoryAt(const Session& session, const Peak& peak) {
 }
 
 bool TensorOrigins::NamedByAgent(StackId stack) {
-  constexpr std::size_t kItsFrames = 24;  // are inner ones
+  constexpr std::size_t kItsFrames = 24;  // the number of inner frames that can be the agent's
   const auto [known, fresh] = by_agent_.try_emplace(stack.value, false);
   if (!fresh || !stack.valid()) return known->second;
   const std::vector<SourceFrame> frames = symbols_.ResolveStack(stack);

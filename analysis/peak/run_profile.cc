@@ -56,8 +56,8 @@ class Profiler {
  private:
   struct State {
     std::uint64_t live = 0, highest = 0;
-    std::uint64_t last = 0;  // highest of the last step that is done
-    std::size_t step = 0;    // that `highest` is of
+    std::uint64_t last = 0;  // highest of the last completed step
+    std::size_t step = 0;    // the step of `highest`
     bool has_last = false;
   };
 
@@ -84,7 +84,7 @@ class Profiler {
         state.has_last = true;
       }
       state.highest = state.live;
-      // All steps to come are like this one.
+      // Without a change, all steps up to `step` are like this one.
       if (Steady(state.step) && state.last == state.live) state.step = step - 1;
     }
   }
@@ -124,9 +124,9 @@ class Profiler {
   RunProfile profile_;
   std::map<int, std::uint64_t> total_;
   std::vector<int> changed_;
-  std::size_t next_ = 0;  // step mark to come
+  std::size_t next_ = 0;  // the next step mark
   std::size_t now_ = 0;
-  bool begun_ = false;  // the first step has
+  bool begun_ = false;  // the first step has begun
 };
 
 }  // namespace

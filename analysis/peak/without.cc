@@ -23,7 +23,7 @@ std::string TensorText(const TensorInfo* tensor) {
   return text;
 }
 
-// The group of every allocation as a row, made when it is met.
+// The group of every allocation as a row, which is added when the group first occurs.
 class WithoutRows {
  public:
   WithoutRows(const Session& session, Symbols& symbols, const Categories* categories,

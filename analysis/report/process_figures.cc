@@ -18,7 +18,7 @@ struct Holding {
   std::uint64_t driver = 0, in_use = 0, reserved = 0, host = 0, imported = 0;
   std::uint64_t seen_driver = 0, seen_in_use = 0;  // within the window, or before it
   std::size_t column = 0;
-  bool begun = false;    // the first part holds values already
+  bool begun = false;    // the first part has values
   bool touched = false;  // since the last event
 };
 
@@ -100,7 +100,7 @@ class Visitor {
     const absl::uint128 at = absl::uint128(time - window_.begin) * columns_ / length;
     return std::min(static_cast<std::size_t>(absl::Uint128Low64(at)), columns_ - 1);
   }
-  // Begins every part up to `column` with what held until now.
+  // Begins every part up to `column` with the values held until now.
   void MoveTo(std::uint32_t process, std::size_t column) {
     Holding& holding = holdings_[process];
     std::vector<ProcessColumn>& columns = figures_[process].columns;
@@ -110,7 +110,7 @@ class Visitor {
     holding.begun = true;
     while (holding.column < column) columns[++holding.column] = held;
   }
-  // The values of a process are new from `now` on.
+  // Sets the values of a process from `now` on.
   void Sample(std::uint32_t process, TimeNs now) {
     Holding& holding = holdings_[process];
     if (columns_ == 0 || now >= window_.end) return;

@@ -64,11 +64,11 @@ EventId EventFrom(const Session& session, TimeNs time) {
 FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
   FoundSteps found;
   const auto ranges = session.ranges();
-  // The optimizer ends a step: the next one begins behind it.
+  // A range of the optimizer ends a step: the next step begins after it.
   const bool ends = !range.says_step && range.says_optimizer;
   if (ends) found.steps.push_back({.number = 0, .begin = session.events().first_time()});
   for (std::size_t i = 0; i < range.rows.size(); ++i) {
-    if (ends && i + 1 == range.rows.size()) break;  // what follows the last one is no step
+    if (ends && i + 1 == range.rows.size()) break;  // no step follows the last range
     StepInfo step;
     step.begin = ends ? ranges[range.rows[i]].end : ranges[range.rows[i]].begin;
     step.number =
@@ -101,8 +101,8 @@ FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& 
   return FromRange(session, repeated.front());
 }
 
-// An allocation of a framework's allocator may first have caused one of the driver, which belongs
-// to the step too.
+// An allocation of a framework's allocator may have caused one of the driver just before, which
+// belongs to the step too.
 EventId BeginBefore(const Session& session, EventId birth) {
   const EventTable& events = session.events();
   std::uint32_t begin = birth.value;
@@ -169,9 +169,9 @@ bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Pe
   return CompareWindows(stream.tokens, updates.begins, stream.tokens.size()).common < kSame;
 }
 
-// New begins for steps that were found to begin within their passes: after the optimizer has run,
-// or else with a forward pass, if there are as many of these or one more (which counted as set-up).
-// Empty if the begins stay.
+// Other begins for steps that were found to begin within passes: after the runs of the optimizer,
+// or else at forward passes, if their number is that of the steps or one more (the first one then
+// counted as set-up). Empty if the begins do not change.
 std::vector<std::uint32_t> OutOfPasses(const std::vector<Role>& roles,
                                        const std::vector<std::uint32_t>& begins,
                                        const std::vector<std::uint32_t>& optimized) {
@@ -192,8 +192,8 @@ std::string PeriodWhy(const Period& period, bool by_size, bool moved) {
       moved ? "; memory is lowest amid the passes, so steps begin where those do" : "");
 }
 
-// Whether the middle quarter of a run is far from repeating: then a search of the whole is not
-// worth its time. Does not detect fewer than 16 steps.
+// Whether the middle quarter of a run repeats so little that a search of the whole run would be a
+// waste of time. Does not detect fewer than 16 steps.
 bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   constexpr double kHardly = 0.5;
   const auto eighth = static_cast<std::uint32_t>(session.events().size() / 8);
@@ -202,8 +202,8 @@ bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   return FindPeriod(middle.tokens).confidence < kHardly;
 }
 
-// The period of `stream`, and whether it is one of sizes too. Where batches vary in shape the
-// places repeat, the sizes do not.
+// The period of `stream`, and whether its sizes repeat too. If batches vary in shape, only the
+// places repeat.
 std::pair<Period, bool> BestPeriod(const Session& session, StepLayer layer,
                                    const StepStream& stream, const std::vector<Role>& roles,
                                    std::uint32_t optimizer_runs) {
@@ -219,7 +219,7 @@ std::pair<Period, bool> BestPeriod(const Session& session, StepLayer layer,
   return {std::move(coarser), false};
 }
 
-// `optimizer_runs`: how often a range of the optimizer occurred; 0 = unknown. In a `hurry`, only a
+// `optimizer_runs`: how often a range of the optimizer occurred; 0 = unknown. With `hurry`, only a
 // part of a long log is searched first.
 FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, bool hurry) {
   constexpr std::size_t kLong = 400'000;

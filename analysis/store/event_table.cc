@@ -49,7 +49,7 @@ void EventTable::AppendTime(TimeNs time) {
   time_.push_back(block.wide == kNarrow ? static_cast<std::uint32_t>(time - block.base) : 0);
 }
 
-// The fields of an event that has no more than the lifetime which it begins or ends.
+// The fields of an event that has nothing beyond the lifetime which it begins or ends.
 EventTable::Detail EventTable::PlainDetail(Op op, AllocationId id) const {
   const AllocationRecord& record = records_[id.value];
   Detail detail{.address = record.address, .bytes = record.bytes, .allocation = id};

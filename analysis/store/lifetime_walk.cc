@@ -1,4 +1,4 @@
-// Several deaths at one event.
+// The deaths at each event.
 #include "analysis/store/lifetime_walk.h"
 
 #include <algorithm>

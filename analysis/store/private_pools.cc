@@ -1,4 +1,4 @@
-// A union of names by their least.
+// Joins names of the same pool; the smallest one represents them.
 #include "analysis/store/private_pools.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@ namespace {
 // the passes of its discriminator), and of each pass the last kCalls.
 constexpr std::size_t kPasses = 4;
 constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // docs/python-stacks.md has it
-// Fewer runs than these may fit somewhere by chance.
+// Fewer runs may match by chance.
 constexpr std::size_t kFewRuns = 3;
 constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
 
@@ -114,7 +114,7 @@ void BackwardCalls::Forward(const std::string& op, std::uint32_t call, Request r
     if (stretches_.size() > kPasses) stretches_.pop_front();
   }
   calls_.push_back({.op = OperatorId(op), .stack = stack});
-  // The last stretch is the only one that grows.
+  // Only the last stretch grows.
   if (first_ + calls_.size() - stretches_.back().begin > 2 * kCalls)
     stretches_.back().begin += kCalls;
   while (first_ < stretches_.front().begin) {
@@ -164,7 +164,7 @@ BackwardCalls::Alignment BackwardCalls::AlignWith(Stretch stretch, Part part,
   return alignment;
 }
 
-// With the stretch that has most partners; one further back has to be clearly better.
+// Uses the stretch with most partners; an earlier one only if it has clearly more.
 BackwardCalls::Alignment BackwardCalls::BestOf(Part part, bool taken_too) const {
   Alignment best;
   for (std::size_t i = stretches_.size(); i-- > 0;) {
@@ -185,7 +185,7 @@ BackwardCalls::Alignment BackwardCalls::Find(Part part) const {
   if (can < (whole ? 1 : kFewRuns)) return {};
   Alignment best = BestOf(part, false);
   if (2 * best.found >= can) return best;
-  // A graph that was kept is visited again.
+  // A graph that the program keeps can be visited again.
   Alignment again = BestOf(part, true);
   if (2 * again.found >= can || (whole && again.found > 2 * best.found)) return again;
   return whole ? best : Alignment();

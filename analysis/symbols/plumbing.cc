@@ -116,7 +116,7 @@ bool IsToolkitHeader(std::string_view file) {
          file.ends_with("/cuda_runtime.h") || file.ends_with("/cuda_runtime_api.h");
 }
 
-// Frameworks in Python through which every request passes, in whichever folder they are.
+// Frameworks in Python, in any folder: every request passes through them.
 bool IsFramework(std::string_view file) {
   const std::size_t packages = file.find("-packages/");
   if (packages != std::string_view::npos &&
@@ -163,7 +163,7 @@ bool IsToolkitFunction(std::string_view function) {
        "execute_native_thread_routine", "start_thread", "clone3", "__libc_start", "_start"});
 }
 
-// Functions that only hand the request on.
+// Functions that only pass the request on.
 bool IsAllocationWrapper(std::string_view signature) {
   const std::string_view function = BareName(signature);
   static constexpr std::string_view kNames[] = {

@@ -10,7 +10,7 @@ namespace {
 
 // With fewer distinct stacks there is no majority, and only names decide.
 constexpr std::uint32_t kFewStacks = 4;
-// A frame that more than one in four stacks pass through is not particular to any.
+// A frame that is in more than one of four stacks is not particular to any.
 constexpr std::uint32_t kShare = 4;
 
 // For a stack of plumbing only: its most informative frame. The innermost Python line; else the
@@ -86,8 +86,8 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
   const std::uint32_t stacks = of_group(stacks_);
   std::size_t best = frames.size();
   std::uint32_t fewest = 0;
-  std::size_t unseen = frames.size();  // what no allocation passes through, as a failure's report
-  std::string_view made;               // the class whose shared constructor was passed last
+  std::size_t unseen = frames.size();  // in no allocation's stack, such as a failure's report
+  std::string_view made;               // the class of the last shared constructor
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (skipped(i)) continue;
     if (i < begin) {

@@ -10,7 +10,7 @@ std::uint32_t PathTrie::Child(std::uint32_t parent, std::uint32_t name) {
   return children_.try_emplace({parent, name}, next).first->second;
 }
 
-// Depth first, children by name: a path comes before all that go on from it.
+// Depth first, children by name: a path precedes all of its continuations.
 std::vector<std::uint32_t> PathTrie::Order() const {
   struct Edge {
     std::uint32_t parent, name, node;
@@ -26,7 +26,8 @@ std::vector<std::uint32_t> PathTrie::Order() const {
   };
   std::vector<std::uint32_t> order(edges.size() + 1, 0);
   std::uint32_t next = 1;
-  std::vector<std::size_t> open = {first_of(kRoot)};  // the edge to go along, of each node above
+  // The next edge of each node on the current path.
+  std::vector<std::size_t> open = {first_of(kRoot)};
   std::vector<std::uint32_t> nodes = {kRoot};
   while (!open.empty()) {
     const std::size_t at = open.back();

@@ -68,7 +68,7 @@ class ModuleSymbols::Impl {
     GElf_Addr elf_bias = 0;
     if (module_ == nullptr || dwfl_module_getelf(module_, &elf_bias) == nullptr) return;
     state = SameBuild(module.build_id) ? State::kUsable : State::kChanged;
-    if (state == State::kChanged) dwfl_.reset();  // it is not used any more
+    if (state == State::kChanged) dwfl_.reset();  // the file is not the recorded one
   }
 
   std::vector<SourceFrame> At(std::uint64_t address);
@@ -101,7 +101,7 @@ class ModuleSymbols::Impl {
                                                     static_cast<std::size_t>(size));
   }
 
-  // A symbol with a size, and how far those before it reach.
+  // A symbol with a size, and the highest end of the symbols before it.
   struct Range {
     GElf_Addr begin = 0, end = 0, reach_before = 0;
     int symbol = 0;
@@ -205,7 +205,7 @@ std::vector<Dwarf_Die> ModuleSymbols::Impl::InlinedAt(Dwarf_Die* unit, Dwarf_Add
   if (after == functions.begin() || pc >= (--after)->end) return {};
   std::vector<Dwarf_Die> found = {after->die};
   Dwarf_Die scope = after->die, child;
-  // Down through blocks and inlined functions, as long as one of them holds the address.
+  // Descends through blocks and inlined functions that contain the address.
   for (int depth = 0; depth < 256 && dwarf_child(&scope, &child) == 0; ++depth) {
     bool inside = false;
     do {

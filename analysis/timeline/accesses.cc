@@ -91,7 +91,7 @@ class Accesses::Collector {
     out_.accesses_.resize(found_.size());
     std::vector<std::uint32_t> next(out_.begin_.begin(), out_.begin_.end() - 1);
     for (const auto& [id, access] : found_) out_.accesses_[next[id.value]++] = access;
-    // A touch is counted at its launch, which another thread's copy may have come between.
+    // A touch counts at its launch; a copy of another thread may come between the two.
     for (std::size_t i = 0; i < count; ++i) {
       std::stable_sort(out_.accesses_.begin() + out_.begin_[i],
                        out_.accesses_.begin() + out_.begin_[i + 1],
@@ -100,7 +100,7 @@ class Accesses::Collector {
   }
 
  private:
-  // The last launches are over, and everything is counted.
+  // Ends the last launches, and sums up.
   void Conclude() {
     for (const auto& [thread, launch] : open_) Close(launch);
     for (const AccessEvidence& of_process : out_.of_process_) {
@@ -152,7 +152,8 @@ class Accesses::Collector {
     if (known) launch.touched = true;
     const Place place = At(events_.address(event.value));
     if (!place.id.valid()) return;
-    // A launch before the memory's birth is one whose touches were torn off by lost events.
+    // If the launch precedes the birth of the memory, the events of the touch's own launch were
+    // lost.
     const EventId at =
         known && launch.event > session_.record(place.id).birth ? launch.event : event;
     found_.push_back({place.id, {at, Use::kKernel, place.offset, 0}});
@@ -198,7 +199,7 @@ class Accesses::Collector {
     return {};
   }
 
-  // All pieces that [address, address + bytes) overlaps; the answer is the first.
+  // Records a use of all pieces that [address, address + bytes) overlaps; returns the first.
   Place UseRange(EventId event, Use use, std::uint64_t address, std::uint64_t bytes) {
     const Place first = At(address);
     if (!first.id.valid()) return first;

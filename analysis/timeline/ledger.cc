@@ -10,7 +10,7 @@ namespace {
 // A device whose ordinal is larger is of a damaged log (readers limit ordinals likewise).
 constexpr int kMaxDevices = 1024;
 
-// The sample that event `i` brings, if it is one.
+// The sample in event `i`; none if it has none.
 std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) {
   MemorySample sample{.time = events.time(i), .event = EventId(i)};
   if (events.op(i) == Op::kMemoryInfo) {

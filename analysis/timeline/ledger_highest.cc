@@ -10,7 +10,8 @@
 namespace memprof::analysis {
 namespace {
 
-// The driver gives a device's memory out in pages of this size, and smaller allocations share them.
+// The driver allocates the memory of a device in pages of this size, which smaller allocations
+// share.
 constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kFewPages = 16;
 constexpr std::uint64_t kSmallUnit = 512;
@@ -108,7 +109,7 @@ class Finder {
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(bytes, std::numeric_limits<std::int64_t>::max() / 4));
   }
-  // The stretch that began with the sample before is over.
+  // Ends the time that began with the sample before.
   void Close(std::int64_t outside) {
     if (most_ == 0) return;
     const MemorySample& sample = samples_[next_ == 0 ? 0 : next_ - 1];

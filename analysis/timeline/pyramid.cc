@@ -1,4 +1,4 @@
-// Builds the levels, and climbs them.
+// Builds the levels, and searches them.
 #include "analysis/timeline/pyramid.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ void MinMaxPyramid::Join(Values least, Values most, std::size_t begin, std::size
       high = std::max(high, most[from]);
     }
   };
-  // Up while the range is wider than a node, taking the ragged ends on the way.
+  // Goes up a level while the range is wider than a node; joins the places at both ends that do not
+  // fill a node.
   for (std::size_t level = 0; begin < end; ++level) {
     const std::size_t inner_begin = (begin + kFanOut - 1) / kFanOut, inner_end = end / kFanOut;
     if (level == levels_.size() || inner_begin >= inner_end) return join(begin, end);

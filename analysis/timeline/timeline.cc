@@ -28,7 +28,7 @@ class Track {
     time_.push_back(time);
     value_.push_back(now_);
   }
-  // Sample, where `leader` was sampled for this event already; always the same one.
+  // As Sample, if `leader` was already sampled for this event; `leader` is always the same track.
   void Follow(TimeNs time, Track& leader) {
     if (!parted_ && now_ == leader.now_) {
       leader_ = &leader;
@@ -70,7 +70,7 @@ class Track {
 struct DeviceTracks {
   std::array<Track, kLayerCount> layer;
   Track total, reserved;
-  Track* first = nullptr;    // of the layers that count, the one that came first
+  Track* first = nullptr;    // the layer that held memory first, of those that count
   std::uint64_t beyond = 0;  // what pools hold
   bool touched = false;
 };

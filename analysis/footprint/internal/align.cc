@@ -89,7 +89,7 @@ std::vector<std::uint32_t> MatchRequests(const RequestKeys& base, const RequestK
     matched[i] = taken[found->second] = true;
   }
   const Left left = Unmatched(base, matched), free = Unmatched(other, taken);
-  // Steps that the other run did not come to are like its last one, whatever their number.
+  // Steps that the other run did not reach are taken to be like its last one.
   absl::flat_hash_map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> last;
   for (std::uint32_t i = 0; i < other.size(); ++i)
     if (other[i].step >= 0) last[{other[i].site, other[i].occurrence}] = i;

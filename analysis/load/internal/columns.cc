@@ -54,7 +54,7 @@ class ChunkDecoder {
   ChunkDecoder(const LogReader& reader, const SessionTables& tables, SharedParts* shared)
       : reader_(reader), tables_(tables), shared_(*shared) {}
 
-  // Puts the source's events into `out`, which has room for them. False if it does not decode.
+  // Writes the source's events to `out`, which has space for them. False if they cannot be decoded.
   bool Decode(const EventSource& source, RawEvents::Row* out) {
     std::string_view payload = source.message;
     if (source.chunk != nullptr) {

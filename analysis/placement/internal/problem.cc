@@ -120,7 +120,7 @@ PlacementProblem Simplify(const std::vector<PlacementBuffer>& buffers) {
     sum += buffers[i].bytes;
     divisor = std::gcd(divisor, buffers[i].bytes);
   }
-  // No arrangement that is tried is higher than all buffers upon each other.
+  // The sum of all buffers is an upper bound for every height.
   constexpr std::uint64_t kMaxUnits = std::uint64_t{1} << 39;
   problem.unit = std::max<std::uint64_t>({1, divisor, sum / kMaxUnits + 1});
   if (divisor > 0 && problem.unit > divisor) {
@@ -141,7 +141,7 @@ PlacementProblem Core(const PlacementProblem& whole, double share) {
   std::sort(by_size.begin(), by_size.end(), [&](std::uint32_t a, std::uint32_t b) {
     return whole.buffers[a].units > whole.buffers[b].units;
   });
-  // Without the `count` largest buffers, how much is ever alive at a time.
+  // The most units alive at a time without the `count` largest buffers.
   const auto left_out = [&](std::size_t count) {
     std::vector<std::uint64_t> live(std::size_t{whole.times} + 1);
     for (std::size_t k = count; k < by_size.size(); ++k) {

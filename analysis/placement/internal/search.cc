@@ -69,7 +69,8 @@ class LocalSearch {
       best_.Offer(space_, height, "by search");
       return;
     }
-    if (height == height_ && CountAtTop() <= at_top_before) return;  // as good: go on from there
+    // Keeps an arrangement that is as good.
+    if (height == height_ && CountAtTop() <= at_top_before) return;
     for (const std::uint32_t i : chosen_) Take(i);
     for (std::size_t k = 0; k < chosen_.size(); ++k) {
       space_.PlaceAt(chosen_[k], old_[k]);
@@ -94,7 +95,7 @@ class LocalSearch {
   // Chooses the buffers to place again, in the order of placing: `top` first.
   void Choose(std::uint32_t top) {
     const SpaceBuffer& b = problem_.buffers[top];
-    // A window of time around the topmost buffer, and a level above which all is taken out.
+    // A window of time around the topmost buffer, and a level above which all buffers are removed.
     const std::uint32_t life = b.last - b.begin + 1;
     const std::uint64_t reach = random_() % 3 == 0 ? random_() % (4 * std::uint64_t{life} + 16) : 0;
     const auto begin =
@@ -108,7 +109,7 @@ class LocalSearch {
     for (const std::uint32_t i : found_) {
       if (i != top && static_cast<double>(space_.end(i)) > level) chosen_.push_back(i);
     }
-    // Few enough that a step is quick: a random part of them.
+    // Only a random part of them, so that a step is fast.
     const std::size_t most = std::size_t{2} << random_() % (problem_.buffers.size() > 4096 ? 5 : 8);
     if (chosen_.size() > most) {
       for (std::size_t k = 0; k < most; ++k) {
@@ -117,12 +118,12 @@ class LocalSearch {
       chosen_.resize(most);
     }
     Shuffle();
-    // Now and then the topmost is not the first.
+    // Sometimes the topmost buffer is not placed first.
     const std::size_t at = random_() % 4 == 0 && !chosen_.empty() ? random_() % chosen_.size() : 0;
     chosen_.insert(chosen_.begin() + static_cast<std::ptrdiff_t>(at), top);
   }
 
-  // By size, area or address, blurred by chance, or a few exchanges from it.
+  // Orders them by size, area or address with random noise, or exchanges a few of them.
   void Shuffle() {
     const std::uint64_t kind = random_() % 4;
     const double noise = random_() % 2 == 0 ? 0.1 : 0.8;
@@ -184,7 +185,8 @@ class OrderSearch {
     best_.CountMore(tries - (best_.height() < before ? 1 : 0));
   }
 
-  // Places all in order. Gives up, and is false, as soon as it cannot become the best.
+  // Places all buffers in the order. Stops and returns false as soon as the arrangement cannot
+  // become the best.
   static bool Arrange(const PlacementOrder& order, PlacementSpace& space, BestArrangement& best,
                       Clock::time_point deadline, const std::string& name) {
     space.Clear();
@@ -192,7 +194,7 @@ class OrderSearch {
     for (std::size_t k = 0; k < order.order.size(); ++k) {
       space.Place(order.order[k], order.rule);
       height = std::max(height, space.end(order.order[k]));
-      if (!best.found()) continue;  // something must be found, whatever the time
+      if (!best.found()) continue;  // the first arrangement is always completed
       if (height >= best.height() || (k % 256 == 0 && Clock::now() >= deadline)) return false;
     }
     return best.Offer(space, height, name);
@@ -222,7 +224,7 @@ void SolveOn(const PlacementProblem& problem, SharedOrders* shared, std::uint64_
     if (OrderSearch::Arrange(orders[i], space, *best, deadline, orders[i].name)) shared->best = i;
   }
   if (!best->found()) return;
-  // Alternates between both: which one gets further depends on the problem.
+  // Alternates between the two searches, because it depends on the problem which one is better.
   OrderSearch among_orders(problem, orders[shared->best], &space, best, seed);
   LocalSearch around_top(problem, &space, best, seed);
   constexpr int kTurns = 6;

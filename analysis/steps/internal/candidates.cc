@@ -18,8 +18,8 @@ constexpr double kClosed = 0.9, kReturned = 0.5;
 // Whether `a` and `b` are so near to each other that they count the same steps.
 bool SameNumber(double a, double b) { return std::max(a, b) <= 1.5 * std::min(a, b); }
 
-// Whether levels climb evenly and little by little, as a list does to which every step adds. Layers
-// that keep what they make climb by all that they take.
+// Whether levels rise evenly and in small steps, as with a list to which every step adds. Layers
+// that keep their results raise the level by everything that they allocate.
 bool ClimbEvenly(const std::vector<double>& levels, double swing) {
   constexpr double kEven = 2.5, kLittle = 0.2;
   const double climb = levels.back() - levels.front();
@@ -31,9 +31,9 @@ bool ClimbEvenly(const std::vector<double>& levels, double swing) {
   return true;
 }
 
-// Whether the windows of `fine` are parts of those of `coarse`: nearly always more is live before
-// all of these than where `coarse` begins and ends, be it gradients between micro-batches, or the
-// input between layers.
+// Whether the windows of `fine` are parts of those of `coarse`: before nearly all of them more is
+// live than where `coarse` begins and ends, such as gradients between micro-batches or the input
+// between layers.
 bool ArePartsOf(const TokenStream& stream, const Candidate& fine, const Candidate& coarse) {
   constexpr std::size_t kOf = 10, kNearlyAll = 9, kEvenOf = 2;
   if (SameNumber(static_cast<double>(fine.begins.size()),
@@ -68,8 +68,8 @@ bool IsBeside(const Candidate& candidate, const Candidate& other) {
   return candidate.covered < 0.5 * other.covered;
 }
 
-// How alike the middle windows are in the order of their allocations: by every three in a row. What
-// happens by chance takes as much of everything, in any order. Less than three kinds have none.
+// How similar the order of allocations is in the middle windows, by all sequences of three. Windows
+// of random traffic have similar contents in different orders. 0 for less than three kinds.
 double OrderLikeness(const TokenStream& stream, const Positions& begins) {
   const std::span<const std::uint32_t> middle = MiddleOf(begins, kWindowsLookedAt + 1);
   if (middle.size() < kMinCuts) return 0;
@@ -129,7 +129,7 @@ bool IsBetter(const TokenStream& stream, const Candidate& candidate, const Candi
   const auto steps = static_cast<double>(candidate.begins.size());
   const auto best_steps = static_cast<double>(best.begins.size());
   if (SameNumber(steps, best_steps)) {
-    // A token that is sometimes missing joins two windows.
+    // If a token is missing in some steps, two windows are joined there.
     const bool nearly = std::min(score, best_score) >= 0.95 * std::max(score, best_score);
     if (nearly && std::abs(steps - best_steps) > 1)
       return Irregularity(candidate.begins) < Irregularity(best.begins);

@@ -8,7 +8,8 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr double kRounded = 0.03, kMaxRounded = 4 << 20;  // of it, and bytes: see Slack
+// A share of the swing, and bytes: see Slack.
+constexpr double kRounded = 0.03, kMaxRounded = 4 << 20;
 
 // Memory that may be live before a step and not before a later one. An allocator rounds kept memory
 // up by up to a MiB, differently each time. In a training it must be close to nothing all the same:
@@ -54,7 +55,8 @@ double ReturnedShare(const TokenStream& stream, std::span<const std::uint32_t> b
                      static_cast<double>(stream.level[begins[i - 1]]));
   const auto middle = growth.begin() + static_cast<std::ptrdiff_t>(growth.size() / 2);
   std::nth_element(growth.begin(), middle, growth.end());
-  // Windows that repeatedly free more than they take end something.
+  // Windows that usually free more than they allocate also free memory from before them: only the
+  // rise within a window is its own.
   if (*middle < 0) swing = std::min(swing, UsualRise(stream, begins));
   return swing <= 0 ? 0 : swing / (swing + std::abs(*middle));
 }

@@ -15,7 +15,7 @@ bool IsNamed(std::string_view function, std::string_view name) {
   return function.size() == name.size() || function[function.size() - name.size() - 1] == '.';
 }
 
-// Besides optimizers themselves, what works on all gradients just before them.
+// Also the functions that process all gradients just before the optimizer.
 bool IsOptimizer(std::string_view function, std::string_view file) {
   if (Contains(file, "/optim/") || Contains(file, "/optimizers/")) return true;
   if (file.ends_with("/torch/nn/utils/clip_grad.py")) return true;
@@ -91,7 +91,7 @@ std::vector<std::uint32_t> ForwardPasses(const std::vector<Role>& roles) {
 bool BeginAmidPasses(const std::vector<Role>& roles, const std::vector<std::uint32_t>& begins) {
   constexpr std::size_t kOf = 5, kEnough = 4;  // four of five
   std::size_t amid = 0, next = 0;
-  Role before = Role::kOther;  // the last one with a role before `next`, which has one
+  Role before = Role::kOther;  // the last role before `next`, where there is another
   for (const std::uint32_t begin : begins) {
     while (next < roles.size() && (next < begin || roles[next] == Role::kOther)) {
       if (next < begin && roles[next] != Role::kOther) before = roles[next];

@@ -21,8 +21,8 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kCountsTried = 16;  // numbers of occurrences
-constexpr std::size_t kTokensTried = 2;   // of each number
+constexpr std::size_t kCountsTried = 16;  // how many numbers of occurrences are tried
+constexpr std::size_t kTokensTried = 2;   // how many tokens of each number
 
 // Cuts to try: occurrences of one token each.
 std::vector<Positions> FindCuts(const TokenStream& stream, const TokenIndex& index) {
@@ -65,7 +65,7 @@ Positions FindClosures(const TokenStream& stream) {
   for (std::size_t p = floor.size(); p-- > 1;) floor[p - 1] = std::min(floor[p - 1], floor[p]);
   const std::uint64_t top = *std::max_element(stream.level.begin(), stream.level.end());
   std::map<std::uint32_t, Positions> closures;
-  std::uint64_t high = top;  // since the last closure
+  std::uint64_t high = top;  // the highest level since the last closure
   for (std::uint32_t p = 0; p < stream.size(); ++p) {
     const double swing = static_cast<double>(top - floor[p]);
     const double above = static_cast<double>(stream.level[p] - floor[p]);
@@ -79,7 +79,7 @@ Positions FindClosures(const TokenStream& stream) {
   for (auto& [token, positions] : closures)
     if (positions.size() > best.size()) best = std::move(positions);
   if (best.size() < kMinCuts) return {};
-  // In the last step it is not known whether live memory stays: its cuts come too early.
+  // In the last step it is not known whether live memory stays, so cuts there are too early.
   Positions gaps;
   for (std::size_t i = 1; i < best.size(); ++i) gaps.push_back(best[i] - best[i - 1]);
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
@@ -191,8 +191,9 @@ const Opening* ChooseOpening(const std::vector<Opening>& openings, double window
       best = i;
     }
   }
-  // The first allocations of a climb may be so small that each of them begins from the lowest, or
-  // be no larger than what the window keeps. The window is a ring: its cut is arbitrary.
+  // The first allocations of a rise may be so small that the level is still among the lowest after
+  // each of them, or no larger than the memory that the window keeps. Windows repeat, so the search
+  // continues from the begin of the window at its end.
   std::size_t first = lowest[best];
   for (std::size_t n = 0; n + 1 < openings.size(); ++n) {
     const std::size_t before = first == 0 ? openings.size() - 1 : first - 1;
@@ -206,8 +207,8 @@ const Opening* ChooseOpening(const std::vector<Opening>& openings, double window
   return &openings[first];
 }
 
-// The place in (from, to] nearest to `expected`, or a tenth of the way from it, before which least
-// is live; the last of these.
+// The position in (from, to] near `expected`, at most a tenth of the range away, before which least
+// is live; of equal ones the last.
 std::uint32_t LowestNear(const TokenStream& stream, std::uint32_t from, std::uint32_t to,
                          std::uint32_t expected) {
   const std::uint32_t reach = std::max<std::uint32_t>(8, (to - from) / 10);
@@ -219,8 +220,8 @@ std::uint32_t LowestNear(const TokenStream& stream, std::uint32_t from, std::uin
   return best;
 }
 
-// Moves cuts to `opening`: one for each window, one before the first cut and one behind the last
-// where the stream has them.
+// Moves cuts to `opening`: one for each window, one before the first cut and one after the last cut
+// if the stream has them.
 Positions MoveTo(const TokenStream& stream, std::span<const std::uint32_t> cuts,
                  std::span<const std::uint32_t> occurrences, const Opening& opening) {
   Positions begins;
@@ -332,15 +333,15 @@ bool IsRestOf(const TokenStream& part, const Positions& rest, const TokenStream&
   return shared * kOf >= some.size() * kNearlyAll;
 }
 
-// Another stage of the training before or behind `found`, or the rest of this one, with steps of
-// its own. An evaluation takes less than half of what a step that learns does.
+// Adds the steps of another stage of the training before or after `found`, or of the rest of this
+// one. An evaluation takes less than half of a training step.
 void AddStages(const TokenStream& stream, Period* found) {
   constexpr double kStage = 0.2, kAsLarge = 0.5, kCertain = 0.8;
   const auto least = static_cast<std::uint32_t>(kStage * static_cast<double>(stream.size()));
   const Positions period = found->begins;
   const std::uint32_t first = period.front();
   for (const auto& [begin, end] : {std::pair(0u, first), std::pair(period.back(), stream.size())}) {
-    // The last step of the one may be no step of the other.
+    // After `found`, the range may begin with the last step of it.
     if (end - begin < least + (begin == 0 ? 0 : static_cast<std::uint32_t>(found->typical)))
       continue;
     const TokenStream part = PartOf(stream, begin, end);

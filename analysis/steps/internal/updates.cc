@@ -8,7 +8,7 @@
 namespace memprof::analysis {
 namespace {
 
-// The optimizer at work, up to, but without, `end`.
+// A run of the optimizer, up to the position `end`, which is not part of it.
 struct Work {
   std::uint32_t end = 0;
   StackId by;  // its caller
@@ -19,7 +19,8 @@ struct Work {
 std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks,
                                 const StepStream& stream, const std::vector<Role>& roles) {
   std::vector<Work> all;
-  std::size_t passes = 0, unanswered = 0;  // backward passes; since the optimizer last worked
+  // Number of backward passes; of those since the optimizer's last run.
+  std::size_t passes = 0, unanswered = 0;
   bool in_pass = false, works = false;
   for (std::uint32_t p = 0; p < roles.size(); ++p) {
     const bool optimizes = roles[p] == Role::kOptimizer;
@@ -41,8 +42,8 @@ std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks
   return all;
 }
 
-// Of alternating optimizers one is the leader: of those that ran before any ran twice, the last
-// one; later, one that runs three times without it, as in a second stage.
+// One of several alternating optimizers is the leader: at first, of those that ran before any ran
+// twice, the last one; later, one that runs three times without it, as in a second stage.
 std::vector<std::uint32_t> LeadersWork(const std::vector<Work>& all) {
   constexpr std::size_t kTakesOver = 3;
   StackId leader;
@@ -64,7 +65,7 @@ std::vector<std::uint32_t> LeadersWork(const std::vector<Work>& all) {
   return ends;
 }
 
-// The first step begins as the others do: set-up comes before it.
+// The first step begins like the others; set-up precedes it.
 std::uint32_t FirstBegin(const TokenStream& stream, const std::vector<Role>& roles,
                          const std::vector<std::uint32_t>& others, std::uint32_t first_pass) {
   std::map<std::uint32_t, std::size_t> openings;
@@ -80,7 +81,7 @@ std::uint32_t FirstBegin(const TokenStream& stream, const std::vector<Role>& rol
   return first;
 }
 
-// By position: the first behind it at which no backward pass allocates.
+// By position: the first one from there on at which no backward pass allocates.
 std::vector<std::uint32_t> EndsOfPasses(const std::vector<Role>& roles) {
   std::vector<std::uint32_t> ends(roles.size());
   auto end = static_cast<std::uint32_t>(roles.size());
@@ -131,7 +132,7 @@ std::vector<std::uint32_t> GradientsUsed(const Session& session, const StepStrea
     live += gradient[p] ? 1 : 0;
     made += gradient[p] ? 1 : 0;
   }
-  if (made > 0) ends.push_back(last);  // for the last step, whose end was not seen
+  if (made > 0) ends.push_back(last);  // the end of the last step was not seen
   return ends;
 }
 
@@ -149,7 +150,7 @@ Updates FindUpdates(const Session& session, const StackRoles& stacks, const Step
   std::vector<std::uint32_t> ends = LeadersWork(OptimizerWork(session, stacks, stream, roles));
   updates.by_optimizer = !ends.empty();
   if (ends.empty()) ends = GradientsUsed(session, stream, roles);
-  // Gradients that stay for good do not show when they are used.
+  // If gradients are never freed, it is not known when they are used.
   const bool told = updates.by_optimizer || ends.size() > 1 || updates.passes == 1;
   if (ends.empty() || !told) return updates;
   for (std::uint32_t& end : ends) {

@@ -11,7 +11,8 @@
 namespace memprof::analysis {
 namespace {
 
-// Without "." and "..", so that one file has one path; a package's from the package on.
+// Without "." and "..", so that each file has one path; the path of a package's file begins with
+// the package.
 std::string PathOf(const SourceFrame& frame) {
   const std::string file = FileInPackage(frame.file);
   std::vector<std::string_view> parts;

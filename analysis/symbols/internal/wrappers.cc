@@ -11,10 +11,10 @@
 namespace memprof::analysis {
 namespace {
 
-// Beyond this many wrappers in each other something else is going on.
+// Functions nested more deeply than this are not treated as wrappers.
 constexpr std::size_t kLevels = 6;
-// Callers of a wrapper; and of one that calls another, which nothing else calls: a function that
-// allocates in the one function that it calls may as well be the work itself.
+// The least number of callers of a wrapper; and of a wrapper whose inner wrapper has no other
+// caller: a function that allocates by one inner function may be the place itself.
 constexpr std::uint32_t kCallers = 2, kCallersThrough = 3;
 constexpr std::size_t kThrough = 2;
 
@@ -78,7 +78,7 @@ Wrappers::Wrappers(const Session& session, Symbols& symbols) {
 
 void Wrappers::CountLines(const Candidates& stack, Layer layer) {
   for (std::size_t i = 0; i < stack.size(); ++i) {
-    // A function that calls itself allocates by the line that is farthest in.
+    // In a recursive function, the innermost line allocates.
     const auto before = std::span(stack).first(i);
     if (std::any_of(before.begin(), before.end(),
                     [&](const Candidate& c) { return c.function == stack[i].function; }))
@@ -92,7 +92,7 @@ bool Wrappers::ByOneLine(const Candidate& candidate, Layer layer) const {
   if (!candidate.native) return false;
   const auto all = by_function_.find({candidate.function, layer});
   const auto here = by_place_.find({candidate.place, layer});
-  // Another line may be the second attempt after a failure.
+  // Some stacks may use another line, such as a second attempt after a failure.
   return all != by_function_.end() && here != by_place_.end() &&
          std::uint64_t{here->second} * 4 >= std::uint64_t{all->second} * 3;
 }
