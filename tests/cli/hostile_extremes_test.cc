@@ -123,7 +123,7 @@ TEST(HostileTest, OfVeryManyPoolsTheLargestAreListedAndItIsSaid) {
     }
     const Result text = Memprof({"fragmentation", path});
     EXPECT_LT(std::count(text.out.begin(), text.out.end(), '\n'), 5000);
-    EXPECT_EQ(text.out.find("more") != std::string::npos, many) << "that there are others";
+    EXPECT_EQ(text.out.find("more") != std::string::npos, many) << "it says that there are others";
   }
 }
 

@@ -40,7 +40,7 @@ TEST_F(MemoryCalls, AreToldAtEntryAndExit) {
   DriverCall("cuMemFree_v2", &free).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Told(), (Words{"cuMemAlloc_v2", "cuMemAlloc_v2 answers 0", "cuMemFree_v2",
                            "cuMemFree_v2 answers 1"}));
-  EXPECT_EQ(recorder_.Events(kToldExit)[1].aux0, 0x6b657074u) << "what the recorder kept";
+  EXPECT_EQ(recorder_.Events(kToldExit)[1].aux0, 0x6b657074u) << "the recorder's data";
 }
 
 TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsTold) {
@@ -151,7 +151,7 @@ TEST_F(MemoryCalls, WhatCuptiSaysOfContextsWithinACallIsLeftOut) {
   call.Exit();
   EXPECT_TRUE(recorder_.Events(kOpContextCreate).empty());
   created();
-  EXPECT_EQ(recorder_.Events(kOpContextCreate).size(), 1u) << "made by a way that is no call";
+  EXPECT_EQ(recorder_.Events(kOpContextCreate).size(), 1u) << "not made by a function call";
   SetListening(Listening::kUses);
   call.Enter();
   created();

@@ -51,7 +51,7 @@ TEST(EndToEnd, AnotherSubscriberIsNamedAndKeepsCupti) {
     ASSERT_CUDA(cuMemFree_v2(address));
     EXPECT_EQ(callbacks, 4);
     EXPECT_EQ(cuptiUnsubscribe(other), CUPTI_SUCCESS);
-    EXPECT_EQ(source->start(1), 0) << "now it is free";
+    EXPECT_EQ(source->start(1), 0) << "now it is available";
   });
 }
 

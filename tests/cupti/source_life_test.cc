@@ -147,7 +147,7 @@ TEST(Source, AChildOfForkLeavesCuptiAlone) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     CopySomething();
-    EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u) << "the parent goes on";
+    EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u) << "the parent continues";
   });
 }
 

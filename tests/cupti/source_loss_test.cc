@@ -47,12 +47,12 @@ TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
     g_source->check();
     EXPECT_EQ(LastState().state, kSourceLost);
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 1u);
-    EXPECT_EQ(g_cupti->subscribe_v2_calls, 1) << "not at once";
+    EXPECT_EQ(g_cupti->subscribe_v2_calls, 1) << "not immediately";
     CopySomething();
     EXPECT_TRUE(Recorder().Events(kOpMemcpy).empty());
     g_source->check();
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
-    EXPECT_EQ(g_cupti->unsubscribe_calls, 0) << "the handle was stale";
+    EXPECT_EQ(g_cupti->unsubscribe_calls, 0) << "the handle was invalid";
     EXPECT_EQ(LastState().state, kSourceOn);
     EXPECT_NE(LastState().detail.find("allocations among them"), std::string::npos);
     CopySomething();
@@ -87,7 +87,7 @@ TEST(Source, WaitsForItsTurnAfterALoss) {
     g_cupti->other_subscriber = "CUPTI for another";
     CheckSeveralTimes(6);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 5);
-    ASSERT_EQ(Recorder().States().size(), 3u) << "why it does not come is said once";
+    ASSERT_EQ(Recorder().States().size(), 3u) << "the reason for its absence is reported once";
     EXPECT_EQ(LastState().state, kSourceLost);
     EXPECT_NE(LastState().detail.find("CUPTI for another"), std::string::npos);
     g_cupti->subscribe_v2_result = 0;
@@ -130,7 +130,7 @@ TEST(Source, LeavesCuptiToWhoeverTakesItAwayTimeAndAgain) {
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 9) << "the first, and eight more";
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 9u);
     EXPECT_NE(LastState().detail.find("too often"), std::string::npos);
-    ASSERT_EQ(g_source->start(0), 0) << "resuming begins anew";
+    ASSERT_EQ(g_source->start(0), 0) << "resuming starts again";
     g_deliver_heartbeats = false;
     CheckSeveralTimes(3);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 11) << "so does the count";

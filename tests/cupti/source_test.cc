@@ -117,7 +117,7 @@ TEST(Source, NamesTheSubscriberThatIsInItsWay) {
     EXPECT_NE(LastState().detail.find("CUPTI for kineto"), std::string::npos) << LastState().detail;
     EXPECT_NE(LastState().detail.find("39"), std::string::npos) << LastState().detail;
     EXPECT_EQ(Recorder().States().size(), 1u);
-    EXPECT_EQ(g_cupti->subscribe_calls, 0) << "a second try would not help";
+    EXPECT_EQ(g_cupti->subscribe_calls, 0) << "a second attempt would not help";
     EXPECT_EQ(EnabledCallbacks(), 0u);
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
@@ -137,7 +137,7 @@ TEST(Source, SaysWhyOfOtherFailures) {
     g_cupti->subscribe_v2_result = 0;
     g_cupti->enable_result = CUPTI_ERROR_NOT_INITIALIZED;
     EXPECT_NE(g_source->start(0), 0);
-    EXPECT_EQ(g_cupti->unsubscribe_calls, 1) << "the subscription is given back";
+    EXPECT_EQ(g_cupti->unsubscribe_calls, 1) << "the subscription is ended";
     EXPECT_EQ(LastState().state, kSourceRefused);
   });
   WithSource([] {

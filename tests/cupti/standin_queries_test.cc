@@ -41,7 +41,7 @@ TEST(StandInCupti, ServesOneSubscriber) {
               CUPTI_ERROR_INVALID_PARAMETER);
     const auto third = Subscribe();
     ASSERT_CUDA(cuMemAlloc_v2(&address, 1));
-    EXPECT_TRUE(g_seen.empty()) << "a new subscriber begins with nothing enabled";
+    EXPECT_TRUE(g_seen.empty()) << "for a new subscriber nothing is enabled";
     EXPECT_EQ(cuptiUnsubscribe(third), CUPTI_SUCCESS);
   });
 }
@@ -108,7 +108,7 @@ TEST(StandInCupti, AnswersQueries) {
     EXPECT_EQ(device, 0u);
     CUcontext current = nullptr;
     ASSERT_CUDA(cuCtxGetCurrent(&current));
-    EXPECT_EQ(current, back) << "a query leaves the thread's context alone";
+    EXPECT_EQ(current, back) << "a query does not change the thread's context";
     CUstream stream = nullptr;
     ASSERT_CUDA(cuStreamCreate(&stream, 0));
     std::uint32_t default_id = 0, stream_id = 0;

@@ -36,7 +36,7 @@ TEST(CachingAllocatorTest, OutOfMemorySaysTheSizes) {
   f.allocator.Allocate(30 * kMiB, nullptr);
   try {
     f.allocator.Allocate(32 * kMiB, nullptr);
-    FAIL() << "there is no room";
+    FAIL() << "there is no memory left";
   } catch (const OutOfMemory& error) {
     EXPECT_STREQ(error.what(),
                  "CUDA out of memory. Tried to allocate 32.00 MiB. GPU 0 has a total capacity of "

@@ -74,7 +74,7 @@ TEST(DataParallelTest, EveryDeviceGetsTheMean) {
   Replicas replicas(3);
   replicas.RunStep(0);
   const Gradients parts[] = {replicas.Of(0), replicas.Of(1), replicas.Of(2)};
-  ASSERT_NE(parts[0], parts[1]) << "each has rows of its own";
+  ASSERT_NE(parts[0], parts[1]) << "each has its own rows";
   Gradients mean = parts[0];
   for (size_t i = 0; i < mean.size(); ++i) {
     for (size_t j = 0; j < mean[i].size(); ++j) {

@@ -167,7 +167,7 @@ TEST(CudaDriverTest, EventsAreDoneWhenTheirWorkIs) {
   const DeviceDriver::Event other = driver->RecordEvent(stream.get());
   EXPECT_NE(pending, other);
   EXPECT_FALSE(driver->TakeIfDone(pending));
-  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess) << "not ready is no error";
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess) << "not ready is not an error";
   stream.Open();
   EXPECT_TRUE(driver->TakeIfDone(pending));
   driver->WaitFor(other);

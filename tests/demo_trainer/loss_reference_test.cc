@@ -104,7 +104,7 @@ TEST(ReductionTest, SquaresOfSmallNumbersCount) {
   const auto device = MakeDevice();
   const Tensor partial(*device, "partial", DType::kFloat32, {1});
   SumSquares(Upload(*device, std::vector<float>(100, 1e-25f), {100}), 1e20f, partial, 0);
-  EXPECT_NEAR(Read(partial)[0] / 1e-8, 1.0, 1e-5) << "squared before scaled, these are zero";
+  EXPECT_NEAR(Read(partial)[0] / 1e-8, 1.0, 1e-5) << "if squared before scaling, these are zero";
   SumSquares(Upload(*device, {1.0f, kInfinity}, {2}), 1.0f, partial, 0);
   EXPECT_EQ(Read(partial)[0], kInfinity);
 }

@@ -138,7 +138,7 @@ TEST(ForwardHookTest, SeesEachBlockOnceInTraining) {
     EXPECT_THAT(activation.shape(), testing::ElementsAre(14, 80));
   });
   model.Forward(batch.tokens, nullptr);
-  EXPECT_THAT(seen, testing::IsEmpty()) << "an evaluation is no training";
+  EXPECT_THAT(seen, testing::IsEmpty()) << "an evaluation is not training";
   ComputeGradients(model, batch);
   EXPECT_THAT(seen, testing::ElementsAre("blocks.0.mlp.act", "blocks.1.mlp.act"));
   model.SetForwardHook(nullptr);

@@ -118,7 +118,7 @@ TEST(OpsTest, ModelLooksOnlyBack) {
   for (size_t i = 0; i < before.size(); ++i) {
     const size_t position = i / 256;
     if (position < 4) {
-      ASSERT_EQ(before[i], after[i]) << "position " << position << " saw the future";
+      ASSERT_EQ(before[i], after[i]) << "position " << position << " read a future position";
     }
   }
   for (size_t position = 4; position < 7; ++position) {

@@ -215,7 +215,7 @@ TEST(OptionsTest, TheLastOneCounts) {
   const Options options =
       ParseOptions({"--steps", "3", "--steps=4", "--leak", "hook", "--leak=eval"});
   EXPECT_EQ(options.steps, 4);
-  EXPECT_THAT(options.leaks, ElementsAre("hook", "eval")) << "kinds add up";
+  EXPECT_THAT(options.leaks, ElementsAre("hook", "eval")) << "repeated options accumulate";
 }
 
 TEST(OptionsTest, DTypeDecidesTheLossScaleUnlessGiven) {

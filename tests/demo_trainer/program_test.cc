@@ -117,7 +117,7 @@ TEST(ProgramTest, OverflowSkipsStepsUntilTheScaleFits) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("step 0: a gradient overflowed; step skipped, loss scale 3e+38 "
                                  "-> 1.5e+38"));
-  EXPECT_FALSE(Losses(run.out).empty()) << "the scale must come to fit";
+  EXPECT_FALSE(Losses(run.out).empty()) << "the scale must become suitable";
 }
 
 TEST(ProgramTest, EvaluatesOnHeldOutText) {

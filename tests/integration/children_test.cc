@@ -78,7 +78,7 @@ TEST(Lifecycle, ChildrenByOtherMeansThanForkChangeNothing) {
   std::map<std::uint64_t, int> of_bytes;
   for (const Event& event : log.WithOp(log::OP_ALLOC)) ++of_bytes[event.bytes];
   EXPECT_EQ(of_bytes[77], 1);
-  EXPECT_EQ(of_bytes[78], 1) << "the parent records on";
+  EXPECT_EQ(of_bytes[78], 1) << "the parent continues to record";
   EXPECT_EQ(of_bytes[5000], 0) << "the child's";
   EXPECT_GT(of_bytes[64], 0);
   EXPECT_EQ(log.counters.count("events_lost"), 0u);

@@ -91,8 +91,8 @@ TEST(Lifecycle, RecordingThatBeginsInTheLastDestructorIsComplete) {
   TempDirectory directory;
   const GuestResult guest = RunGuest("guest_late_main", {.directory = directory.path()});
   ASSERT_EQ(guest.status, 0) << guest.err;
-  ASSERT_EQ(PrintedCalls(guest).size(), 1u) << "the guest could use CUDA so late";
-  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof")) << "the ring is gone";
+  ASSERT_EQ(PrintedCalls(guest).size(), 1u) << "the guest could use CUDA at its end";
+  EXPECT_THAT(directory.Files(""), ElementsAre("g.mprof")) << "the ring is deleted";
   const Log log = ReadLog(directory.File("g.mprof"));
   EXPECT_EQ(log.error, "");
   EXPECT_TRUE(log.has_trailer);

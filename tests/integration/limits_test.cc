@@ -93,7 +93,7 @@ TEST_P(Seccomp, ForbiddenCallsLoseNothing) {
   TempDirectory directory;
   const auto [error, when] = GetParam();
   const GuestResult guest = Hardship(directory, {"seccomp", error, when});
-  ASSERT_NE(guest.status, 6) << "no filters here";
+  ASSERT_NE(guest.status, 6) << "filters are not available";
   const Log log = ExpectNothingLost(directory, guest);
   // If the filter exists before the start, there is no ftruncate and so no shared ring, which is
   // counted.

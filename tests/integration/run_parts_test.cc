@@ -70,7 +70,7 @@ TEST_F(PythonOfTest, IsNoneOfOtherPrograms) {
   const std::string python = Script("python3.11", "#!/bin/sh\n");
   EXPECT_EQ(PythonOf({"/bin/sh", "-c", "python3.11 train.py"}), "");
   EXPECT_EQ(PythonOf({Script("shell", "#!/bin/sh\npython3.11\n"), python}), "")
-      << "an argument of a program of its own";
+      << "an argument of the user's program";
   EXPECT_EQ(PythonOf({Script("python3.11-config", "#!/bin/sh\n")}), "");
   EXPECT_EQ(PythonOf({"no-such-program"}), "");
   EXPECT_EQ(PythonOf({directory_.path()}), "");

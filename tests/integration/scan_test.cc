@@ -43,7 +43,7 @@ class ScanTest : public ::testing::Test {
     for (const std::uint64_t address : said_["lost"]) lost += found.contains(address);
     EXPECT_GE(lost, 10u);
     for (const std::uint64_t address : found) EXPECT_FALSE(said_["kept"].contains(address));
-    EXPECT_LE(found.size(), lost + said_["hidden"].size()) << "probes are told";
+    EXPECT_LE(found.size(), lost + said_["hidden"].size()) << "probes are reported";
   }
 
   TempDirectory directory_;

@@ -53,7 +53,8 @@ TEST(StaticRuntime, OfTheToolkitIsRecordedOrFailsAsWithoutTheRecorder) {
   }
   EXPECT_EQ(recorded.err, plain.err);
   EXPECT_THAT(plain.err, HasSubstr("cudaErrorSymbolNotFound"));
-  GTEST_SKIP() << "the stand-in lacks the tables that this runtime asks of a driver: " << plain.err;
+  GTEST_SKIP() << "the stand-in lacks the tables that this runtime requests from a driver: "
+               << plain.err;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ inline std::map<int, Figures> RecordedFigures(const Log& log) {
     std::uint64_t& most = block ? figures.peak : figures.peak_reserved;
     const std::pair<int, std::uint64_t> key(event.device, event.address);
     if (event.op == log::OP_ALLOC) {
-      EXPECT_FALSE(live.contains(key)) << "handed out twice";
+      EXPECT_FALSE(live.contains(key)) << "allocated twice";
       live[key] = event.bytes;
       sum += event.bytes;
       most = std::max(most, sum);
@@ -60,7 +60,7 @@ inline std::map<int, Figures> RecordedFigures(const Log& log) {
                   event.address < std::prev(segment)->first.second + std::prev(segment)->second)
           << "a block without a segment";
     } else if (event.op == log::OP_FREE) {
-      EXPECT_TRUE(live.contains(key)) << "never handed out";
+      EXPECT_TRUE(live.contains(key)) << "never allocated";
       EXPECT_EQ(live[key], event.bytes);
       sum -= live[key];
       live.erase(key);

@@ -29,7 +29,8 @@ TEST_P(Torch, BlocksAndSegmentsAreTheAllocators) {
   EXPECT_EQ(log.WithOp(log::OP_FRAMEWORK_OOM).size(), GetParam()[0] == '1' ? 0u : 1u);
   for (const Event& event : log.WithOp(log::OP_ALLOC)) {
     if (MEMPROF_IS_SANITIZED || event.layer != log::LAYER_BLOCK) continue;
-    EXPECT_TRUE(StackHas(log, event.stack, "Allocate")) << "whose block is it?";
+    EXPECT_TRUE(StackHas(log, event.stack, "Allocate"))
+        << "the stack lacks the allocating function";
     break;
   }
 }

@@ -224,7 +224,7 @@ TEST(SignalSwitch, TheProgramsOwnHandlerIsCalledToo) {
 TEST(SignalSwitch, OnlyIfAskedAndOnlySignalsThatCanBeSpared) {
   TempDirectory directory;
   EXPECT_EQ(Toggled(directory, {"toggle", "plain"}, "now", "").status, 128 + SIGUSR2)
-      << "without the variable the signal does what it did";
+      << "without the variable the signal is not handled";
   TempDirectory other;
   const GuestResult refused = Toggled(other, {"malloc"}, "now", "SEGV");
   EXPECT_EQ(refused.status, 0);

@@ -156,7 +156,7 @@ class Traffic {
   bool Made(CUresult result, uint64_t needs) {
     if (result == CUDA_SUCCESS) return true;
     EXPECT_EQ(result, CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_LT(Memory().free_bytes, Up(needs, 2 * kMiB)) << "refused though there was room";
+    EXPECT_LT(Memory().free_bytes, Up(needs, 2 * kMiB)) << "refused although there was space";
     ++refused_;
     return false;
   }

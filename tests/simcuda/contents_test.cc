@@ -98,7 +98,7 @@ TEST_F(ContentsTest, GraphsRunTheirCopies) {
   CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
   CHECK_CU(cuGraphLaunch(exec, stream));
   CHECK_CU(cuStreamSynchronize(stream));
-  EXPECT_EQ(First(values_), 0u) << "a graph is taken to have run kernels";
+  EXPECT_EQ(First(values_), 0u) << "a graph counts as having run kernels";
   CHECK_CU(cuGraphExecDestroy(exec));
   CHECK_CU(cuGraphDestroy(graph));
   CHECK_CU(cuStreamDestroy(stream));

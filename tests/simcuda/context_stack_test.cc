@@ -234,7 +234,7 @@ TEST_F(ContextStackTest, PoolsTellWhoMayReachThem) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolSetAccess(pool, wanted, 1));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolSetAccess(pool, nullptr, 1));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemPoolSetAccess(nullptr, wanted, 0));
-  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, pool)) << "of another device";
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuDeviceSetMemPool(0, pool)) << "on another device";
   CHECK_CU(cuMemPoolDestroy(pool));
 }
 

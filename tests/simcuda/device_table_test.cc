@@ -44,7 +44,7 @@ TEST(ProcAddress, TheWholeTable) {
                   cuGetProcAddress_v2(base.c_str(), &function, version, flags, &status));
         ASSERT_EQ(function != nullptr, status == CU_GET_PROC_ADDRESS_SUCCESS) << base;
         // A function that one version has is available in all later versions.
-        EXPECT_TRUE(function != nullptr || !had) << base << " lost at " << version;
+        EXPECT_TRUE(function != nullptr || !had) << base << " is missing at " << version;
         had = had || function != nullptr;
         void* old = nullptr;
         const auto old_lookup =
@@ -55,7 +55,7 @@ TEST(ProcAddress, TheWholeTable) {
             << base;
         EXPECT_EQ(old, function);
         if (function == nullptr) continue;
-        ASSERT_TRUE(names.contains(function)) << base << " gives what is not exported";
+        ASSERT_TRUE(names.contains(function)) << base << " returns a function that is not exported";
         const std::string& name = names[function];
         EXPECT_EQ(name.rfind(base, 0), 0u) << base << " gives " << name;
         const bool per_thread = name.ends_with("_ptsz") || name.ends_with("_ptds");

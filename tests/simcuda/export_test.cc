@@ -46,7 +46,7 @@ TEST(Exports, DriverHasEveryNameWithoutVersion) {
   for (const std::string& name : names) {
     void* address = dlsym(handle, name.c_str());
     EXPECT_NE(address, nullptr) << name;
-    EXPECT_TRUE(addresses.insert(address).second) << name << " is another one's address";
+    EXPECT_TRUE(addresses.insert(address).second) << name << " has the address of another function";
     EXPECT_EQ(dlvsym(handle, name.c_str(), "libcuda.so.1"), nullptr);
   }
   for (const char* name : {"simcuda_get_memory", "simcuda_set_listener", "simcuda_enable_api",

@@ -159,7 +159,7 @@ TEST_F(GraphUpdateTest, EdgesGiveTheOrder) {
   CHECK_CU(cuGraphAddDependencies_v2(graph, from, to, nullptr, 2));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
             cuGraphAddDependencies_v2(graph, &nodes[0], &nodes[2], nullptr, 1))
-      << "a circle";
+      << "a cycle";
   size_t count = 0;
   CHECK_CU(cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &count));
   EXPECT_EQ(count, 2u);

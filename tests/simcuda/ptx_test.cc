@@ -151,7 +151,7 @@ TEST(Versions, AreThoseOfTheCodeThatTheGpuWouldRun) {
   EXPECT_TRUE(Runs(image, 0, 90, 90, 90));
   EXPECT_TRUE(Runs(image, 0, 80, 80, 80));
   EXPECT_TRUE(Runs(image, 0, 86, 80, 86)) << "compiled for another virtual architecture";
-  EXPECT_TRUE(Runs(image, 0, 89, 80, 86)) << "binaries are good for later ones of their family";
+  EXPECT_TRUE(Runs(image, 0, 89, 80, 86)) << "binaries run on later GPUs of their family";
   EXPECT_TRUE(Runs(image, 0, 100, 90, 100)) << "PTX is compiled for the GPU";
   EXPECT_TRUE(Runs(image, 0, 75, 75, 75));
 }

@@ -166,7 +166,7 @@ TEST(RuntimeGraph, TheDeviceIsTheOneThatWasAskedFor) {
   size_t free = 0;
   size_t total = 0;
   CHECK_RT(cudaMemGetInfo(&free, &total));
-  EXPECT_EQ(total, size_t{1} << 30) << "what is said beside the model";
+  EXPECT_EQ(total, size_t{1} << 30) << "the note about the model";
 }
 
 }  // namespace

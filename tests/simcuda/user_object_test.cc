@@ -45,7 +45,7 @@ TEST_F(UserObjectTest, GraphAndExecutableHoldReferences) {
   CUgraphExec exec = nullptr;
   CHECK_CU(cuGraphInstantiate(&exec, graph, 0));
   CHECK_CU(cuGraphDestroy(graph));
-  EXPECT_EQ(ended_, 0) << "the executable has it still";
+  EXPECT_EQ(ended_, 0) << "the executable still has it";
   CHECK_CU(cuGraphExecDestroy(exec));
   EXPECT_EQ(ended_, 1);
 }

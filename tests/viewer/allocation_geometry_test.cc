@@ -224,7 +224,7 @@ TEST(CoverageGridTest, LiesOverAnother) {
   EXPECT_EQ(image.pixel(2, 0), qRgb(100, 0, 0));
   EXPECT_EQ(image.pixel(3, 0), 0u);
   EXPECT_EQ(above.Compose(QImage(9, 9, QImage::Format_RGB32)).pixel(0, 0), 0u)
-      << "of another size: nothing";
+      << "another size: nothing";
 }
 
 TEST(CoverageGridTest, CutsOffWhatIsOutside) {

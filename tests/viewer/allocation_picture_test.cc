@@ -142,7 +142,7 @@ TEST_F(AllocationPictureTest, StepsAreEquallyWide) {
   query.clock = StepClock(session_->steps(), bounds_);
   const AllocationPicture picture = DrawAllocations(query);
   EXPECT_TRUE(picture.steps);
-  EXPECT_EQ(picture.image.pixelColor(90, 50).alpha(), 0) << "born half way";
+  EXPECT_EQ(picture.image.pixelColor(90, 50).alpha(), 0) << "allocated half way";
   EXPECT_GT(picture.image.pixelColor(110, 50).alpha(), 0);
 }
 

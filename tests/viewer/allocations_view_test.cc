@@ -143,7 +143,7 @@ TEST_F(AllocationsTest, WheelAndKeysZoomTimeAndBytes) {
   EXPECT_NEAR(canvas_->Scale().X(time), at.x(), 1);
   Wheel(canvas_, at, {0, 240}, Qt::ControlModifier);
   EXPECT_NEAR(canvas_->high() - canvas_->low(), index().bytes() * 0.64, index().bytes() * 0.01);
-  EXPECT_NEAR(canvas_->Y(bytes), at.y(), 1) << "what is under the mouse stays there";
+  EXPECT_NEAR(canvas_->Y(bytes), at.y(), 1) << "the position under the mouse does not change";
   const double low = canvas_->low();
   QTest::keyClick(canvas_, Qt::Key_PageUp);
   EXPECT_GT(canvas_->low(), low);
@@ -154,7 +154,7 @@ TEST_F(AllocationsTest, WheelAndKeysZoomTimeAndBytes) {
   EXPECT_EQ(canvas_->high(), index().bytes());
   window_.WaitUntilSettled();
   EXPECT_EQ(canvas_->picture()->box.window.begin, window_.selection().window().begin)
-      << "what is shown is what was drawn for this window";
+      << "the picture was drawn for this window";
   EXPECT_EQ(canvas_->picture()->box.high, index().bytes());
 }
 
@@ -189,7 +189,7 @@ TEST_F(AllocationsTest, BracketsGoThroughTheAllocationsOfASite) {
   for (std::uint32_t id = index().id(row).value + 1; id < next.value; ++id) {
     EXPECT_FALSE(session().record(AllocationId(id)).stack == session().record(next).stack &&
                  index().Row(AllocationId(id)).has_value())
-        << "none is left out";
+        << "no allocation is skipped";
   }
   QTest::keyClick(canvas_, Qt::Key_BracketLeft);
   EXPECT_EQ(window_.selection().allocation(), index().id(row));
@@ -291,7 +291,7 @@ TEST_F(OwnAllocationsTest, ADeviceWithoutMemorySaysSo) {
   auto* view = dynamic_cast<AllocationsView*>(window_.page(ViewKind::kAllocations));
   ASSERT_NE(view, nullptr);
   const QImage image = Grab(view->canvas());
-  EXPECT_GT(testing::TextPixels(image), 200) << "a sentence";
+  EXPECT_GT(testing::TextPixels(image), 200) << "some text";
   EXPECT_TRUE(view->panel()->SummaryText().isEmpty());
   QTest::mouseClick(view->canvas(), Qt::LeftButton, {}, {200, 100});
   QTest::keyClick(view->canvas(), Qt::Key_BracketRight);
@@ -310,7 +310,7 @@ TEST_F(OwnAllocationsTest, AnotherLogTakesThePlaceOfTheFirst) {
   ASSERT_NE(canvas->index(), nullptr);
   EXPECT_LT(canvas->index()->size(), before);
   EXPECT_EQ(&canvas->index()->session(), window_.document().session().get());
-  EXPECT_EQ(canvas->high(), canvas->index()->bytes()) << "all of it";
+  EXPECT_EQ(canvas->high(), canvas->index()->bytes()) << "all bytes";
   // A hidden view releases a log that is no longer open.
   window_.ShowView(ViewKind::kTimeline);
   Open({.steps = 4}, ViewKind::kTimeline);

@@ -120,7 +120,7 @@ TEST(StepMarks, LabelsKeepTheirDistance) {
     last_mark = mark.position;
     if (!mark.labelled) continue;
     EXPECT_GE(mark.position - last_label, 40);
-    EXPECT_EQ(mark.number % 100, 0) << "round numbers only";
+    EXPECT_EQ(mark.number % 100, 0) << "only round numbers";
     last_label = mark.position;
   }
   EXPECT_GT(last_label, 0);

@@ -82,7 +82,8 @@ TEST_F(CallModelsTest, RowsAreMeasuredByWhatIsAskedFor) {
   CallTreeModel model;
   model.SetTree(Tree(false), true);
   const QModelIndex main = model.index(0, 0);
-  EXPECT_EQ(model.index(0, 0, main).data().toString(), S("Walk")) << "three each: bytes decide not";
+  EXPECT_EQ(model.index(0, 0, main).data().toString(), S("Walk"))
+      << "three each: bytes do not decide";
   EXPECT_DOUBLE_EQ(
       model.index(1, CallTreeModel::kBlocks, main).data(CallTreeModel::kShareRole).toDouble(), 0.5);
   EXPECT_TRUE(main.data(CallTreeModel::kPythonRole).toBool());
@@ -115,7 +116,7 @@ TEST_F(CallModelsTest, SearchLeavesWhatLeadsToAMatch) {
   model.SetSearch(S("TAKE"));
   const QStringList rows = Print(model);
   ASSERT_EQ(rows.size(), 4);
-  EXPECT_TRUE(rows[1].startsWith(S("  Walk|8.10 KiB"))) << "with the figures of all of it";
+  EXPECT_TRUE(rows[1].startsWith(S("  Walk|8.10 KiB"))) << "with the figures of the whole";
   EXPECT_NEAR(model.matched(), 8192 / 10340.0, 1e-9);
   const QModelIndex match = model.NextMatch({});
   EXPECT_EQ(match.data().toString(), S("Take"));
@@ -126,7 +127,7 @@ TEST_F(CallModelsTest, SearchLeavesWhatLeadsToAMatch) {
   QStringList met;
   for (QModelIndex at = model.NextMatch({}); at.isValid(); at = model.NextMatch(at))
     met << at.data().toString();
-  EXPECT_EQ(met, QStringList({S("Walk"), S("Walk")})) << "files, too; from top to bottom";
+  EXPECT_EQ(met, QStringList({S("Walk"), S("Walk")})) << "files too; from top to bottom";
   model.SetSearch(S("nothing of the kind"));
   EXPECT_EQ(model.rowCount(), 0);
   EXPECT_EQ(model.matched(), 0);

@@ -87,7 +87,7 @@ TEST_F(CallViewsTest, EveryModeAddsUpToWhatIsInUse) {
 
 TEST_F(CallViewsTest, AFlameGraphRisesFromTheBottom) {
   const FlameBox root = view_->canvas()->Layout().boxes.front();
-  EXPECT_EQ(view_->canvas()->Place(root.rect).top(), 0) << "an icicle hangs";
+  EXPECT_EQ(view_->canvas()->Place(root.rect).top(), 0) << "an icicle grows downwards";
   Show(Mode::kFlame);
   FlameCanvas* canvas = view_->canvas();
   EXPECT_EQ(canvas->Place(root.rect).bottom(), canvas->height());
@@ -138,7 +138,7 @@ TEST_F(CallViewsTest, CallersAndCalleesLeadFromOneToTheNext) {
   EXPECT_EQ(panel->callers_model().frame(0).function, "Trainer::Run");
   EXPECT_EQ(panel->callees_model().frame(0).function, "LossHistory::Append");
   EXPECT_EQ(window_.selection().site(), window_.document().report()->leaks[0].leak.stack)
-      << "its costliest stack is what is selected";
+      << "its costliest stack is selected";
 }
 
 TEST_F(CallViewsTest, TheSelectionIsFoundInTreesAndGraphs) {
@@ -146,7 +146,7 @@ TEST_F(CallViewsTest, TheSelectionIsFoundInTreesAndGraphs) {
   Show(Mode::kTopDown);
   window_.selection().SelectSite(leak);
   EXPECT_EQ(view_->tree()->table()->currentIndex().data().toString(), S("LossHistory::Append"));
-  EXPECT_EQ(window_.selection().site(), leak) << "which is not stolen";
+  EXPECT_EQ(window_.selection().site(), leak) << "the selection does not change";
   const QModelIndex mlp = Find(view_->tree()->table()->model(), "Linear::Linear");
   ASSERT_TRUE(mlp.isValid());
   view_->tree()->table()->setCurrentIndex(mlp);
@@ -164,7 +164,7 @@ TEST_F(CallViewsTest, EveryModeIsReachedInANarrowWindow) {
   for (const int width : {1280, 940, 840}) {
     window_.resize(width, 700);
     window_.WaitUntilSettled();
-    ASSERT_LE(window_.width(), width) << "no wider than asked for";
+    ASSERT_LE(window_.width(), width) << "no wider than requested";
     const QTabBar* modes = view_->findChild<QTabBar*>();
     ASSERT_NE(modes, nullptr);
     ASSERT_EQ(modes->count(), 5);
@@ -241,7 +241,7 @@ TEST_F(CallViewsTest, EveryModeIsExported) {
   Show(Mode::kTopDown);
   const QString tree = Csv();
   EXPECT_TRUE(tree.contains(S("top-down,0,main,train.cc,210,python,python,")));
-  EXPECT_FALSE(tree.contains(S("Append"))) << "rows that are open";
+  EXPECT_FALSE(tree.contains(S("Append"))) << "only expanded rows";
   view_->tree()->table()->expandAll();
   EXPECT_TRUE(Csv().contains(S("top-down,3,LossHistory::Append")));
   Show(Mode::kCallers);

@@ -62,7 +62,7 @@ TEST_F(CopyRowsTest, ARowIsWhatIsOnScreen) {
 TEST_F(CopyRowsTest, ActionsCopyTheCurrentRowOrCell) {
   AddCopyActions(&tree_);
   ASSERT_EQ(tree_.actions().size(), 2);
-  EXPECT_EQ(Triggered(tree_, 0), QStringLiteral("before")) << "no row is chosen";
+  EXPECT_EQ(Triggered(tree_, 0), QStringLiteral("before")) << "no row is selected";
   EXPECT_EQ(Triggered(tree_, 1), QStringLiteral("before"));
   tree_.setCurrentIndex(model_.index(1, 2));
   EXPECT_EQ(Triggered(tree_, 0), QStringLiteral("10\t11\t12\t13"));

@@ -48,7 +48,7 @@ TEST_F(DemoRecorderTest, RecordsOnceAndKeepsTheLog) {
   ASSERT_TRUE(log.open(QIODevice::ReadOnly));
   const QByteArray said = log.readAll();
   EXPECT_TRUE(said.startsWith("run -o ")) << said.toStdString();
-  EXPECT_TRUE(said.contains("--sim=")) << "never on somebody's GPU";
+  EXPECT_TRUE(said.contains("--sim=")) << "never on a real GPU";
   // If the program fails after the trainer, its log is still used.
   WriteProgram(QStringLiteral("memprof"), "exit 9\n");
   recorder_.Start();
@@ -93,7 +93,7 @@ TEST_F(WelcomeDemoTest, IsOfferedOnlyWhereItCanBeRecorded) {
   window_.welcome()->OfferDemo(true);
   EXPECT_TRUE(window_.welcome()->demo()->isVisible());
   window_.welcome()->ShowDemoRunning(true);
-  EXPECT_FALSE(window_.welcome()->demo()->isEnabled()) << "once is enough";
+  EXPECT_FALSE(window_.welcome()->demo()->isEnabled()) << "only one recording at a time";
   window_.welcome()->ShowDemoRunning(false, QStringLiteral("no space left"));
   EXPECT_TRUE(window_.welcome()->demo()->isEnabled());
 }

@@ -44,7 +44,7 @@ TEST_F(CompareModels, TwoRuns) {
   figures.SetData(data);
   EXPECT_TRUE(Print(figures).contains(S("steps|6|9|+3|+50 %")));
   question.at = analysis::DiffMoment::kEnd;
-  EXPECT_NE(Compare(question, {}, std::stop_token()), nullptr) << "nobody waits";
+  EXPECT_NE(Compare(question, {}, std::stop_token()), nullptr) << "not cancelled";
 }
 
 TEST_F(CompareModels, ChangesAreToScale) {
@@ -118,7 +118,7 @@ TEST_F(CompareModels, AFilterHoldsOnBothSides) {
   question.filter.site = site;
   const auto alone = Compare(question, {}, std::stop_token());
   ASSERT_EQ(alone->rows.size(), 1u);
-  EXPECT_EQ(alone->rows[0].change(), data->rows[0].change()) << "the same place of both";
+  EXPECT_EQ(alone->rows[0].change(), data->rows[0].change()) << "the same place in both logs";
   question.filter = {};
   question.filter.process = 7;  // a process of one log only, so the other side is empty
   EXPECT_EQ(Compare(question, {}, std::stop_token())->rows.size(), 1u);

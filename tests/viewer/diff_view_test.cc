@@ -113,7 +113,7 @@ TEST_F(CompareTest, TwoMomentsOfOneLog) {
   ASSERT_EQ(model.rowCount(), 1);
   EXPECT_EQ(model.row(0).change(), 12 * static_cast<std::int64_t>(testing::kLeakBytes));
   EXPECT_FALSE(diff()->steps()->isVisible());
-  EXPECT_TRUE(diff()->table()->isColumnHidden(DiffModel::kStep)) << "the same at both";
+  EXPECT_TRUE(diff()->table()->isColumnHidden(DiffModel::kStep)) << "the same in both";
   const auto run = model.shown()->question.run;
   selection.SetInstant(steps[15].begin);
   window_.WaitUntilSettled();
@@ -209,7 +209,7 @@ TEST_F(CompareTest, ALogIsDroppedOntoTheView) {
   window_.WaitUntilSettled();
   EXPECT_TRUE(diff()->Verdict().contains(QStringLiteral("other.mprof")));
   EXPECT_EQ(window_.document().path(), directory_.filePath(QStringLiteral("demo.mprof")))
-      << "what is open stays open";
+      << "the open log stays open";
 }
 
 TEST_F(CompareTest, ACancelledComparisonSaysSo) {

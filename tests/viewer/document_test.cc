@@ -133,7 +133,7 @@ TEST_F(DocumentTest, CancelGoesBackToWhatWasOpen) {
   document_.Cancel();
   EXPECT_EQ(document_.state(), State::kEmpty);
   WaitForJobs();
-  EXPECT_EQ(document_.session(), nullptr) << "a result that comes late is dropped";
+  EXPECT_EQ(document_.session(), nullptr) << "a late result is dropped";
   Open(path);
   const auto session = document_.session();
   document_.Open(path);

@@ -63,9 +63,10 @@ TEST(FindSourceFile, LooksWhereTheProgramRan) {
   const QString path = QDir(directory.path()).absoluteFilePath(S("train.py"));
   EXPECT_EQ(FindSourceFile(path, {}), path);
   EXPECT_EQ(FindSourceFile(S("train.py"), directory.path()), path);
-  EXPECT_EQ(FindSourceFile(S("train.py"), {}), QString()) << "not from where the viewer runs";
+  EXPECT_EQ(FindSourceFile(S("train.py"), {}), QString())
+      << "not relative to the viewer's working directory";
   EXPECT_EQ(FindSourceFile(S("other.py"), directory.path()), QString());
-  EXPECT_EQ(FindSourceFile(directory.path(), {}), QString()) << "a folder is no source";
+  EXPECT_EQ(FindSourceFile(directory.path(), {}), QString()) << "a folder is not a source file";
   EXPECT_EQ(FindSourceFile({}, directory.path()), QString());
 }
 

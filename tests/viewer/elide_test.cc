@@ -50,7 +50,7 @@ TEST(ElideApart, NoTwoReadAlike) {
       QStringLiteral("Experts.forward_4 (dense_routing_attention_block_05.py:165)"),
       QStringLiteral("Experts.forward_3 (sparse_routing_attention_block_05.py:165)")};
   const QStringList cut = ElideApart(names, 24, Letters);
-  EXPECT_EQ(cut[0], cut[3]) << "the same stays the same";
+  EXPECT_EQ(cut[0], cut[3]) << "equal texts stay equal";
   EXPECT_EQ(std::set<QString>(cut.begin(), cut.end()).size(), 3u)
       << cut.join(QStringLiteral(" | ")).toStdString();
   for (const QString& name : cut) EXPECT_LE(name.size(), 24);

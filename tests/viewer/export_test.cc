@@ -34,7 +34,7 @@ TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
     window.close();
   }
   MainWindow window(MainWindow::Settings::kKept);
-  EXPECT_EQ(window.view(), ViewKind::kTimeline) << "where a log is looked at first";
+  EXPECT_EQ(window.view(), ViewKind::kTimeline) << "the first view of a log";
   EXPECT_EQ(window.size(), QSize(1111, 777));
   EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
   window.show();
@@ -64,7 +64,7 @@ TEST_F(ExportTest, EveryViewIsWrittenAsPictureAndDrawing) {
     ASSERT_TRUE(drawing.open(QIODevice::ReadOnly));
     const QByteArray svg = drawing.readAll();
     EXPECT_TRUE(svg.contains("<svg")) << view.name;
-    EXPECT_TRUE(svg.contains("<text")) << view.name << ": text stays text";
+    EXPECT_TRUE(svg.contains("<text")) << view.name << ": text is not converted";
   }
 }
 

@@ -36,7 +36,7 @@ TEST_F(FilterBarTest, ATextFiltersOnceTypingPauses) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_.document().passing() != nullptr; }));
   EXPECT_GT(Passing(), 0);
   EXPECT_LT(Passing(), All() / 2);
-  EXPECT_TRUE(window_.filter_bar()->Conditions().isEmpty()) << "the text is said by the field";
+  EXPECT_TRUE(window_.filter_bar()->Conditions().isEmpty()) << "the text is already in the field";
   QTest::keyClick(&window_, Qt::Key_Left, Qt::AltModifier);
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.document().passing(), nullptr);
@@ -63,7 +63,7 @@ TEST_F(FilterBarTest, EscapeEmptiesTheFieldAndKeysOfTheMenuGoOn) {
   QKeyEvent paste(QEvent::ShortcutOverride, Qt::Key_V, Qt::ControlModifier);
   paste.ignore();
   QCoreApplication::sendEvent(field, &paste);
-  EXPECT_TRUE(paste.isAccepted()) << "its own keys it keeps";
+  EXPECT_TRUE(paste.isAccepted()) << "the field keeps its own keys";
 }
 
 TEST_F(FilterBarTest, ACallSiteIsNamedOnceItIsKnown) {

@@ -93,15 +93,15 @@ TEST(FlamePath, LeadsBackAlsoInAnotherTree) {
   EXPECT_EQ(FlameFind(tree, path), 4);
   EXPECT_EQ(FlameFind(tree, {}), 0);
   EXPECT_EQ(FlameFind(tree, {QStringLiteral("main"), QStringLiteral("gone")}), 1)
-      << "as deep as the path still leads";
+      << "as deep as the path exists";
   EXPECT_EQ(FlameFind({}, path), 0);
 }
 
 TEST(FlameSearch, CountsEveryByteOnce) {
   const FlameTree tree = Sample();
   const std::vector<bool> matches = FlameSearch(tree, QStringLiteral("A"));
-  EXPECT_TRUE(matches[1]) << "main, in any case";
-  EXPECT_FALSE(matches[0]) << "the root is no frame";
+  EXPECT_TRUE(matches[1]) << "main is always included";
+  EXPECT_FALSE(matches[0]) << "the root is not a frame";
   EXPECT_EQ(FlameMatched(tree, matches, FlameValue::kBytes), 100u);
   EXPECT_EQ(FlameMatched(tree, FlameSearch(tree, QStringLiteral("ward")), FlameValue::kBytes),
             100u);
@@ -113,8 +113,8 @@ TEST(SurvivorBars, OneForEachStep) {
   const std::vector<BirthStep> survivors = {{-1, 10, 1}, {0, 10, 1}, {3, 40, 4}};
   const std::vector<SurvivorBar> bars = LayOutSurvivors(survivors, 5, 2, {0, 0, 100, 80}, 4);
   ASSERT_EQ(bars.size(), 5u);
-  EXPECT_EQ(bars[0].bytes, 20u) << "what was born before the first step counts there";
-  EXPECT_DOUBLE_EQ(bars[3].rect.height(), 80) << "the highest fills the area";
+  EXPECT_EQ(bars[0].bytes, 20u) << "memory from before the first step counts there";
+  EXPECT_DOUBLE_EQ(bars[3].rect.height(), 80) << "the highest bar fills the area";
   EXPECT_DOUBLE_EQ(bars[0].rect.height(), 40);
   EXPECT_DOUBLE_EQ(bars[0].rect.bottom(), 80);
   EXPECT_TRUE(bars[2].evidence);

@@ -67,7 +67,7 @@ TEST_F(FlameTest, RowsFillTheHeightWithinReason) {
   const double least = QFontMetricsF(canvas_->font()).height() + 7;
   EXPECT_GE(canvas_->RowHeight(), least);
   EXPECT_LE(canvas_->RowHeight(), 1.6 * least);
-  EXPECT_GT(canvas_->RowHeight(), least) << "six rows leave room";
+  EXPECT_GT(canvas_->RowHeight(), least) << "six rows fit";
   EXPECT_LE(canvas_->Layout().content_height, canvas_->height());
 }
 
@@ -137,8 +137,8 @@ TEST_F(FlameTest, MeasuresWhatIsChosen) {
   EXPECT_EQ(Node(0).bytes, window_.document().bands(0)->in_use.max());
   window_.flame()->SetChoice(FlameView::Choice::kLiveAtInstant);
   window_.WaitUntilSettled();
-  EXPECT_EQ(Node(0).bytes, 0u) << "nothing lived at the beginning";
-  EXPECT_GT(Count(Grab(canvas_), canvas_->rect(), theme().muted), 20) << "and a sentence says so";
+  EXPECT_EQ(Node(0).bytes, 0u) << "nothing was live at the beginning";
+  EXPECT_GT(Count(Grab(canvas_), canvas_->rect(), theme().muted), 20) << "and a text says so";
 }
 
 TEST_F(FlameTest, DriverMemoryIsAChoiceBesideTheFrameworks) {

@@ -89,7 +89,7 @@ class TimeGesturesTest : public ::testing::Test {
     event.setTimestamp(at_ms);
     event.ignore();
     QCoreApplication::sendEvent(probe, &event);
-    EXPECT_TRUE(event.isAccepted()) << "else what the plot lies in scrolls";
+    EXPECT_TRUE(event.isAccepted()) << "otherwise the enclosing widget would scroll";
   }
   void Wheel(double x, QPoint angle, quint64 at_ms = 0, Qt::KeyboardModifiers modifiers = {}) {
     Wheel(&probe_, x, angle, at_ms, modifiers);

@@ -67,9 +67,9 @@ TEST_F(GrowingLogTest, IsFollowedUntilItIsClosed) {
   EXPECT_TRUE(window_.document().grew());
   EXPECT_EQ(window_.selection().allocation(), chosen);
   EXPECT_EQ(window_.selection().window().end, window_.document().bounds().end)
-      << "who sees all goes on to";
+      << "a window over the whole log follows its growth";
   EXPECT_GE(window_.selection().instant(), instant);
-  EXPECT_NE(window_.document().timelines(), nullptr) << "nothing goes blank in between";
+  EXPECT_NE(window_.document().timelines(), nullptr) << "no empty picture in between";
   EXPECT_NE(window_.document().report(), nullptr);
   // A time window in the past stays unchanged.
   const analysis::TimeWindow bounds = window_.document().bounds();

@@ -88,7 +88,7 @@ TEST(LeakModel, FindsSites) {
   const QModelIndex index = model.FindSite(StackId(4));
   ASSERT_TRUE(index.isValid());
   EXPECT_EQ(model.leak(index)->leak.bytes, 512u);
-  EXPECT_EQ(model.leak(index.parent()), nullptr) << "headings are no leaks";
+  EXPECT_EQ(model.leak(index.parent()), nullptr) << "headings are not leaks";
   EXPECT_FALSE(model.FindSite(StackId(99)).isValid());
   EXPECT_FALSE(model.FindSite({}).isValid());
   EXPECT_DOUBLE_EQ(

@@ -52,7 +52,7 @@ TEST(AsSuppression, IsUnderstoodByWhoReadsIt) {
     ASSERT_FALSE(text.isEmpty()) << row.site.function;
     const auto read = analysis::Suppressions::Parse(text.toStdString(), "copied");
     ASSERT_TRUE(read.ok()) << read.status() << "\n" << qPrintable(text);
-    EXPECT_EQ(read->patterns().size(), 1u) << "one line, under one of comment";
+    EXPECT_EQ(read->patterns().size(), 1u) << "one line, below a comment line";
     EXPECT_TRUE(Matches(*read, row)) << qPrintable(text);
     EXPECT_FALSE(Matches(*read, Row("Other", "o.cc", "libother.so"))) << qPrintable(text);
   }
@@ -69,7 +69,7 @@ TEST(AsSuppression, MatchesAsTheCommandLineDoes) {
   const auto matches = [&row](const char* text) {
     return Matches(*analysis::Suppressions::Parse(text, "test"), row);
   };
-  EXPECT_TRUE(matches("leak:^Foo::Bar$")) << "as it is shown";
+  EXPECT_TRUE(matches("leak:^Foo::Bar$")) << "as displayed";
   EXPECT_TRUE(matches("leak:foo.cc"));
   EXPECT_TRUE(matches("leak:libfoo*"));
   EXPECT_TRUE(matches("leak:^main$")) << "any frame";
@@ -148,7 +148,7 @@ TEST_F(LeaksTest, TheFilterHidesLeaksWithoutASurvivorThatPasses) {
   window_.WaitUntilSettled();
   EXPECT_FALSE(Shown());
   EXPECT_TRUE(view_->VerdictText().contains(S("filtered out")));
-  EXPECT_GT(view_->model().rowCount(), 0) << "the weights are alive at the end";
+  EXPECT_GT(view_->model().rowCount(), 0) << "the weights are live at the end";
   filter.text = testing::kLeakFunction;
   window_.selection().SetFilter(filter);
   window_.WaitUntilSettled();

@@ -51,8 +51,8 @@ TEST(MapLayout, BarsOfASegmentHoldAllOfIt) {
     EXPECT_LE(bar.rect.right(), 900.5);
   }
   EXPECT_EQ(bytes, (std::vector<std::uint64_t>{1 << 20, 64 << 20, 2 << 20}));
-  EXPECT_LE(layout.content_height, 500.01) << "large segments fold to fill the view, not more";
-  EXPECT_GT(layout.line_begin.size(), 3u) << "and fold here";
+  EXPECT_LE(layout.content_height, 500.01) << "large segments wrap to fill the view, not more";
+  EXPECT_GT(layout.line_begin.size(), 3u) << "and wrap here";
 }
 
 TEST(MapLayout, BarsDoNotOverlap) {
@@ -113,7 +113,7 @@ TEST(MapLayout, ZoomShowsFewerBytesAPixelAndScrolls) {
 TEST(MapLayout, FarTooManySegmentsScroll) {
   const AddressMap map = MakeMap(std::vector<std::uint64_t>(20'000, 1 << 20));
   const MapLayout layout = LayOutMap(map, Room(640, 300));
-  EXPECT_EQ(layout.bars.size(), 20'000u) << "none is left out";
+  EXPECT_EQ(layout.bars.size(), 20'000u) << "no segment is skipped";
   EXPECT_GT(layout.content_height, 300);
   for (const MapBar& bar : layout.bars) ASSERT_GE(bar.rect.width(), 3 - 1e-9);
 }

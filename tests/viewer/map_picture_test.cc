@@ -86,7 +86,7 @@ class MapPictureTest : public ::testing::Test {
 TEST_F(MapPictureTest, RanksSitesByWhatTheyHold) {
   ASSERT_EQ(picture_->sites.size(), 3u);
   EXPECT_EQ(picture_->sites[0].name, QStringLiteral("Make (t.cc:3)"));
-  EXPECT_EQ(picture_->sites[0].bytes, 6 * kMiB) << "both stacks read the same";
+  EXPECT_EQ(picture_->sites[0].bytes, 6 * kMiB) << "both stacks have the same text";
   EXPECT_EQ(picture_->sites[1].bytes, kMiB);
   EXPECT_EQ(picture_->sites[2].bytes, kMiB);
   const auto rank = [&](std::uint64_t address) {
@@ -125,7 +125,7 @@ TEST_F(MapPictureTest, DescribesBlocksInWords) {
   const QString pin = Describe(kBase + 9 * kMiB);
   EXPECT_TRUE(pin.contains(QStringLiteral("Pins"))) << qPrintable(pin);
   EXPECT_TRUE(pin.contains(QStringLiteral("<b>block</b>"))) << qPrintable(pin);
-  EXPECT_FALSE(pin.contains(QStringLiteral("Requested"))) << "no rounding: nothing to tell";
+  EXPECT_FALSE(pin.contains(QStringLiteral("Requested"))) << "no rounding: no text";
 }
 
 TEST_F(MapPictureTest, DescribesHolesAndSegments) {
@@ -188,7 +188,7 @@ TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
   EXPECT_TRUE(
       TensorAt(*session_, session_->Children(block)[0], now).startsWith(QStringLiteral("w")));
   EXPECT_EQ(TensorAt(*session_, block, session_->steps()[2].begin), QString())
-      << "by then the tensor was gone";
+      << "the tensor was already freed";
   EXPECT_EQ(TensorAt(*session_, Id(kBase + 9 * kMiB), now), QString());
   EXPECT_EQ(TensorAt(*session_, {}, now), QString());
 }

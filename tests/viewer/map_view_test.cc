@@ -160,9 +160,10 @@ TEST_F(MapTest, ControlAndWheelZoom) {
   testing::Wheel(canvas_, {200, 50}, {0, 240}, Qt::ControlModifier);
   EXPECT_NEAR(canvas_->layout_of_map().bytes_per_pixel, before / (1.25 * 1.25), before * 1e-6);
   EXPECT_GT(canvas_->layout_of_map().content_height, canvas_->parentWidget()->height())
-      << "what no longer fits scrolls";
+      << "contents that do not fit can be scrolled";
   testing::Wheel(canvas_, {200, 50}, {0, -1200}, Qt::ControlModifier);
-  EXPECT_NEAR(canvas_->layout_of_map().bytes_per_pixel, before, before * 1e-6) << "all, not less";
+  EXPECT_NEAR(canvas_->layout_of_map().bytes_per_pixel, before, before * 1e-6)
+      << "zooming out stops when everything is shown";
 }
 
 TEST_F(MapTest, FillsTheView) {
@@ -186,7 +187,7 @@ TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
   QTest::mouseClick(canvas_, Qt::LeftButton, {}, canvas_->RectOf(*hole)->center().toPoint());
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.selection().allocation(), story.pin);
-  EXPECT_EQ(window_.map()->HoleText(), story.text) << "and goes on telling it";
+  EXPECT_EQ(window_.map()->HoleText(), story.text) << "and it stays displayed";
   EXPECT_TRUE(story.text.contains(QStringLiteral("pinned by")));
   // For a block there is no text here; the details panel shows it.
   QTest::mouseClick(canvas_, Qt::LeftButton, {},
@@ -201,13 +202,15 @@ TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
 TEST_F(MapTest, KeysGoFromPieceToPiece) {
   canvas_->setFocus();
   QTest::keyClick(canvas_, Qt::Key_Right);
-  EXPECT_EQ(window_.selection().allocation(), PieceOf({0, 0}).allocation) << "from the first on";
+  EXPECT_EQ(window_.selection().allocation(), PieceOf({0, 0}).allocation)
+      << "starts at the first piece";
   std::size_t pieces = 0;
   for (const analysis::MapSegment& segment : segments()) pieces += segment.pieces.size();
   for (std::size_t i = 0; i < pieces + 3; ++i) QTest::keyClick(canvas_, Qt::Key_Right);
   const int last = static_cast<int>(segments().size()) - 1;
   const int end = static_cast<int>(segments().back().pieces.size()) - 1;
-  EXPECT_EQ(window_.selection().allocation(), PieceOf({last, end}).allocation) << "up to the last";
+  EXPECT_EQ(window_.selection().allocation(), PieceOf({last, end}).allocation)
+      << "stops at the last piece";
   for (std::size_t i = 0; i < pieces + 3; ++i) QTest::keyClick(canvas_, Qt::Key_Left);
   EXPECT_EQ(window_.selection().allocation(), PieceOf({0, 0}).allocation);
 }
@@ -351,7 +354,7 @@ TEST_F(OwnMapTest, AnInstantBeforeEverythingSaysSo) {
   window_.WaitUntilSettled();
   EXPECT_TRUE(window_.map()->canvas()->picture()->map.segments.empty());
   const QImage image = Grab(window_.map()->canvas());
-  EXPECT_GT(testing::TextPixels(image), 200) << "a sentence";
+  EXPECT_GT(testing::TextPixels(image), 200) << "some text";
 }
 
 }  // namespace

@@ -41,17 +41,17 @@ TEST(Options, EveryChoiceIsTaken) {
         Parse(qPrintable(QStringLiteral("--view %1 a").arg(QString::fromUtf8(name)))).options.view,
         view);
   }
-  EXPECT_FALSE(Parse("a").options.view.has_value()) << "the one that was shown last";
+  EXPECT_FALSE(Parse("a").options.view.has_value()) << "the view that was last shown";
   EXPECT_EQ(Parse("--axis steps a").options.axis, AxisKind::kSteps);
   EXPECT_EQ(Parse("--axis=time a").options.axis, AxisKind::kTime);
-  EXPECT_EQ(Parse("a").options.axis, std::nullopt) << "as it was left";
+  EXPECT_EQ(Parse("a").options.axis, std::nullopt) << "as it was saved";
   EXPECT_EQ(Parse("--diff before.mprof a").options.diff, QStringLiteral("before.mprof"));
   EXPECT_TRUE(Parse("--separate a b").options.separate);
   EXPECT_FALSE(Parse("a b").options.separate);
   EXPECT_EQ(Parse("--theme light a").options.theme, ThemeChoice::kLight);
   EXPECT_EQ(Parse("--theme system a").options.theme, ThemeChoice::kSystem);
-  EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the least";
-  EXPECT_EQ(Parse("--size 16384x16384 a").options.size, QSize(16384, 16384)) << "the most";
+  EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the minimum";
+  EXPECT_EQ(Parse("--size 16384x16384 a").options.size, QSize(16384, 16384)) << "the maximum";
   EXPECT_EQ(Parse("--scale 0.5 a").options.scale, 0.5);
   EXPECT_EQ(Parse("--scale 4 a").options.scale, 4);
   EXPECT_TRUE(Parse("--version").options.version);
@@ -91,8 +91,8 @@ TEST(Options, WrongUsageIsNamed) {
 }
 
 TEST(Options, HelpNamesEveryOption) {
-  for (const char* option :
-       {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale", "--help", "--diff", "--separate"}) {
+  for (const char* option : {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale",
+                             "--help", "--diff", "--separate"}) {
     EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
   }
   EXPECT_TRUE(Parse("--help").options.help);

@@ -136,7 +136,7 @@ TEST_F(LeakViewTest, BarsShowEvidenceAndWhatIsTooYoung) {
   ASSERT_EQ(bars.size(), 30u);
   int young = 0;
   for (const SurvivorBar& bar : bars) {
-    ASSERT_EQ(bar.bytes, testing::kLeakBytes) << "a block a step";
+    ASSERT_EQ(bar.bytes, testing::kLeakBytes) << "one block in each step";
     EXPECT_TRUE(testing::Near(image.pixelColor(bar.rect.center().toPoint()),
                               theme().Categorical(bar.evidence ? 5 : -1)))
         << "step " << bar.first_step;

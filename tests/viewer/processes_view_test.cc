@@ -79,7 +79,7 @@ TEST_F(ProcessesTest, OneRowForEachRank) {
                   .toString()
                   .contains(QStringLiteral("58 % above the median")))
       << Cell(3, ProcessModel::kDriverPeak, Qt::ToolTipRole).toString().toStdString();
-  EXPECT_TRUE(view_->table()->isColumnHidden(ProcessModel::kHost)) << "all are on one";
+  EXPECT_TRUE(view_->table()->isColumnHidden(ProcessModel::kHost)) << "all are on one device";
   EXPECT_TRUE(view_->table()->isColumnHidden(ProcessModel::kInUsePeak)) << "no framework";
   const QString text = view_->SummaryText();
   EXPECT_TRUE(text.contains(QStringLiteral("4 processes on host node, with memory of 1 device.")));

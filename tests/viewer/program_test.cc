@@ -80,7 +80,7 @@ TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
                 .status,
             0);
   EXPECT_EQ(QImage(file).size(), QSize(1600, 1200));
-  EXPECT_LT(QImage(file).pixelColor(5, 600).lightness(), 80) << "dark as asked";
+  EXPECT_LT(QImage(file).pixelColor(5, 600).lightness(), 80) << "dark as requested";
 }
 
 TEST(Program, BadLogsGiveOneLineAndStatusOne) {

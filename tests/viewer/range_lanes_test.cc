@@ -98,7 +98,7 @@ TEST(RangeLanes, AreCutAtTheWindow) {
   const std::vector<RangeInfo> ranges = {Range(0, 0, 0, 1000), Range(0, 1, 0, 400),
                                          Range(0, 1, 600, 900)};
   const RangeLanes lanes = LayOutRanges(ranges, {{400, 600}, 10, 200}, 5);
-  ASSERT_EQ(lanes.boxes.size(), 1u) << "what only touches the window is not in it";
+  ASSERT_EQ(lanes.boxes.size(), 1u) << "a range that only touches the window is not in it";
   EXPECT_DOUBLE_EQ(lanes.boxes[0].left, 10);
   EXPECT_DOUBLE_EQ(lanes.boxes[0].right, 210);
 }
@@ -133,12 +133,12 @@ TEST(RangeLanes, ThinOnesBecomeOneAndNoneIsLost) {
     }
   }
   EXPECT_EQ(sum, ranges.size());
-  EXPECT_LT(lanes.boxes.size(), 700u) << "no more than the pixels can tell apart";
+  EXPECT_LT(lanes.boxes.size(), 700u) << "no more boxes than distinguishable pixels";
   EXPECT_GT(lanes.boxes.size(), 50u);
   for (const RangeBox& box : lanes.boxes) {
     const double width = scale.X(ranges[box.first].end) - scale.X(ranges[box.first].begin);
     if (width >= 3) {
-      EXPECT_EQ(box.count, 1u) << "wide ones stay themselves";
+      EXPECT_EQ(box.count, 1u) << "wide boxes are not merged";
     }
   }
 }
@@ -155,7 +155,7 @@ TEST(RangeLanes, AreHitWhereTheyAreDrawn) {
   EXPECT_EQ(at(0, 199.9), 0);
   EXPECT_EQ(at(1, 130), 2);
   EXPECT_EQ(at(1, 190), -1);
-  EXPECT_EQ(at(0, 301.5), 1) << "a thin one is met beside it too";
+  EXPECT_EQ(at(0, 301.5), 1) << "a narrow box can be hit slightly beside it";
   EXPECT_EQ(at(0, 298.5), 1);
   EXPECT_EQ(at(0, 305), -1);
   EXPECT_EQ(at(2, 130), -1);

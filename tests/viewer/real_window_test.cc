@@ -64,7 +64,7 @@ TEST_F(RealWindowTest, OneSitting) {
   for (const ViewEntry& view : ViewTable()) {
     window_.ShowView(view.kind);
     Settle();
-    EXPECT_EQ(window_.selection().site(), site) << view.name << " took the selection";
+    EXPECT_EQ(window_.selection().site(), site) << view.name << " changed the selection";
     EXPECT_GT(testing::Colors(testing::Grab(window_.page(view.kind))), 3) << view.name;
   }
   // Filters by typing, then undoes both the filter and the zoom.

@@ -27,7 +27,7 @@ TEST(ZoomStack, GoesBackAndForward) {
   stack.Back();  // no effect
   stack.Forward();
   stack.Push({{11, 12}, {}});
-  EXPECT_FALSE(stack.CanForward()) << "what was undone is forgotten";
+  EXPECT_FALSE(stack.CanForward()) << "undone entries are removed";
 }
 
 TEST(ZoomStack, OneGestureIsOneEntry) {
@@ -70,7 +70,7 @@ TEST(Selection, SaysWhatChangedOnce) {
   EXPECT_EQ(zooms.count(), 2);
   EXPECT_TRUE(selection.zoomed());
   selection.Back();
-  EXPECT_TRUE(selection.flame_path().isEmpty()) << "zooms of all views are one history";
+  EXPECT_TRUE(selection.flame_path().isEmpty()) << "zooms of all views share one history";
   EXPECT_EQ(selection.window().end, 3000u);
   selection.Back();
   EXPECT_FALSE(selection.zoomed());
@@ -82,7 +82,7 @@ TEST(Selection, SaysWhatChangedOnce) {
   QSignalSpy axes(&selection, &Selection::AxisChanged);
   QSignalSpy devices(&selection, &Selection::DeviceChanged);
   selection.SetAxis(AxisKind::kTime);
-  EXPECT_EQ(axes.count(), 0) << "it is time already";
+  EXPECT_EQ(axes.count(), 0) << "the axis already shows time";
   selection.SetAxis(AxisKind::kSteps);
   EXPECT_EQ(axes.count(), 1);
   selection.SetDevice(0);
@@ -92,7 +92,7 @@ TEST(Selection, SaysWhatChangedOnce) {
   selection.Reset({0, 10}, 0, 1);
   EXPECT_FALSE(selection.can_back());
   EXPECT_EQ(selection.device(), 1);
-  EXPECT_EQ(selection.axis(), AxisKind::kSteps) << "kept from log to log";
+  EXPECT_EQ(selection.axis(), AxisKind::kSteps) << "kept when another log is opened";
 }
 
 }  // namespace

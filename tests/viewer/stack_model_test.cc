@@ -107,11 +107,11 @@ TEST(StackModel, FoldsTheInterpreterBetweenLinesOfPython) {
       python("main", "/src/train.py")};
   model.SetFrames(frames, site);
   ASSERT_EQ(model.rowCount(), 6);
-  EXPECT_EQ(model.frame(0).function, "at::mm") << "few inner frames stay";
+  EXPECT_EQ(model.frame(0).function, "at::mm") << "few inner frames are shown";
   EXPECT_TRUE(model.IsFold(2));
   EXPECT_EQ(model.index(2, 0).data().toString(), QStringLiteral("3 frames of libraries"));
   EXPECT_EQ(model.frame(3).function, "train");
-  EXPECT_EQ(model.frame(4).function, "_PyEval_Vector") << "a single one takes no more room";
+  EXPECT_EQ(model.frame(4).function, "_PyEval_Vector") << "a fold of one frame would save no space";
   EXPECT_EQ(model.frame(5).function, "main");
   model.Unfold(2);
   ASSERT_EQ(model.rowCount(), 8);

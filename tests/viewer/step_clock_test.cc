@@ -39,11 +39,12 @@ TEST(StepClock, MakesEveryStepEquallyLong) {
   ASSERT_TRUE(clock.known());
   const TimeNs step = 800 / 3;
   EXPECT_EQ(clock.ToSteps(TimeNs{1000}), 1000u);
-  EXPECT_EQ(clock.ToSteps(TimeNs{1100}), 1100u) << "the set-up is shorter than a step: as it is";
+  EXPECT_EQ(clock.ToSteps(TimeNs{1100}), 1100u)
+      << "set-up is shorter than a step: it keeps its length";
   EXPECT_EQ(clock.ToSteps(TimeNs{1110}), 1100u + step);
   EXPECT_EQ(clock.ToSteps(TimeNs{1810}), 1100u + 2 * step);
   EXPECT_EQ(clock.ToSteps(TimeNs{1900}), 1100u + 3 * step);
-  EXPECT_EQ(clock.ToSteps(TimeNs{1460}), 1100u + step + step / 2) << "evenly within a step";
+  EXPECT_EQ(clock.ToSteps(TimeNs{1460}), 1100u + step + step / 2) << "linear within a step";
   EXPECT_EQ(clock.ToTime(TimeNs{1100 + step}), 1110u);
 }
 
@@ -158,7 +159,7 @@ TEST_F(StepAxis, TimeLabelsKeepTheirDistanceWhereStepsDiffer) {
 
 TEST(NumberTicks, LieInTheMiddleOfTheirShare) {
   const std::vector<Tick> ticks = NumberTicks(0, 49, 100, 500, 40);
-  ASSERT_EQ(ticks.size(), 10u) << "every fifth: forty pixels need four";
+  ASSERT_EQ(ticks.size(), 10u) << "every fifth: forty pixels would allow every fourth";
   EXPECT_DOUBLE_EQ(ticks[0].position, 105);
   EXPECT_EQ(ticks[1].label, QStringLiteral("5"));
   EXPECT_DOUBLE_EQ(ticks[1].position, 155);

@@ -68,7 +68,7 @@ TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
   const auto& report = window_.document().report();
   ASSERT_NE(report, nullptr);
   ASSERT_EQ(report->rising.size(), 1u);
-  EXPECT_TRUE(report->live_at_exit.empty()) << "told once";
+  EXPECT_TRUE(report->live_at_exit.empty()) << "reported once";
 }
 
 // As in a snapshot without segments: memory in use is known and shown.

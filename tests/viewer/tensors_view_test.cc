@@ -141,14 +141,14 @@ TEST_F(TensorsTest, ListsBlocksAndDriverMemoryToo) {
   window_.WaitUntilSettled();
   EXPECT_EQ(Rows({TensorModel::kName, TensorModel::kBytes, TensorModel::kRequested}, 1),
             QStringList(QStringLiteral("h.0.adam.m|16.0 MiB|16.0 MiB")))
-      << "a block has the name of what lies in it";
+      << "a block has the name of the tensor in it";
   view_->SetKind(RowKind::kDriver);
   window_.WaitUntilSettled();
   const QStringList driver = Rows({TensorModel::kLayer, TensorModel::kDevice});
   EXPECT_TRUE(driver.contains(QStringLiteral("pinned|host")));
   EXPECT_TRUE(driver.contains(QStringLiteral("linear|0")));
   EXPECT_FALSE(view_->table()->isColumnHidden(TensorModel::kLayer));
-  EXPECT_TRUE(view_->table()->isColumnHidden(TensorModel::kProcess)) << "there is but one";
+  EXPECT_TRUE(view_->table()->isColumnHidden(TensorModel::kProcess)) << "there is only one";
 }
 
 TEST_F(TensorsTest, WithoutTensorsItListsWhatThereIs) {
@@ -211,10 +211,10 @@ TEST_F(TensorsTest, ClicksSelectForAllViewsAndSelectionsAreFollowed) {
   EXPECT_EQ(view_->table()->currentIndex().row(), 100);
   EXPECT_TRUE(view_->table()->viewport()->rect().intersects(
       view_->table()->visualRect(view_->table()->currentIndex())));
-  EXPECT_EQ(selection.allocation(), block) << "following steals nothing";
+  EXPECT_EQ(selection.allocation(), block) << "following does not change the selection";
   Sort(TensorModel::kBorn, Qt::AscendingOrder);
   const int row = view_->table()->currentIndex().row();
-  EXPECT_EQ(model().allocation(row), tensor) << "kept through another order";
+  EXPECT_EQ(model().allocation(row), tensor) << "kept when the order changes";
   EXPECT_EQ(selection.allocation(), block);
 }
 

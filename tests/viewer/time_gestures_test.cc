@@ -46,7 +46,7 @@ TEST_F(TimeGesturesTest, WhatMovesUpToFourPixelsIsAClick) {
   for (const int by : {0, 1, -1, 4, -4}) {
     Drag(200, 200 + by);
     ASSERT_TRUE(probe_.clicked.has_value()) << by;
-    EXPECT_EQ(*probe_.clicked, QPointF(200 + by, 50)) << "where the button was let go";
+    EXPECT_EQ(*probe_.clicked, QPointF(200 + by, 50)) << "where the button was released";
     ExpectWindow(0, kGestureWidth);
   }
   for (const int by : {5, -5}) {
@@ -70,7 +70,7 @@ TEST_F(TimeGesturesTest, OnlyTheLeftButtonClicksAndBrushes) {
   QTest::mouseClick(&probe_, Qt::MiddleButton, {}, QPoint(50, 50));
   EXPECT_FALSE(probe_.clicked.has_value());
   QTest::mouseClick(&probe_, Qt::LeftButton, Qt::ShiftModifier, QPoint(50, 50));
-  EXPECT_FALSE(probe_.clicked.has_value()) << "with Shift it is a pan that went nowhere";
+  EXPECT_FALSE(probe_.clicked.has_value()) << "with Shift it is a pan without movement";
   EXPECT_FALSE(selection_.can_back());
 }
 
@@ -110,7 +110,8 @@ TEST_F(TimeGesturesTest, TheMiddleButtonOrShiftPans) {
     Move(100);
     ExpectWindow(60, 160, "the button is up");
     EXPECT_FALSE(probe_.clicked.has_value());
-    EXPECT_EQ(Entries(), 2) << "all of the drag is one entry, beside the window that was set";
+    EXPECT_EQ(Entries(), 2)
+        << "the whole drag is one entry, in addition to the window that was set";
   }
 }
 
@@ -156,14 +157,14 @@ TEST_F(TimeGesturesTest, TellsWhereTheMouseIsAndWhatIsBrushed) {
   Move(205);
   EXPECT_EQ(gestures.Brushed(plot), QRectF(200, 10, 5, 80));
   Move(120);
-  EXPECT_EQ(gestures.Brushed(plot), QRectF(120, 10, 80, 80)) << "to the left of where it began";
+  EXPECT_EQ(gestures.Brushed(plot), QRectF(120, 10, 80, 80)) << "to the left of the start";
   Move(399);
-  EXPECT_EQ(gestures.Brushed(plot), QRectF(200, 10, 180, 80)) << "no farther than the plot";
+  EXPECT_EQ(gestures.Brushed(plot), QRectF(200, 10, 180, 80)) << "limited to the plot";
   Release(399);
   EXPECT_FALSE(gestures.Brushed(plot).has_value());
   Press(200, Qt::MiddleButton);
   Move(300);
-  EXPECT_FALSE(gestures.Brushed(plot).has_value()) << "panning brushes nothing";
+  EXPECT_FALSE(gestures.Brushed(plot).has_value()) << "a pan is not a brush";
   Release(300, Qt::MiddleButton);
   QEvent leave(QEvent::Leave);
   QCoreApplication::sendEvent(&probe_, &leave);
@@ -189,7 +190,7 @@ TEST_F(TimeGesturesTest, PaintsWhatIsBrushed) {
   Move(200);
   const QImage image = paint();
   EXPECT_NE(image.pixelColor(150, 50), QColor(Qt::black));
-  EXPECT_NE(image.pixelColor(150, 50), theme.accent) << "what lies below is seen through it";
+  EXPECT_NE(image.pixelColor(150, 50), theme.accent) << "the brush is transparent";
   for (const QPoint outside : {QPoint(98, 50), QPoint(202, 50), QPoint(150, 8), QPoint(150, 92)})
     EXPECT_EQ(image.pixelColor(outside), QColor(Qt::black));
   Release(200);

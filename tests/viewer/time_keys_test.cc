@@ -53,10 +53,10 @@ TEST_F(TimeGesturesTest, OneTurnOfTheWheelIsOneEntry) {
   Wheel(100, {0, 120}, 1000);
   Wheel(100, {0, 120}, 1200);
   Wheel(100, {0, 120}, 1800);
-  EXPECT_EQ(Entries(), 1) << "600 ms are no pause";
+  EXPECT_EQ(Entries(), 1) << "600 ms are not a pause";
   Wheel(100, {0, 120}, 10'000);
   Wheel(100, {0, 120}, 10'601);
-  EXPECT_EQ(Entries(), 2) << "601 ms are one";
+  EXPECT_EQ(Entries(), 2) << "601 ms are a pause";
 }
 
 TEST_F(TimeGesturesTest, WhatIsDoneBetweenTwoTurnsParts) {
@@ -79,7 +79,7 @@ TEST_F(TimeGesturesTest, GesturesOfTwoPlotsAreApart) {
   // With the same number, the first gestures of two plots would be one entry.
   const int mine = probe_.gestures().Begin(), its = other.gestures().Begin();
   EXPECT_NE(mine, its);
-  EXPECT_NE(mine, 0) << "0 is no gesture";
+  EXPECT_NE(mine, 0) << "0 means no gesture";
   EXPECT_EQ(probe_.gestures().current(), mine);
 }
 

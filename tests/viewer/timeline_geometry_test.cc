@@ -96,7 +96,7 @@ TEST(Bands, OfTheDriverAreItsLayersAndPools) {
   EXPECT_EQ(bands.bands[3].role, BandRole::kPool);
   EXPECT_EQ(bands.stack->BytesAt(20), (Bytes{30, 70, 50, 250}));
   EXPECT_EQ(bands.top.At(20), 400u);
-  EXPECT_EQ(bands.allocated.max(), 150u) << "the peak is of what was asked for";
+  EXPECT_EQ(bands.allocated.max(), 150u) << "the peak of requested memory";
 }
 
 TEST(Bands, OfTheHostAreItsOwn) {
@@ -204,7 +204,7 @@ TEST(Columns, KnowWhatTheyWereMadeForAndWhatIsWhere) {
   const TimelineBands bands = BandsOf(log);
   const StepClock clock;
   const TimelineColumns made = MakeColumns(bands, {{0, 300}, 0, 100}, 50);
-  EXPECT_TRUE(made.Fit({{0, 300}, 7, 900}, 50)) << "where they are drawn does not matter";
+  EXPECT_TRUE(made.Fit({{0, 300}, 7, 900}, 50)) << "the position of the plot does not matter";
   EXPECT_FALSE(made.Fit({{0, 300}, 0, 100}, 51));
   EXPECT_FALSE(made.Fit({{1, 300}, 0, 100}, 50));
   EXPECT_FALSE(made.Fit({{0, 299}, 0, 100}, 50));
@@ -258,7 +258,8 @@ TEST(Legend, NeverOverlapsNorRunsOut) {
                          .intersects(layout.boxes[j].adjusted(0.01, 0.01, -0.01, -0.01)));
     }
   }
-  EXPECT_EQ(LayOutLegend({}, {0, 100, 100, 30, 18}).height, 30) << "the row of the choices stays";
+  EXPECT_EQ(LayOutLegend({}, {0, 100, 100, 30, 18}).height, 30)
+      << "the row of choices is unchanged";
 }
 
 std::vector<TimelineMarker> Markers(std::vector<TimeNs> times) {

@@ -94,7 +94,7 @@ TEST_F(GroupingTest, SitesAreDrawnWhereTheirBytesAre) {
 TEST_F(GroupingTest, AClickOnABandSelectsItsSiteAndPalesTheOthers) {
   OpenSites();
   QTest::mouseClick(view(), Qt::LeftButton, {}, {X(0.4), Y(50)});
-  EXPECT_FALSE(window_.selection().site().valid()) << "kinds are no sites";
+  EXPECT_FALSE(window_.selection().site().valid()) << "kinds are not sites";
   Choose(TimelineGrouping::kSite);
   Grab(view());
   QTest::mouseClick(view(), Qt::LeftButton, {}, {X(0.4), Y(50)});
@@ -160,7 +160,7 @@ TEST_F(GroupingTest, WhatTheFilterKeepsOutIsGreyOnTop) {
     EXPECT_EQ(bands().bands[1].role, BandRole::kFilteredOut);
     const QColor grey = theme().Band(BandRole::kFilteredOut);
     EXPECT_TRUE(Near(ColorAt(0.2, 20), grey));
-    EXPECT_FALSE(Near(ColorAt(0.4, 10), grey)) << "what passes is at the bottom";
+    EXPECT_FALSE(Near(ColorAt(0.4, 10), grey)) << "the filtered part is at the bottom";
     EXPECT_TRUE(Near(ColorAt(0.4, 50), grey));
   }
   window_.selection().SetFilter({});
@@ -287,7 +287,7 @@ TEST_F(GroupingTest, PixelsAndShapesAreTheSamePicture) {
   for (int y = 0; y < 90; ++y)
     for (int x = 0; x < 120; ++x)
       different += !Near(pixels.pixelColor(x, y), shapes.pixelColor(x, y), 4);
-  EXPECT_LT(different, 120) << "but for the rounding of lines one pixel high";
+  EXPECT_LT(different, 120) << "except for the rounding of lines one pixel high";
 }
 
 TEST_F(GroupingTest, CategoriesAreWaitedForAndDrawn) {

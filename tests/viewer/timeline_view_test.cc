@@ -55,10 +55,10 @@ TEST_F(TimelineTest, APeakWithinOneColumnIsSeenInItsOwnLayer) {
   int paler = 0;
   for (int x = X(0.5) - 2; x <= X(0.5) + 2; ++x) {
     paler += Near(image.pixelColor(x, Y(25)), at_times);
-    EXPECT_TRUE(Near(image.pixelColor(x, Y(5)), linear)) << "always there: solid";
+    EXPECT_TRUE(Near(image.pixelColor(x, Y(5)), linear)) << "always present: solid";
   }
-  EXPECT_GE(paler, 1) << "paler: it was there at times only";
-  EXPECT_LE(paler, 2) << "a microsecond is in one column, or at the edge of two";
+  EXPECT_GE(paler, 1) << "paler: present only at times";
+  EXPECT_LE(paler, 2) << "a microsecond is in one column, or at the border of two";
   EXPECT_TRUE(Near(image.pixelColor(X(0.5) + 3, Y(25)), theme().surface));
 }
 

@@ -28,7 +28,7 @@ TEST(ViewTest, WorksOnlyWhileItIsSeen) {
   view.Touch();
   EXPECT_EQ(view.refreshed, 0);
   view.show();
-  EXPECT_EQ(view.refreshed, 1) << "once, however often it was touched";
+  EXPECT_EQ(view.refreshed, 1) << "once, however often it was changed";
   view.Touch();
   EXPECT_EQ(view.refreshed, 2);
   view.hide();

@@ -135,7 +135,7 @@ TEST_F(CompareModels, TheScaleEndsAtTheCapacityWhereThatIsNear) {
   EXPECT_EQ(ScaleOf(device).most, 64 * kMiB);
   EXPECT_EQ(ScaleOf(device).recorded, 64 * kMiB);
   EXPECT_FALSE(ScaleOf(device).capacity_shown);
-  EXPECT_EQ(ScaleOf(device).beyond, 0) << "there is none";
+  EXPECT_EQ(ScaleOf(device).beyond, 0) << "there is no capacity";
   device.capacity = 128 * kMiB;
   EXPECT_TRUE(ScaleOf(device).capacity_shown);
   EXPECT_EQ(ScaleOf(device).most, 128 * kMiB);
@@ -162,12 +162,12 @@ TEST_F(CompareModels, TickedRowsHaveColoursOfTheirOwn) {
   EXPECT_TRUE(model.Drawn(2));
   EXPECT_EQ(model.ColorOf(2), 0);
   model.SetDrawn(0, true);
-  EXPECT_EQ(model.ColorOf(0), -1) << "what was recorded has the colour of text";
+  EXPECT_EQ(model.ColorOf(0), -1) << "the recorded allocator has the text colour";
   model.SetDrawn(3, true);
   EXPECT_EQ(model.ColorOf(3), 1);
   model.SetDrawn(2, false);
   model.SetDrawn(4, true);
-  EXPECT_EQ(model.ColorOf(4), 0) << "a colour that is free again";
+  EXPECT_EQ(model.ColorOf(4), 0) << "a colour that became free";
   model.SetDevice(DescribeReplay(*session, Replay(), true));
   EXPECT_TRUE(model.Drawn(3)) << "kept by name";
   EXPECT_FALSE(model.setData(model.index(2, 1), Qt::Checked, Qt::CheckStateRole));

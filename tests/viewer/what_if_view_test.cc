@@ -53,7 +53,7 @@ TEST_F(CompareTest, AUsersOwnConfigurationJoinsTheTable) {
   const int row = RowOf(replay()->model(), QStringLiteral("caching:max_split=8MiB"));
   ASSERT_GE(row, 0);
   EXPECT_TRUE(replay()->model().row(row).own);
-  EXPECT_TRUE(replay()->model().Drawn(row)) << "asked for, hence drawn";
+  EXPECT_TRUE(replay()->model().Drawn(row)) << "drawn because it was requested";
   const QString wrong = replay()->AddConfiguration(QStringLiteral("cacheing"));
   EXPECT_TRUE(wrong.contains(QStringLiteral("cacheing"))) << wrong.toStdString();
   EXPECT_FALSE(wrong.contains(QLatin1Char('\n')));

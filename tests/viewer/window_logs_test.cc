@@ -40,7 +40,7 @@ TEST_F(WindowTest, ABrokenLogLeavesTheOpenOneAsItWas) {
   EXPECT_EQ(window_.document().session(), session);
   EXPECT_TRUE(window_.timeline()->isVisible());
   EXPECT_EQ(window_.windowTitle(), title);
-  EXPECT_TRUE(window_.selection().zoomed()) << "the window is where it was";
+  EXPECT_TRUE(window_.selection().zoomed()) << "the window is unchanged";
   EXPECT_EQ(window_.selection().instant(), window_.selection().bounds().begin + 2000);
   const auto* header = window_.findChild<SummaryHeader*>();
   EXPECT_TRUE(header->BannerText().contains(QStringLiteral("broken.mprof")))

@@ -79,13 +79,14 @@ TEST_F(WindowTest, ABlockChosenInTheMapIsFoundInTheLeaks) {
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->leak.stack, leak);
   window_.WaitUntilSettled();
-  EXPECT_EQ(window_.selection().allocation(), block) << "the leak view followed, it did not choose";
+  EXPECT_EQ(window_.selection().allocation(), block)
+      << "the leak view follows the selection and does not change it";
 }
 
 TEST_F(WindowTest, ALeakChosenIsSelectedElsewhere) {
   Open({}, ViewKind::kLeaks);
   QTreeView* table = window_.leaks()->table();
-  EXPECT_FALSE(window_.selection().site().valid()) << "nothing is selected before anyone chose";
+  EXPECT_FALSE(window_.selection().site().valid()) << "nothing is selected before the user selects";
   const QModelIndex alive = table->model()->index(1, 0);
   table->setCurrentIndex(table->model()->index(0, 0, alive));
   EXPECT_TRUE(window_.selection().site().valid());

@@ -103,7 +103,7 @@ TEST_F(WindowTest, KeysMoveBetweenViews) {
   QTest::keyClick(&window_, key(ViewKind::kFlame), Qt::ControlModifier);
   EXPECT_EQ(window_.view(), ViewKind::kFlame);
   QTest::keyClick(&window_, Qt::Key_F, Qt::ControlModifier);
-  EXPECT_EQ(window_.view(), ViewKind::kFlame) << "which has a search of its own";
+  EXPECT_EQ(window_.view(), ViewKind::kFlame) << "it has its own search";
   EXPECT_TRUE(HelpHtml().contains(QStringLiteral("Ctrl+F")));
   QTest::keyClick(&window_, Qt::Key_1, Qt::ControlModifier);
   window_.selection().SetInstant(0);

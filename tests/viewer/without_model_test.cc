@@ -58,7 +58,7 @@ TEST_F(CompareModels, TheSelectedSiteComesFirst) {
   EXPECT_DOUBLE_EQ(model.index(0, WithoutModel::kSaves).data(WithoutModel::kShareRole).toDouble(),
                    0.125);
   model.SetData(DescribeWithout(*session, Ranking(), WithoutBy::kSite));
-  EXPECT_TRUE(model.first_is_selected()) << "also of the next ranking";
+  EXPECT_TRUE(model.first_is_selected()) << "also in the next ranking";
   for (const StackId none : {StackId(), StackId(0), StackId(99)}) {
     model.SetSelected(none);
     EXPECT_EQ(Show(Print(model)), Show(by_saving));

@@ -138,11 +138,11 @@ TEST(WhatIfCourseTest, StopsWhenAsked) {
   };
   const auto replays = ReplayAllocators(*session, options);
   EXPECT_EQ(told, 3);
-  ASSERT_EQ(replays.size(), 1u) << "the second device is not begun";
+  ASSERT_EQ(replays.size(), 1u) << "the second device is not started";
   std::size_t done = 0;
   for (const WhatIf& other : replays.front().others) done += other.done;
   EXPECT_EQ(done, 2u);
-  EXPECT_TRUE(ReplayAllocators(*session, options).empty()) << "asked before the beginning";
+  EXPECT_TRUE(ReplayAllocators(*session, options).empty()) << "stopped before the start";
 }
 
 TEST(WhatIfCourseTest, ASimulationStopsWithinATick) {

@@ -28,7 +28,7 @@ TEST(WhatIfTest, TellsWhatFitsIntoACapacity) {
   const DeviceReplay replay = log.Replay(options);
   EXPECT_TRUE(replay.capacity_given);
   EXPECT_TRUE(replay.others[0].fits);
-  EXPECT_FALSE(replay.others[1].fits) << "10 and 9 MiB are left, and 18 are wanted";
+  EXPECT_FALSE(replay.others[1].fits) << "10 and 9 MiB are left, and 18 are requested";
   EXPECT_EQ(replay.others[1].figures.failed_bytes, 18 * kMiB);
   EXPECT_TRUE(replay.placement.addresses.empty());
 }
@@ -49,7 +49,7 @@ TEST(WhatIfTest, MakesRefusedRequestsAgain) {
   options.capacity = 70 * kMiB;
   replay = log.Replay(options);
   EXPECT_TRUE(replay.others[0].fits);
-  EXPECT_EQ(replay.max_live, 30 * kMiB) << "it was never alive";
+  EXPECT_EQ(replay.max_live, 30 * kMiB) << "it was never live";
 }
 
 TEST(WhatIfTest, DriverMemoryBesideTheAllocatorTakesOfTheCapacity) {
@@ -92,7 +92,7 @@ TEST(WhatIfTest, StreamOrderedMemoryIsAPool) {
   EXPECT_EQ(replays[0].recorded.peak_reserved, 32 * kMiB);
   EXPECT_EQ(replays[0].residual, 0);
   EXPECT_EQ(replays[0].peak_outside, 5 * kMiB);
-  EXPECT_EQ(replays[0].replayed.figures.reserved, 0u) << "the synchronisation gives it back";
+  EXPECT_EQ(replays[0].replayed.figures.reserved, 0u) << "the synchronisation frees it";
 }
 
 TEST(WhatIfTest, DriverAllocationsAreComparedAtSamplesOfFreeMemory) {

@@ -53,7 +53,7 @@ TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
     EXPECT_EQ(estimate.residual, 0);
     ASSERT_EQ(allocators::SpecName(estimate.others[0].spec), "caching");
     EXPECT_EQ(estimate.others[0].figures.peak_reserved, truth.others[0].figures.peak_reserved)
-        << "every size within the bounds is the same to the recorded allocator";
+        << "all sizes within the bounds give the same blocks in the recorded allocator";
     EXPECT_EQ(estimate.others[0].driver_calls, truth.others[0].driver_calls);
     ASSERT_EQ(allocators::SpecName(estimate.others[1].spec), "caching:expandable");
     const auto share = [&](std::uint64_t bytes) {
@@ -64,7 +64,8 @@ TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
     worst_of_blocks = std::max(worst_of_blocks, share(estimate.recorded.peak_allocated));
   }
   EXPECT_LT(worst, 0.02);
-  EXPECT_GT(worst_of_blocks, 3 * worst) << "taken for requests, blocks would be that much off";
+  EXPECT_GT(worst_of_blocks, 3 * worst)
+      << "if blocks are treated as requests, the error is this large";
 }
 
 TEST(WhatIfTest, ReplaysWhatWasReleasedForWantOfMemory) {
@@ -150,7 +151,7 @@ TEST(WhatIfTest, WithoutSynchronisationsStepsAreTaken) {
   options.placement_seconds = 0;
   const std::vector<DeviceReplay> replays = ReplayAllocators(*LoadLog(log), options);
   ASSERT_EQ(replays.size(), 1u);
-  EXPECT_EQ(replays[0].others[0].driver_calls, 5u) << "taken thrice, given back twice";
+  EXPECT_EQ(replays[0].others[0].driver_calls, 5u) << "allocated three times, freed twice";
   EXPECT_EQ(replays[0].others[1].driver_calls, 1u);
 }
 

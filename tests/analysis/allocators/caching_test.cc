@@ -69,7 +69,7 @@ TEST_F(CachingTest, ServesEachStreamFromItsOwn) {
 TEST_F(CachingTest, SplitsLargeBlocksOnlyForMoreThanAMebibyte) {
   Start({});
   const Handle whole = Get(19 * kMiB);  // a separate segment of 20 MiB
-  EXPECT_EQ(BytesOf(whole), 20 * kMiB) << "a rest of 1 MiB stays";
+  EXPECT_EQ(BytesOf(whole), 20 * kMiB) << "a rest of 1 MiB is not split off";
   allocator_->Free(whole);
   EXPECT_EQ(BytesOf(Get(19 * kMiB - 512)), 19 * kMiB - 512);
 }
@@ -123,9 +123,9 @@ TEST_F(CachingTest, GivesOversizeSegmentsBackFirst) {
   allocator_->Free(a);
   allocator_->Free(b);
   allocator_->Free(c);
-  EXPECT_NE(Get(100 * kMiB), kNoHandle) << "80 MiB, and then 60 MiB go back";
+  EXPECT_NE(Get(100 * kMiB), kNoHandle) << "80 MiB, then 60 MiB are freed";
   EXPECT_EQ(figures().reserved, 160 * kMiB);
-  EXPECT_NE(Get(61 * kMiB), kNoHandle) << "40 MiB are not enough: everything goes back";
+  EXPECT_NE(Get(61 * kMiB), kNoHandle) << "40 MiB are not enough: everything is freed";
   EXPECT_EQ(figures().reserved, 162 * kMiB);
 }
 
@@ -140,7 +140,7 @@ TEST_F(CachingTest, CollectsOldSegmentsBeyondTheThreshold) {
   allocator_->Free(c);
   EXPECT_EQ(figures().reserved, 120 * kMiB);
   Get(60 * kMiB);
-  EXPECT_EQ(figures().reserved, 140 * kMiB) << "that of 40 MiB went: older than the average";
+  EXPECT_EQ(figures().reserved, 140 * kMiB) << "that of 40 MiB was freed: older than the average";
   EXPECT_EQ(figures().retries, 0u);
 }
 
@@ -215,7 +215,7 @@ TEST_F(CachingTest, LiesWhereTheLogSaysSegmentsLay) {
   allocator_->Free(b);
   allocator_->Free(c);
   Get(1 * kMiB);
-  EXPECT_EQ(AddressOf(Get(512)), 0x5100000u) << "what is left of the lower one is smaller";
+  EXPECT_EQ(AddressOf(Get(512)), 0x5100000u) << "the rest of the lower one is smaller";
 }
 
 }  // namespace

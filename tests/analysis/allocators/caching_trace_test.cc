@@ -46,7 +46,7 @@ TEST(CachingTraceTest, TakesOverWhatWasThere) {
   EXPECT_EQ(allocator.PlaceOf(handles[1]).address, base + 5 * kMiB);
   const Handle hole = allocator.Allocate(3 * kMiB, 0);
   EXPECT_EQ(allocator.PlaceOf(hole).address, base + 2 * kMiB)
-      << "the smallest that is large enough";
+      << "the smallest one that is large enough";
   const Handle tail = allocator.Allocate(27 * kMiB / 2, 0);
   EXPECT_EQ(allocator.PlaceOf(tail).address, base + 13 * kMiB / 2);
   EXPECT_EQ(allocator.figures().reserved, 22 * kMiB);
@@ -56,7 +56,7 @@ TEST(CachingTraceTest, TakesOverWhatWasThere) {
     allocator.Free(handle);
   EXPECT_EQ(allocator.Inconsistency(), "");
   allocator.EmptyCache();
-  EXPECT_EQ(allocator.figures().reserved, 20 * kMiB) << "of the block that is left";
+  EXPECT_EQ(allocator.figures().reserved, 20 * kMiB) << "of the remaining block";
 }
 
 TEST(CachingTraceTest, WhatDoesNotFitIsNotTakenOver) {

@@ -64,7 +64,7 @@ TEST(ReservedCurveTest, HidesNoPeakHoweverManyChanges) {
     const Told told = Tell(seed, 1000 + static_cast<int>(seed), &curve);
     const std::vector<CurvePoint> points = curve.Take();
     EXPECT_LE(points.size(), 17u);
-    EXPECT_GE(points.size(), 8u) << "no coarser than need be";
+    EXPECT_GE(points.size(), 8u) << "no coarser than necessary";
     const std::vector<TimeNs> all = {0, told.points.back().time + 1};
     EXPECT_EQ(MostInColumns(points, all).front(), told.Most(0, all.back()));
     EXPECT_EQ(points.front().time, told.points.front().time);

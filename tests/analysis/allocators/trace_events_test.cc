@@ -48,7 +48,7 @@ TEST(TraceEventsTest, RowsAgainstAPlainList) {
   TraceRows::Cursor every(rows), some(rows);
   for (std::size_t i = 0; i < plain.size(); ++i) {
     EXPECT_EQ(every.At(i), plain[i]) << i;
-    EXPECT_EQ(every.At(i), plain[i]) << "asked again";
+    EXPECT_EQ(every.At(i), plain[i]) << "a second query";
     if (i % 13 == 0) {
       EXPECT_EQ(some.At(i), plain[i]) << i;
     }

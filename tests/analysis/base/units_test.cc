@@ -55,7 +55,7 @@ TEST(UnitsTest, ThreeDigitsAreRight) {
   for (const std::uint64_t bytes : sizes) {
     const std::string text = FormatBytes(bytes);
     const double back = read_back(text), exact = static_cast<double>(bytes);
-    EXPECT_NEAR(back, exact, exact * 0.00501) << bytes << " is told as " << text;
+    EXPECT_NEAR(back, exact, exact * 0.00501) << bytes << " is printed as " << text;
     EXPECT_GE(back, last) << text;
     EXPECT_LE(text.find(' '), 4u) << text;
     last = back;

@@ -148,7 +148,7 @@ TEST(DiffPartTest, SitesTellOfWhatPasses) {
     };
     auto was = live(a, before, got.alignment.before), is = live(b, after, got.alignment.after);
     for (const DiffSite& site : got.sites) {
-      EXPECT_GT(site.before_count + site.after_count, 0u) << "nothing of it passes";
+      EXPECT_GT(site.before_count + site.after_count, 0u) << "nothing passes the filter";
       EXPECT_EQ(site.before, was[site.place]);
       EXPECT_EQ(site.after, is[site.place]);
       was.erase(site.place);
@@ -159,7 +159,7 @@ TEST(DiffPartTest, SitesTellOfWhatPasses) {
         DiffRuns(*a.session, *a.symbols, *b.session, *b.symbols, DiffMoment::kEnd);
     ASSERT_EQ(got.figures.size(), whole.figures.size());
     for (std::size_t i = 0; i < whole.figures.size(); ++i)
-      EXPECT_EQ(got.figures[i].after, whole.figures[i].after) << "totals are of everything";
+      EXPECT_EQ(got.figures[i].after, whole.figures[i].after) << "totals are not filtered";
   }
 }
 

@@ -192,7 +192,7 @@ TEST(DiffMomentsTest, WhatIsRememberedIsOfThatFilter) {
   const DiffReport all = moments.Compare(from, to), part = moments.Compare(from, to, some);
   ASSERT_EQ(all.figures.size(), part.figures.size());
   for (std::size_t i = 0; i < all.figures.size(); ++i)
-    EXPECT_EQ(all.figures[i].after, part.figures[i].after) << "totals are of everything";
+    EXPECT_EQ(all.figures[i].after, part.figures[i].after) << "totals are not filtered";
 }
 
 TEST(DiffMomentsTest, ProgressRisesAndStoppingEnds) {

@@ -85,7 +85,7 @@ TEST(AllocationFilterTest, EqualsTheConditionsOneByOne) {
     }
     partly += passed > 0 && passed < session->records().size();
   }
-  EXPECT_GT(partly, 60) << "most filters let some pass and some not";
+  EXPECT_GT(partly, 60) << "most filters let some allocations pass, but not all";
 }
 
 TEST(AllocationFilterTest, TextIsOfEitherCaseAndInTensorsToo) {

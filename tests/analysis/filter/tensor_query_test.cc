@@ -39,9 +39,10 @@ TEST(TensorQuery, WordsAreLookedForAnywhere) {
     EXPECT_EQ(One(text).kind, Kind::kAnywhere) << text;
     EXPECT_FALSE(One(text).exact);
   }
-  EXPECT_THAT(One("Attn").texts, ElementsAre("attn")) << "letters of either case are the same";
+  EXPECT_THAT(One("Attn").texts, ElementsAre("attn")) << "case does not matter";
   EXPECT_THAT(One("\"two words\"").texts, ElementsAre("two words"));
-  EXPECT_THAT(One("Linear::Forward").texts, ElementsAre("linear::forward")) << "a scope, no field";
+  EXPECT_THAT(One("Linear::Forward").texts, ElementsAre("linear::forward"))
+      << "a scope, not a field";
   EXPECT_THAT(One("\"a:b\"").texts, ElementsAre("a:b"));
   EXPECT_TRUE(One("-attn").negated);
   EXPECT_THAT(One("-\"a b\"").texts, ElementsAre("a b"));
@@ -137,13 +138,14 @@ TEST(TensorQuery, AllTermsAreKept) {
 TEST(TensorQuery, MistakesAreTold) {
   EXPECT_THAT(Error("byts>1"), HasSubstr("\"byts\" is no field; there are name, dtype, shape"));
   EXPECT_THAT(Error("bytes>lots"), HasSubstr("bytes: \"lots\" is not a size such as"));
-  EXPECT_THAT(Error("bytes>2s"), HasSubstr("is not a size")) << "a time is none";
+  EXPECT_THAT(Error("bytes>2s"), HasSubstr("is not a size")) << "a time is not a size";
   EXPECT_THAT(Error("bytes>-1"), HasSubstr("is not a size"));
   EXPECT_THAT(Error("bytes:99999999TiB"), HasSubstr("is not a size")) << "beyond 64 bits";
   EXPECT_THAT(Error("bytes>"), HasSubstr("\"\" is not a size"));
   EXPECT_THAT(Error("bytes:1KiB..x"), HasSubstr("is not a size"));
   EXPECT_THAT(Error("lifetime>2"), HasSubstr("is not a time such as 250ms"));
-  EXPECT_THAT(Error("born:1..2s"), HasSubstr("is not a step")) << "a step to a time is no range";
+  EXPECT_THAT(Error("born:1..2s"), HasSubstr("is not a step"))
+      << "from a step to a time is not a range";
   EXPECT_THAT(Error("born:20..10"), HasSubstr("the smaller number comes first"));
   EXPECT_THAT(Error("born>10..20"), HasSubstr("write born:10..20"));
   EXPECT_THAT(Error("device:inf"), HasSubstr("is not a number"));
@@ -162,7 +164,7 @@ TEST(TensorQuery, QuotedTextsAreFoundAgain) {
     EXPECT_THAT(condition.texts, ElementsAre(text));
   }
   EXPECT_EQ(QuoteForQuery("plain"), "plain");
-  EXPECT_EQ(QuoteForQuery("a\"b"), "ab") << "a quotation mark cannot be said";
+  EXPECT_EQ(QuoteForQuery("a\"b"), "ab") << "a quotation mark cannot be quoted";
 }
 
 TEST(TensorQuery, FieldsHaveNames) {

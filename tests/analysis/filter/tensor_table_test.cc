@@ -43,7 +43,7 @@ TEST(TensorTable, ReadsCells) {
   EXPECT_EQ(table.Usual(), RowKind::kTensors);
   EXPECT_EQ(table.count(RowKind::kTensors), 1u);
   EXPECT_EQ(table.bytes(RowKind::kBlocks), 1024u);
-  EXPECT_EQ(table.count(RowKind::kDriver), 2u) << "segments are what driver memory is used as";
+  EXPECT_EQ(table.count(RowKind::kDriver), 2u) << "segments are a use of driver memory";
   const auto rows = [&](RowKind kind) {
     RowsQuery query;
     query.kind = kind;
@@ -53,16 +53,16 @@ TEST(TensorTable, ReadsCells) {
   const AllocationId block(rows(RowKind::kBlocks).rows.at(0));
   EXPECT_EQ(rows(RowKind::kTensors).bytes, 600u);
   EXPECT_EQ(rows(RowKind::kDriver).largest, 0x4000u);
-  EXPECT_EQ(table.TensorOf(block), table.TensorOf(tensor)) << "what lay in it";
+  EXPECT_EQ(table.TensorOf(block), table.TensorOf(tensor)) << "the tensor that was in it";
   EXPECT_EQ(ShapeText(*session->tensor(table.TensorOf(block))), "10x30");
-  EXPECT_EQ(table.RequestedOf(tensor), 900u) << "of the block it lies in";
+  EXPECT_EQ(table.RequestedOf(tensor), 900u) << "of the block that contains it";
   EXPECT_EQ(table.RequestedOf(block), 900u);
   EXPECT_EQ(table.Number(TensorField::kBornStep, tensor), 0u);
   EXPECT_EQ(table.Number(TensorField::kFreedStep, tensor), 1u);
   const AllocationId pinned(rows(RowKind::kDriver).rows.at(1));
   EXPECT_EQ(table.Number(TensorField::kFreed, pinned), std::nullopt);
   EXPECT_EQ(table.Number(TensorField::kDevice, pinned), std::nullopt);
-  EXPECT_EQ(table.Number(TensorField::kName, pinned), std::nullopt) << "no number";
+  EXPECT_EQ(table.Number(TensorField::kName, pinned), std::nullopt) << "not a number";
   EXPECT_FALSE(table.TensorOf(pinned).valid());
 }
 

@@ -122,7 +122,7 @@ void CheckBytes(const Loaded& log, const TimelineStack& stack, TimelineGrouping 
       groups += bytes[b];
       ASSERT_EQ(bytes[b], plain.expected[b]) << "band " << b << " at " << time;
     }
-    ASSERT_EQ(groups, plain.in_use) << "groups add up";
+    ASSERT_EQ(groups, plain.in_use) << "groups sum to the total";
     ASSERT_EQ(stack.At(Line::kInUse, time), plain.in_use);
     ASSERT_EQ(stack.At(Line::kAllocated, time), timeline->total.At(time));
     std::uint64_t held = std::max(plain.in_use, timeline->total.At(time));
@@ -235,7 +235,7 @@ TEST(TimelineGroupsTest, OnlyTheLargestSitesHaveBandsOfTheirOwn) {
   EXPECT_EQ(stack.BandOf(AllocationId(7)), static_cast<int>(kOwnBands)) << "in the rest";
   EXPECT_EQ(stack.BandOfSite(loaded.session->record(AllocationId(7)).stack), -1);
   EXPECT_EQ(stack.BandOfSite(StackId()), -1);
-  EXPECT_EQ(kinds->BandOfSite(stack.bands()[0].site), -1) << "kinds are no sites";
+  EXPECT_EQ(kinds->BandOfSite(stack.bands()[0].site), -1) << "kinds are not sites";
 }
 
 TEST(TimelineGroupsTest, TakesAFewBytesAnEvent) {

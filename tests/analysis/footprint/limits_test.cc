@@ -64,7 +64,7 @@ TEST(FootprintTest, TheLargestThatFitsIsFound) {
     EXPECT_EQ(limit.at.batch, limit.batch);
     EXPECT_TRUE(limit.at.fits);
     EXPECT_GT(limit.at.held, capacity / 2) << seed;
-    EXPECT_LE(limit.at.held, capacity) << "what fits is not above what there is";
+    EXPECT_LE(limit.at.held, capacity) << "the result does not exceed the capacity";
     EXPECT_LE(limit.at.held, limit.at.peaks.driver);
     EXPECT_EQ(limit.beyond.held, 0u);
     EXPECT_EQ(limit.beyond.batch, limit.batch + 1);

@@ -73,7 +73,7 @@ TEST(LeaksTest, AnImportIsListedOnceAndNotByItsViews) {
   log.Alloc(Layer::kImported, 0x77, 1000, {.stack = array, .aux0 = 0x55, .aux1 = 8});
   EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{5000}));
   log.Free(Layer::kImported, 0x55);
-  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{3000, 1000})) << "left behind by the object";
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{3000, 1000})) << "left allocated by the object";
   log.Free(Layer::kImported, 0x900000);
   log.Free(Layer::kArray, 0x77);
   EXPECT_TRUE(alive(log).empty());
@@ -81,7 +81,7 @@ TEST(LeaksTest, AnImportIsListedOnceAndNotByItsViews) {
   log.Alloc(Layer::kImported, 0x600000, 640, {.stack = buffer, .aux0 = 0x500000, .aux1 = 10});
   EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{640})) << "own memory, opened again";
   log.Free(Layer::kLinear, 0x500000);
-  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{640})) << "what is still open of it";
+  EXPECT_EQ(alive(log), (std::vector<std::uint64_t>{640})) << "the part that is still open";
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Process {
 
   void Attribute() {
     BackwardStacks stacks(&tables_, [this](std::uint32_t module, std::uint64_t address) {
-      EXPECT_NE(module, kOther) << "nobody needs the others' symbols";
+      EXPECT_NE(module, kOther) << "symbols of other modules are not needed";
       ++asked_;
       return names_[address];
     });

@@ -43,7 +43,7 @@ TEST(BackwardStacksTest, ANodesMemoryIsOfTheForwardLine) {
                                       "torch::autograd::generated::GeluBackward0::apply",
                                       "at::_ops::mm::redispatch", "!malloc"}));
   EXPECT_EQ(process.MarkOf(3), "train.py:27 backward of Block.forward");
-  EXPECT_EQ(process.StackOf(0)[0], "train.py:70 main") << "Python's own stay as they are";
+  EXPECT_EQ(process.StackOf(0)[0], "train.py:70 main") << "Python's frames are unchanged";
   EXPECT_EQ(process.MarkOf(0), "");
 }
 
@@ -74,7 +74,7 @@ TEST(BackwardStacksTest, WhatIsNotKnownIsSaid) {
   EXPECT_EQ(process.MarkOf(0), "backward: MulBackward0");
   EXPECT_EQ(process.StackOf(0)[0], "backward: MulBackward0");
   EXPECT_EQ(process.MarkOf(4), "train.py:70 backward within main");
-  EXPECT_EQ(process.StackOf(4)[1], "!start_thread") << "nobody calls main";
+  EXPECT_EQ(process.StackOf(4)[1], "!start_thread") << "main has no caller";
   EXPECT_EQ(process.MarkOf(6), "backward");
 }
 

@@ -131,7 +131,7 @@ TEST(SessionMergeTest, WhatARunStillHeldIsGoneAsTheNextBegins) {
   ASSERT_NE(session, nullptr);
   const std::vector<Peak> peaks = FindPeaks(*session);
   ASSERT_EQ(peaks.size(), 1u);
-  EXPECT_EQ(peaks[0].bytes, 2 * 40 * kKept) << "of the two ranks, not of the run before";
+  EXPECT_EQ(peaks[0].bytes, 2 * 40 * kKept) << "the peak of the two ranks, not of the run before";
   std::size_t ended = 0;
   for (const AllocationRecord& a : session->records()) {
     ended += !a.alive();

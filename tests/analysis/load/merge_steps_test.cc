@@ -63,7 +63,7 @@ TEST(SessionMergeTest, FoundStepsBeginWithTheFirstOfTheRanksThatAgree) {
   ASSERT_EQ(all.of_log.size(), 4u);
   EXPECT_EQ(all.of_log[0].steps[1].begin, 210u) << "its own";
   EXPECT_EQ(all.of_log[0].origin.why, "because");
-  EXPECT_EQ(all.of_log[1].steps[1].begin, 200u) << "it has none, and goes by those of its run";
+  EXPECT_EQ(all.of_log[1].steps[1].begin, 200u) << "it has no steps, and uses those of its run";
   EXPECT_EQ(all.of_log[3].steps.size(), 2u);
   const MergedSteps none = MergeSteps({{}, {}}, std::span(logs).first(2), std::span(runs).first(2));
   EXPECT_TRUE(none.job.steps.empty());

@@ -72,7 +72,7 @@ Case GrowingRun(std::uint64_t hole, bool leaks = true) {
 
 TEST(OomRunTest, ALeakThatFilledTheDeviceIsNamedFirst) {
   const Case c = GrowingRun(2 * kMiB);
-  EXPECT_EQ(c.last.cause, FailureCause::kFragmentation) << "true, and of little use";
+  EXPECT_EQ(c.last.cause, FailureCause::kFragmentation) << "correct but not useful";
   ASSERT_TRUE(c.last.growth);
   EXPECT_EQ(c.last.growth->site.function, "Keep");
   EXPECT_EQ(c.last.growth->sites, 1u);
@@ -127,7 +127,7 @@ TEST(OomRunTest, WithoutStepsTheLineThatGrewWithEveryTurnIsNamed) {
 
 TEST(OomRunTest, WithoutTurnsThatKeepSomethingNothingGrew) {
   EXPECT_FALSE(Evaluation(25, false, true).last.growth);
-  EXPECT_FALSE(Evaluation(2, true, true).last.growth) << "too few turns";
+  EXPECT_FALSE(Evaluation(2, true, true).last.growth) << "too few iterations";
 }
 
 // 10 MiB of parameters and 80 MiB of activations on a device of 100 MiB.
@@ -153,7 +153,7 @@ TEST(OomRunTest, InTheFirstStepWhatIsToComeIsTold) {
     const FailureReport report = Load(log).last;
     ASSERT_TRUE(report.first_step);
     EXPECT_EQ(report.first_step->parameters, 10 * kMiB);
-    EXPECT_EQ(report.first_step->gradients, (in_backward ? 9 : 10) * kMiB) << "1 MiB is there";
+    EXPECT_EQ(report.first_step->gradients, (in_backward ? 9 : 10) * kMiB) << "1 MiB is allocated";
     EXPECT_EQ(report.first_step->optimizer_state, 20 * kMiB);
     EXPECT_FALSE(report.growth);
   }
@@ -204,12 +204,13 @@ TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsTold) {
   EXPECT_EQ(c.last.larger_step->site.line, 3);
   EXPECT_EQ(c.last.larger_step->more, 59 * kMiB);
   EXPECT_FALSE(c.last.growth || c.last.first_step);
-  ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites) << "what holds most leaves most";
+  ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites)
+      << "the remedy that leaves the most free comes first";
   EXPECT_EQ(c.last.remedies[0].bytes, 59 * kMiB);
   for (std::size_t i = 1; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
     EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
-  EXPECT_FALSE(LargerStepRun(9 * kMiB).last.larger_step) << "as the others";
-  EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than was asked for";
+  EXPECT_FALSE(LargerStepRun(9 * kMiB).last.larger_step) << "the same as the others";
+  EXPECT_FALSE(LargerStepRun(16 * kMiB).last.larger_step) << "by less than the request";
 }
 
 // Each step rises to 80 MiB. The last one fails earlier, with three times as much memory as the
@@ -232,7 +233,7 @@ TEST(OomRunTest, AStepThatIsLargerAtTheSameCallIsTold) {
     const FailureReport report = Load(log).last;
     ASSERT_EQ(report.larger_step.has_value(), last == 30) << last;
     if (last != 30) continue;
-    EXPECT_EQ(report.larger_step->highest_before, 0u) << "35 MiB were, of all";
+    EXPECT_EQ(report.larger_step->highest_before, 0u) << "earlier steps reached 35 MiB in total";
     EXPECT_EQ(report.larger_step->more, 20 * kMiB);
     EXPECT_NE(FailureVerdict(report).find("30.0 MiB are live in it, where the step before had "
                                           "10.0 MiB at the same call; 20.0 MiB more"),

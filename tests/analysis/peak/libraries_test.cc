@@ -89,11 +89,11 @@ TEST(LibrariesTest, WorkspacesThatAFrameworkAllocatesForALibrary) {
             "cuDNN workspace");
   EXPECT_EQ(NameOf({block, torch("at::native::Workspace::Workspace(unsigned long)"), line}, true),
             "")
-      << "nobody says for whom";
+      << "the library is not known";
   EXPECT_EQ(NameOf({block, torch("at::native::cudnn_convolution"), line}, true), "")
-      << "the convolution's result is no workspace";
+      << "the convolution's result is not a workspace";
   EXPECT_EQ(NameOf({block, line, Python("make_cublas_workspace", "/home/me/a.py")}, true), "")
-      << "names of the program's own say nothing";
+      << "the program's own names mean nothing";
 }
 
 TEST(LibrariesTest, PoolsOfFrameworks) {
@@ -147,7 +147,7 @@ TEST(LibrariesTest, SumsOfAPeakAreThoseOfItsBlocks) {
   EXPECT_EQ(uses.driver[1].library.name, "Numba");
   EXPECT_EQ(uses.driver[1].bytes, 300u);
   ASSERT_EQ(uses.blocks.size(), 1u);
-  EXPECT_EQ(uses.blocks[0].library, Library()) << "a block is in the pool in any case";
+  EXPECT_EQ(uses.blocks[0].library, Library()) << "a block always belongs to the pool";
   EXPECT_TRUE(uses.worth_telling());
 }
 
@@ -161,7 +161,7 @@ TEST(LibrariesTest, WhatIsWorthTelling) {
   };
   EXPECT_FALSE(told({}, {}));
   EXPECT_FALSE(told({own}, {own}));
-  EXPECT_FALSE(told({pool}, {own})) << "all of it is the framework's: no news";
+  EXPECT_FALSE(told({pool}, {own})) << "all memory is the framework's: nothing to report";
   EXPECT_TRUE(told({nccl}, {}));
   EXPECT_TRUE(told({own, pool}, {}));
   EXPECT_TRUE(told({pool}, {own, workspace}));

@@ -217,7 +217,7 @@ TEST(Spread, OfEvenFigures) {
   EXPECT_THAT(spread.outliers, IsEmpty());
   EXPECT_THAT(SpreadOf({}).outliers, IsEmpty());
   const std::vector<std::uint64_t> nothing(3, 0);
-  EXPECT_EQ(SpreadOf(nothing).imbalance, 0) << "not a division by nothing";
+  EXPECT_EQ(SpreadOf(nothing).imbalance, 0) << "no division by zero";
 }
 
 TEST(Spread, ByHand) {
@@ -239,7 +239,7 @@ TEST(Spread, OutliersAreFarAndNotOnlyFromTheOthersNoise) {
               ElementsAre(3));
   EXPECT_THAT(SpreadOf(std::vector<std::uint64_t>{1000, 1000, 1000, 940}).outliers, ElementsAre(3));
   EXPECT_THAT(SpreadOf(std::vector<std::uint64_t>{50, 100, 150, 200, 250}).outliers, IsEmpty())
-      << "where all differ, none stands out";
+      << "if all differ, there is no outlier";
   EXPECT_THAT(SpreadOf(std::vector<std::uint64_t>{1, 1000}).outliers, IsEmpty()) << "of two";
 }
 

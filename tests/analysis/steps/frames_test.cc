@@ -179,7 +179,7 @@ TEST(StepFramesTest, AmidPassesIsAsAPlainLookToBothSidesSays) {
     EXPECT_EQ(BeginAmidPasses(roles, begins), wanted) << seed;
     amid += wanted ? 1 : 0;
   }
-  EXPECT_GT(amid, 100) << "both answers are tried";
+  EXPECT_GT(amid, 100) << "both results occur";
 }
 
 // PyTorch's blocks may be larger than requested by a rest that is too small to split, which differs

@@ -110,10 +110,10 @@ TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
   std::vector<std::uint32_t> begins;
   const auto twice = NeverTheSame(3, 24, 18, &begins);
   ASSERT_NE(twice, nullptr);
-  EXPECT_LT(FindSteps(*twice).origin.confidence, kStepConfidence) << "two are too few";
+  EXPECT_LT(FindSteps(*twice).origin.confidence, kStepConfidence) << "two are not enough";
   begins.clear();
   const auto thrice = NeverTheSame(3, 24, 9, &begins);
-  EXPECT_EQ(BirthsBefore(*thrice, FindSteps(*thrice)), begins) << "the last one was cut off";
+  EXPECT_EQ(BirthsBefore(*thrice, FindSteps(*thrice)), begins) << "the last one was truncated";
   const auto never = NeverTheSame(3, 24, 100, &begins);
   EXPECT_THAT(FindSteps(*never).origin.why, HasSubstr("gradients are given back"));
 }

@@ -98,7 +98,7 @@ TEST(StepPhasesTest, AreThoseOfPlainCounting) {
         peak = std::max(peak, found.peak_bytes);
         takes += found.takes;
       }
-      EXPECT_EQ(allocations, figures[s].allocations) << "phases make up their step";
+      EXPECT_EQ(allocations, figures[s].allocations) << "the phases sum to their step";
       EXPECT_EQ(bytes, figures[s].allocated_bytes);
       EXPECT_LE(peak, figures[s].peak_bytes);
       EXPECT_EQ(takes, session->steps()[s].end - session->steps()[s].begin);
@@ -146,7 +146,7 @@ TEST(StepPhasesTest, UsualStepsAreThoseLikeTheTypicalOne) {
   }
   std::size_t of = 0;
   const StepPhases usual = UsualPhases(phases, figures, &of);
-  EXPECT_EQ(of, 2u) << "neither the first, which differs, nor the last, which may be cut";
+  EXPECT_EQ(of, 2u) << "not the first, which differs, nor the last, which may be truncated";
   EXPECT_EQ(usual[kForward].allocations, 12u);  // 11.5, rounded
   EXPECT_EQ(usual[kForward].allocated_bytes, 2500u);
   EXPECT_EQ(usual[kForward].peak_bytes, 5002u);

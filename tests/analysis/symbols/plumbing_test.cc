@@ -47,7 +47,7 @@ TEST(SiteChoiceTest, OfPlumbingTheMostTellingFrameIsTheSite) {
   EXPECT_EQ(chosen({runtime, unknown, allocator, kernel, outer}), 3u);
   EXPECT_EQ(chosen({runtime, allocator, outer}), 0u);
   EXPECT_EQ(chosen({unknown, native("f", "a.out"), outer}), 1u)
-      << "what is no plumbing needs no such choice";
+      << "other frames do not need this rule";
 }
 
 TEST(SiteChoiceTest, WhatAlmostAllPassThroughIsPlumbing) {

@@ -138,7 +138,7 @@ TEST_F(SymbolsTest, InlinedFunctionsVoteAndCanBeTheSite) {
   EXPECT_EQ(site.line, guest::kLines.inlined);
   EXPECT_EQ(symbols.Site(session->allocations()[1].stack).function, "caller1");
   EXPECT_EQ(symbols.SiteStack(session->allocations()[0].stack).size(), 4u)
-      << "the function that all go through, the site, and its callers";
+      << "the function common to all, the site, and its callers";
 }
 
 TEST_F(SymbolsTest, FramesWithoutANameAreAnAnomalyOfTheReader) {

@@ -54,7 +54,7 @@ TEST(FirstFitTest, IsTheLowestPlaceThatIsFree) {
       if (i % 500 != 0) continue;
       std::size_t holes = 1;  // the unbounded hole at the end
       for (std::size_t u = 0; u + 1 < taken.size(); ++u) holes += !taken[u] && taken[u + 1];
-      ASSERT_EQ(fit.holes(), holes) << "what adjoins is one hole";
+      ASSERT_EQ(fit.holes(), holes) << "adjacent free units are one hole";
     }
     EXPECT_LE(fit.height(), taken.size());
     while (!live.empty()) {

@@ -84,7 +84,7 @@ class Trace {
           slices[open.back()].end = packet->timestamp();
           open.pop_back();
         } else {
-          ADD_FAILURE() << "an end too many on " << path;
+          ADD_FAILURE() << "an end without a beginning on " << path;
         }
       }
       EXPECT_TRUE(open.empty()) << path;

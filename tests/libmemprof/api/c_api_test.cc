@@ -183,7 +183,7 @@ TEST_F(CApi, StatsOfANewerHeaderAreFilledAsFarAsTheyAreKnown) {
   stats.future = 77;
   stats.known.size = sizeof stats;
   EXPECT_EQ(memprof_get_stats(&stats.known), MEMPROF_OK);
-  EXPECT_EQ(stats.known.size, sizeof stats.known) << "as much as there is";
+  EXPECT_EQ(stats.known.size, sizeof stats.known) << "as much as exists";
   EXPECT_EQ(stats.future, 77u);
   for (const std::size_t size : {std::size_t{0}, sizeof(std::size_t), sizeof(std::size_t) + 7}) {
     stats.known.size = size;

@@ -97,7 +97,7 @@ TYPED_TEST(HashTableTest, IsFilledToSevenEighthsWhereItMayNotGrow) {
   for (std::uint64_t known = 1; known < key; ++known) EXPECT_NE(Find(&table, known), nullptr);
   EXPECT_EQ(Find(&table, key), nullptr);
   table.Erase(Find(&table, 1));
-  EXPECT_NE(table.Insert(entry), nullptr) << "there is room for one again";
+  EXPECT_NE(table.Insert(entry), nullptr) << "there is space for one again";
 }
 
 TYPED_TEST(HashTableTest, WithoutMemoryItKeepsWhatItHas) {
@@ -137,7 +137,7 @@ TEST(HashBytes, TellsKeysApartAndIsNeverZero) {
     low.insert(hash & 0xffff);
   }
   EXPECT_EQ(hashes.count(0), 0u);
-  EXPECT_GT(low.size(), 3800u) << "the low bits, which choose the place, are spread";
+  EXPECT_GT(low.size(), 3800u) << "the low bits, which select the place, are spread";
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(LocksDeathTest, OutOfOrderEndTheProgram) {
 #else
 TEST(Locks, OutOfOrderAreCounted) {
   EXPECT_EQ((MistakesOf<RingLock, DefinitionsLock>()), 1u);
-  EXPECT_EQ((MistakesOf<RingLock, RingLock>()), 1u) << "two of one place are in no order";
+  EXPECT_EQ((MistakesOf<RingLock, RingLock>()), 1u) << "two locks of one rank have no order";
   EXPECT_EQ((MistakesOf<DefinitionsLock, RingLock>()), 0u);
 }
 #endif

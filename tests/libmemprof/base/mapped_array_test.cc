@@ -109,7 +109,7 @@ TEST(MappedArray, WithoutMemoryItKeepsWhatItHasAndSaysSo) {
     std::size_t count = 1;
     while (array.TryReserve(1) && array.Append(Make(1))) ++count;
     EXPECT_EQ(array.size(), count);
-    EXPECT_FALSE(array.failed()) << "to try is no failure";
+    EXPECT_FALSE(array.failed()) << "an attempt is not a failure";
     EXPECT_FALSE(array.Insert(0, Make(2)));
     EXPECT_FALSE(array.failed());
     EXPECT_FALSE(array.Append(Make(2)));
@@ -120,7 +120,7 @@ TEST(MappedArray, WithoutMemoryItKeepsWhatItHasAndSaysSo) {
     EXPECT_EQ(array[count - 1], Make(1));
     array.Clear();
     EXPECT_FALSE(array.failed());
-    EXPECT_TRUE(array.Append(Make(3))) << "what it has it keeps";
+    EXPECT_TRUE(array.Append(Make(3))) << "existing items are kept";
     SetMemoryLimit(256 * kMib, 0);
     EXPECT_FALSE(array.Reserve(~std::size_t{0})) << "more than any memory";
     EXPECT_FALSE(array.Reserve(~std::size_t{0} / sizeof(Item)));

@@ -151,7 +151,7 @@ TEST_F(BudgetWithRing, StacksBeyondItAreCountedAndTheOthersStay) {
       return table.Intern(frames, 2, cache.get());
     };
     EXPECT_EQ(intern(0), 2u);
-    EXPECT_EQ(ChargedMemory(), empty + 65536) << "address space is free, pages are not";
+    EXPECT_EQ(ChargedMemory(), empty + 65536) << "address space is not charged, pages are";
     // The ring is not drained, so it limits the number of definitions.
     const std::uint64_t room = Room(Need::kTable);
     ASSERT_TRUE(ChargeMemory(room - 65536, Need::kTable));
@@ -162,7 +162,7 @@ TEST_F(BudgetWithRing, StacksBeyondItAreCountedAndTheOthersStay) {
     EXPECT_EQ(intern(0), 2u);
     EXPECT_EQ(intern(last), table.nodes());
     ReturnMemory(room - 65536, Need::kTable);
-    EXPECT_NE(intern(last + 1), 0u) << "room again";
+    EXPECT_NE(intern(last + 1), 0u) << "space again";
   }
   EXPECT_EQ(ChargedMemory(), before);
 }

@@ -46,7 +46,7 @@ TEST(CleanText, KeepsWhatIsValidAndCutsWhatIsLong) {
   ByteBuffer clean;
   AppendCleanText(longest.data(), longest.size(), &clean);
   EXPECT_LE(clean.size(), kMaxTextBytes);
-  EXPECT_TRUE(IsCleanText(clean.data(), clean.size())) << "not cut within a character";
+  EXPECT_TRUE(IsCleanText(clean.data(), clean.size())) << "not truncated within a character";
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST(ArrayBytes, MipmapsEndAtOneElementAndOddExtentsRoundDown) {
   EXPECT_EQ(ArrayBytes3D(&deep, 0), 0u);
   EXPECT_EQ(ArrayBytes3D(&deep, 2), 15u + 2);
   EXPECT_EQ(ArrayBytes3D(&deep, 4), 15u + 2 + 1 + 1);
-  EXPECT_EQ(ArrayBytes3D(&deep, ~0u), 15u + 2 + 62) << "a nonsense number ends too";
+  EXPECT_EQ(ArrayBytes3D(&deep, ~0u), 15u + 2 + 62) << "an invalid number of levels ends too";
   deep.Width = 0;  // an invalid array: the driver decides what happens with it
   EXPECT_EQ(ArrayBytes3D(&deep, 1), 0u);
 }

@@ -43,7 +43,8 @@ TEST(ExportTable, ADescriptorIsKnownByWhateverNumberItHas) {
   const int copy = dup(file.get());
   const int number = file.get();
   file.Close();
-  EXPECT_TRUE(table.FindDescriptor(copy, &memory)) << "the number is another, the export is not";
+  EXPECT_TRUE(table.FindDescriptor(copy, &memory))
+      << "another descriptor number, but the same export";
   EXPECT_EQ(memory.handle, 7u);
   // Another process's file gets the descriptor number of the export.
   ASSERT_EQ(dup2(foreign.get(), number), number);
@@ -144,7 +145,7 @@ TEST(ExportTable, ContentsAreComparedByKindAndBytes) {
   ASSERT_TRUE(table.FindContent(ExportTable::Kind::kPhysical, other, &memory));
   EXPECT_EQ(memory.handle, 3u);
   ASSERT_TRUE(table.FindContent(ExportTable::Kind::kAddress, ipc, &memory));
-  EXPECT_EQ(memory.handle, 0x8000u) << "an address is no handle";
+  EXPECT_EQ(memory.handle, 0x8000u) << "an address is not a handle";
 }
 
 TEST(ExportTable, TheOldestContentsAreForgotten) {

@@ -22,7 +22,7 @@ TileMap::Region Box(std::uint64_t x, std::uint64_t y, std::uint64_t z, std::uint
 std::set<std::uint64_t> Handles(const TileMap::Freed& freed) {
   std::set<std::uint64_t> handles;
   for (const VmmLedger::Physical& physical : freed)
-    EXPECT_TRUE(handles.insert(physical.handle).second) << "told once";
+    EXPECT_TRUE(handles.insert(physical.handle).second) << "reported once";
   return handles;
 }
 

@@ -128,7 +128,7 @@ TEST(VmmLedger, OneUnmapMayCoverSeveralMaps) {
 
 TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   VmmLedger ledger;
-  EXPECT_FALSE(ledger.Alias(8, 7)) << "of nothing";
+  EXPECT_FALSE(ledger.Alias(8, 7)) << "an unknown handle";
   EXPECT_TRUE(ledger.Create(7, 100, 2, kLayerVmmPhysical));
   EXPECT_TRUE(ledger.Alias(8, 7));
   EXPECT_TRUE(ledger.Alias(8, 7)) << "imported twice";
@@ -143,10 +143,10 @@ TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   ASSERT_TRUE(ledger.Unmap(0x1000, 100, &mapping, &gone));
   EXPECT_TRUE(gone.last);
   EXPECT_EQ(gone.handle, 7u);
-  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "the name went with it";
-  EXPECT_TRUE(ledger.Create(7, 50, 0, kLayerVmmPhysical)) << "a handle that comes back";
-  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "is not what the other name stood for";
-  EXPECT_TRUE(ledger.Create(8, 50, 0, kLayerVmmPhysical)) << "and may stand for something new";
+  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "the alias ended with it";
+  EXPECT_TRUE(ledger.Create(7, 50, 0, kLayerVmmPhysical)) << "a reused handle";
+  EXPECT_EQ(ledger.PhysicalOf(8).handle, 0u) << "the old alias does not refer to the new memory";
+  EXPECT_TRUE(ledger.Create(8, 50, 0, kLayerVmmPhysical)) << "but may be used for new memory";
 }
 
 TEST(VmmLedger, AKnownHandleIsNoSecondMemory) {

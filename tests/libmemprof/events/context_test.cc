@@ -28,14 +28,14 @@ TEST_F(ContextHooks, AskingForDevicesLeavesNoLogAndUsingOneDoes) {
   EXPECT_EQ(Call("cuInit", 0u), CUDA_ERROR_NO_DEVICE);
   Answer(CUDA_SUCCESS);
   EXPECT_EQ(Call("cuInit", 0u), CUDA_SUCCESS);
-  EXPECT_EQ(Call("cuInit", 0u), CUDA_SUCCESS) << "launchers may ask again";
+  EXPECT_EQ(Call("cuInit", 0u), CUDA_SUCCESS) << "launchers may call it again";
   EXPECT_FALSE(Recording());
-  EXPECT_FALSE(std::filesystem::exists(path_)) << "a program that only asks leaves no log";
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "a program that only queries leaves no log";
   CUcontext context = nullptr;
   EXPECT_EQ(Call("cuDevicePrimaryCtxRetain", &context, CUdevice{0}), CUDA_SUCCESS);
   EXPECT_TRUE(Recording());
   EXPECT_EQ(Ops(Finish()), std::vector<log::Op>{log::OP_CONTEXT_CREATE})
-      << "the call that begins the recording is in it";
+      << "the call that starts the recording is in it";
 }
 
 TEST_F(ContextHooks, AMarkBeginsTheRecordingOnceTheDriverIsUp) {
@@ -43,7 +43,8 @@ TEST_F(ContextHooks, AMarkBeginsTheRecordingOnceTheDriverIsUp) {
   EXPECT_EQ(memprof_step(6), MEMPROF_NOT_RECORDING);
   EXPECT_EQ(memprof_range_push("too early"), MEMPROF_NOT_RECORDING);
   EXPECT_EQ(Call("cuInit", 0u), CUDA_SUCCESS);
-  EXPECT_EQ(memprof_range_pop(), MEMPROF_NOT_RECORDING) << "of a range that nobody has seen begin";
+  EXPECT_EQ(memprof_range_pop(), MEMPROF_NOT_RECORDING)
+      << "the begin of the range was not recorded";
   EXPECT_EQ(memprof_step(7), MEMPROF_OK);
   EXPECT_EQ(memprof_range_push("set-up"), MEMPROF_OK);
   const testing::Log log = Finish();

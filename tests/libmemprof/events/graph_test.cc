@@ -21,11 +21,11 @@ TEST_F(GraphHooks, ALaunchAllocatesWhatItsNodesAskFor) {
   EXPECT_EQ(allocations[0].address, first);
   EXPECT_EQ(allocations[1].address, second);
   EXPECT_EQ(allocations[0].layer, log::LAYER_GRAPH);
-  EXPECT_EQ(allocations[0].device, 1) << "the node's, not that of the launch";
+  EXPECT_EQ(allocations[0].device, 1) << "the node's device, not that of the launch";
   EXPECT_EQ(allocations[0].aux0, reinterpret_cast<std::uint64_t>(exec));
   EXPECT_EQ(log.strings.at(allocations[0].api), "cuGraphLaunch");
   if (kTestStacks) {
-    EXPECT_NE(allocations[0].stack, 0u) << "of the call that made the node";
+    EXPECT_NE(allocations[0].stack, 0u) << "the stack of the call that created the node";
     EXPECT_NE(allocations[0].stack, allocations[1].stack);
   }
   ASSERT_GE(log.WithOp(log::OP_POOL_SAMPLE).size(), 1u);
@@ -70,7 +70,7 @@ TEST_F(GraphHooks, OutsideOfGraphsItIsFreedLikeAnyMemory) {
   Call("cuMemFreeAsync", second, CUstream{});
   EXPECT_EQ(Stats().live_bytes, 0u);
   Launch(exec);
-  EXPECT_EQ(Stats().live_bytes, 300u) << "and allocated anew, once each";
+  EXPECT_EQ(Stats().live_bytes, 300u) << "and allocated again, once each";
   const testing::Log log = Finish();
   EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 4u);
   EXPECT_EQ(log.WithOp(log::OP_FREE).size(), 2u);
@@ -157,8 +157,8 @@ TEST_F(GraphHooks, ItEndsWithItsDevicesPrimaryContext) {
   Call("cuDevicePrimaryCtxReset_v2", 1);
   EXPECT_EQ(Stats().live_bytes, 0u);
   Launch(exec);
-  EXPECT_EQ(Stats().live_bytes, 300u) << "nothing is taken to be there from before";
-  EXPECT_EQ(Finish().WithOp(log::OP_FREE).size(), 1u) << "the reset says it by itself";
+  EXPECT_EQ(Stats().live_bytes, 300u) << "no memory is assumed from before the reset";
+  EXPECT_EQ(Finish().WithOp(log::OP_FREE).size(), 1u) << "the reset event implies the frees";
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST_F(GraphicsHooks, FramesOfStreams) {
               ElementsAre("alloc 0 kind 6", "alloc 4096 kind 7 of another",
                           "alloc 0 kind 7 of another", "free", "free", "free", "alloc 0 kind 6",
                           "alloc 1024 kind 9 of another", "alloc 1024 kind 9 of another"))
-      << "that no frame came is no failure";
+      << "a missing frame is not a failure";
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_F(GreenHooks, MemoryStaysAsLongAsThePrimaryContext) {
   AllocateIn(primary, 10);
   driver_.current = nullptr;
   Call("cuGreenCtxDestroy", green);
-  EXPECT_EQ(Stats().live_bytes, 110u) << "the primary context is there";
+  EXPECT_EQ(Stats().live_bytes, 110u) << "the primary context still exists";
   driver_.primary_active = false;
   Call("cuDevicePrimaryCtxRelease_v2", 0);
   EXPECT_EQ(Stats().live_bytes, 0u);

@@ -137,7 +137,8 @@ TEST_F(ImportHooks, PoolsOfOtherProcessesAreNotSampled) {
   EXPECT_EQ(import.layer, log::LAYER_IMPORTED);
   EXPECT_EQ(import.aux0, reinterpret_cast<std::uint64_t>(pool));
   EXPECT_EQ(import.aux1, +kImportPoolPointer);
-  EXPECT_EQ(log.WithOp(log::OP_FREE).at(0).layer, log::LAYER_IMPORTED) << "told by its address";
+  EXPECT_EQ(log.WithOp(log::OP_FREE).at(0).layer, log::LAYER_IMPORTED)
+      << "recognised by its address";
 }
 
 TEST_F(ImportHooks, FailuresAreEventsToo) {

@@ -20,7 +20,7 @@ TEST_F(LedgerHooks, AThreadThatAllocatesSamplesItsDeviceSometimes) {
   ASSERT_GE(samples.size(), 1u) << "with the first allocation";
   EXPECT_EQ(samples[0].bytes, driver_.free_bytes);
   EXPECT_EQ(samples[0].aux0, driver_.total_bytes);
-  EXPECT_EQ(samples[0].aux1, 0u) << "nobody says what other processes use";
+  EXPECT_EQ(samples[0].aux1, 0u) << "the memory of other processes is not known";
   EXPECT_EQ(samples[0].device, 0);
   for (std::size_t i = 1; i < samples.size(); ++i)
     EXPECT_GE(samples[i].time_ns, samples[i - 1].time_ns + 100'000'000 - 20'000'000);

@@ -198,7 +198,7 @@ TEST_P(Freeing, OfNothingIsNoEvent) {
   EXPECT_EQ(Free(0), CUDA_SUCCESS);
   Answer(CUDA_ERROR_INVALID_VALUE);
   Free(0);
-  EXPECT_EQ(driver_.calls.size(), 2u) << "the driver is asked all the same";
+  EXPECT_EQ(driver_.calls.size(), 2u) << "the driver is called nevertheless";
   EXPECT_THAT(Finish().events, IsEmpty());
 }
 

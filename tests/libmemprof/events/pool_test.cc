@@ -88,17 +88,17 @@ TEST_F(PoolHooks, PoolsAreCreatedTrimmedAndDestroyed) {
   EXPECT_EQ(created[0].address, handle);
   EXPECT_EQ(created[0].device, 1);
   EXPECT_EQ(created[0].stack != 0, kTestStacks);
-  EXPECT_EQ(created[1].device, 0) << "of the current context";
+  EXPECT_EQ(created[1].device, 0) << "device of the current context";
   const std::vector<Event> trimmed = log.WithOp(log::OP_POOL_TRIM);
   ASSERT_EQ(trimmed.size(), 1u);
   EXPECT_EQ(trimmed[0].bytes, 4096u);
   const std::vector<Event> samples = log.WithOp(log::OP_POOL_SAMPLE);
   ASSERT_FALSE(samples.empty());
-  EXPECT_EQ(samples[0].address, handle) << "what is left after the trim";
+  EXPECT_EQ(samples[0].address, handle) << "sampled after the trim";
   const std::vector<Event> destroyed = log.WithOp(log::OP_POOL_DESTROY);
   ASSERT_EQ(destroyed.size(), 1u);
   EXPECT_EQ(destroyed[0].address, handle);
-  EXPECT_EQ(destroyed[0].device, 1) << "remembered";
+  EXPECT_EQ(destroyed[0].device, 1) << "the device is remembered";
 }
 
 // The memory is on the pool's device, not on the device of the current context.
@@ -194,7 +194,7 @@ TEST_F(PoolHooks, AHandleThatAnotherThreadIsGivenMeanwhileStaysKnown) {
   CUdeviceptr pointer = 0;
   Call("cuMemAllocFromPoolAsync", &pointer, std::size_t{300}, later, CUstream{});
   const testing::Log log = Finish();
-  EXPECT_EQ(log.WithOp(log::OP_ALLOC).at(0).device, 1) << "of the pool, not of the context";
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).at(0).device, 1) << "the pool's, not the context's";
   std::vector<std::string> story;
   for (const Event& event : log.ByTime())
     if (event.op == log::OP_POOL_CREATE || event.op == log::OP_POOL_DESTROY)

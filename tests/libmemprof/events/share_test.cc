@@ -65,7 +65,7 @@ TEST_F(ShareHooks, OwnMemoryThatComesBackIsOneMoreReference) {
   Call("cuMemUnmap", CUdeviceptr{0x100000}, std::size_t{4096});
   EXPECT_EQ(Stats().live_bytes, 0u);
   const testing::Log log = Finish();
-  EXPECT_EQ(log.WithOp(log::OP_MAP).at(0).aux0, own) << "the log knows it by one name";
+  EXPECT_EQ(log.WithOp(log::OP_MAP).at(0).aux0, own) << "the log uses one name for it";
   EXPECT_EQ(log.WithOp(log::OP_FREE).at(0).address, own);
   EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u);
 }

@@ -42,7 +42,7 @@ class SparseHooks : public HooksTest {
 TEST_F(SparseHooks, TheMemoryIsCountedOnceAndHeldByItsTiles) {
   Start();
   const CUarray array = Array();
-  EXPECT_EQ(Stats().live_bytes, 0u) << "the array has none";
+  EXPECT_EQ(Stats().live_bytes, 0u) << "the array has no memory";
   const Handle memory = CreateMemory(4 * kTile);
   EXPECT_EQ(Bind({Tile(array, 0, memory), Tile(array, 128, memory)}), CUDA_SUCCESS);
   EXPECT_EQ(Stats().live_bytes, 4 * kTile);
@@ -66,7 +66,7 @@ TEST_F(SparseHooks, TheMemoryIsCountedOnceAndHeldByItsTiles) {
   const Event made = log.WithOp(log::OP_ALLOC).at(0);
   EXPECT_EQ(made.layer, log::LAYER_ARRAY);
   EXPECT_EQ(made.bytes, 0u);
-  EXPECT_EQ(made.aux0, 512u * 256 * 4) << "what it may come to hold";
+  EXPECT_EQ(made.aux0, 512u * 256 * 4) << "the maximum that can be mapped";
 }
 
 TEST_F(SparseHooks, OtherMemoryTakesItsPlace) {

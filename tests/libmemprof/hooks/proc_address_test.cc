@@ -58,7 +58,7 @@ TEST_F(ProcAddress, WhatIsNotInTheTableStaysWhatItIs) {
   EXPECT_EQ(Get("cuCtxGetCurrent", other), other);
   EXPECT_EQ(SwapByName("cuCtxGetCurrent", other), other);
   EXPECT_EQ(Get("cuNoSuchThing", &own), &own);
-  EXPECT_EQ(Get("cuMemAlloc", &own), &own) << "not of libcuda";
+  EXPECT_EQ(Get("cuMemAlloc", &own), &own) << "not a function of libcuda";
   EXPECT_EQ(SwapByName("cuMemAlloc_v2", &own), &own);
   EXPECT_EQ(SwapByName("cuMemAlloc_v2", Real("cuMemFree_v2")), Real("cuMemFree_v2"));
   EXPECT_EQ(Get("cuMemAlloc", nullptr), nullptr);

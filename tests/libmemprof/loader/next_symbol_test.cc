@@ -13,9 +13,10 @@ TEST(NextSymbol, FindsWhatComesBehindInTheOrderOfLoading) {
   void* libc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
   ASSERT_NE(libc, nullptr);
   EXPECT_EQ(NextDefinition("gnu_get_libc_version"), libc);
-  EXPECT_EQ(NextDefinition("gnu_get_libc_version", libc), nullptr) << "behind libc there is none";
+  EXPECT_EQ(NextDefinition("gnu_get_libc_version", libc), nullptr)
+      << "no library after libc has it";
   EXPECT_EQ(FirstDefinition("gnu_get_libc_version"), libc);
-  EXPECT_EQ(FirstDefinition("main"), nullptr) << "only this program has one";
+  EXPECT_EQ(FirstDefinition("main"), nullptr) << "only this program has it";
   EXPECT_EQ(NextDefinition("memprof_no_such_function"), nullptr);
   EXPECT_EQ(NextDefinition(""), nullptr);
   EXPECT_NE(NextDefinition("dlsym"), nullptr);

@@ -79,7 +79,7 @@ TEST_F(DefinitionsTest, WithoutRoomTheyAreCountedAsLostAndHaveNoId) {
   EXPECT_EQ(id, 0u);
   EXPECT_GT(last, 100u);
   EXPECT_GE(ring_.AnomalyCount(log::Anomaly::kDefinitionsLost), 1u);
-  EXPECT_EQ(definitions_.InternString((large + "0").c_str()), 1u) << "known ones still answer";
+  EXPECT_EQ(definitions_.InternString((large + "0").c_str()), 1u) << "known strings keep their ids";
 }
 
 // An attempt that finds no space in the ring does not use up space for names.

@@ -59,8 +59,8 @@ TEST_F(HousekeepingTest, EveryTaskIsCalledOnItsThread) {
   EXPECT_EQ(owner.finishes, 0);
   ASSERT_TRUE(writer.Finish(kTenSeconds));
   EXPECT_EQ(owner.finishes, 1);
-  EXPECT_EQ(owner.thread_of_finish, CurrentTid()) << "by whoever asks for the end";
-  EXPECT_GE(owner.seconds, 1) << "the first time at once";
+  EXPECT_EQ(owner.thread_of_finish, CurrentTid()) << "in the thread that requests the end";
+  EXPECT_GE(owner.seconds, 1) << "the first time immediately";
   EXPECT_NE(owner.thread_of_second, CurrentTid());
   writer.Stop();
   EXPECT_EQ(owner.failures, 0);

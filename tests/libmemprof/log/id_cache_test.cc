@@ -40,7 +40,7 @@ TEST(IdCacheKey, IsVoidOnceSomethingDidNotFit) {
   IdCacheKey longer = Key(std::string(500, 'x'));
   EXPECT_FALSE(longer.fits());
   longer.AddText("short");
-  EXPECT_FALSE(longer.fits()) << "a key with a hole is none";
+  EXPECT_FALSE(longer.fits()) << "an incomplete key is not valid";
 }
 
 TEST(IdCache, FindsWhatWasStored) {
@@ -56,7 +56,7 @@ TEST(IdCache, TheSameHashIsNotTheSameKey) {
   cache->Store(Key("weight"), 5, 7);
   EXPECT_EQ(cache->Find(Key("weighs"), 5), 0u);
   EXPECT_EQ(cache->Find(Key("weights"), 5), 0u);
-  EXPECT_EQ(cache->Find(Key("weight"), 5 + 128), 0u) << "the same place";
+  EXPECT_EQ(cache->Find(Key("weight"), 5 + 128), 0u) << "the same slot";
   cache->Store(Key("bias"), 5, 8);
   EXPECT_EQ(cache->Find(Key("weight"), 5), 0u);
   EXPECT_EQ(cache->Find(Key("bias"), 5), 8u);

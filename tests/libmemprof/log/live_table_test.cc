@@ -100,7 +100,8 @@ TEST(LiveTable, AFreeIsToldTheLayerOfItsBlock) {
   }
   address = 0x1000;
   for (const Layer layer : layers) EXPECT_EQ(table.Apply(Release(address += 0x1000, 2)), layer);
-  EXPECT_EQ(table.Apply(Release(0x2000, 3)), kLayerLinear) << "of nothing: as the function says";
+  EXPECT_EQ(table.Apply(Release(0x2000, 3)), kLayerLinear)
+      << "an unknown block: by the function's layer";
   RingEvent tensor = Release(0x3000, 4);
   tensor.layer = kLayerTensor;
   EXPECT_EQ(table.Apply(tensor), kLayerTensor);
@@ -172,7 +173,7 @@ TEST(LiveTable, PoolMemoryOutlivesItsContextButNotAReset) {
   end.op = kOpDeviceReset;
   table.Apply(end);
   EXPECT_EQ(table.totals().live_bytes, 30u);
-  EXPECT_EQ(table.totals().frees, 0u) << "nobody called a free";
+  EXPECT_EQ(table.totals().frees, 0u) << "no free was called";
 }
 
 // All operations, against a map: also ends of contexts, while the table grows and shrinks.

@@ -64,7 +64,7 @@ TEST_F(WriterTest, EventsOfManyThreadsAreAccountedInTheOrderOfTime) {
   EXPECT_EQ(totals.allocations, kThreads);
   EXPECT_EQ(totals.frees, kThreads - 1);
   EXPECT_EQ(totals.live_bytes, 100u);
-  EXPECT_EQ(totals.peak_bytes, 200u) << "one at a time beside the first";
+  EXPECT_EQ(totals.peak_bytes, 200u) << "the first block and one other at a time";
   for (const testing::Event& event : testing::ReadLog(path_).events)
     EXPECT_EQ(event.layer, log::LAYER_MANAGED);
 }
@@ -191,7 +191,7 @@ TEST_F(WriterTest, ALogThatCannotGrowEndsWithAReasonAndTheProgramGoesOn) {
               ::testing::AllOf(::testing::HasSubstr("cannot write"), ::testing::HasSubstr(path_)));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   const testing::Log log = testing::ReadLog(path_);
-  EXPECT_EQ(log.error, "") << "what is there is whole";
+  EXPECT_EQ(log.error, "") << "what was written is complete";
   EXPECT_GE(log.events.size(), 1u);
   if (log.has_trailer) {
     EXPECT_THAT(log.trailer.reason(), ::testing::HasSubstr("error: File too large"));

@@ -155,7 +155,7 @@ TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
   while (TheRecorder()->writer()->DrainOnce()) continue;
   drained = testing::ReadLog(path_).events.size();
   EXPECT_EQ(drained, kept);
-  EXPECT_EQ(memprof_step(1), MEMPROF_OK) << "room again";
+  EXPECT_EQ(memprof_step(1), MEMPROF_OK) << "space again";
 }
 
 TEST_F(RecorderTest, StatsFillOnlyAsMuchAsTheCallerKnows) {

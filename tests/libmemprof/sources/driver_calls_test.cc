@@ -142,7 +142,7 @@ TEST_F(DriverCalls, OfContextsAreLeftToHooksThatAreInPlace) {
   }
   const testing::Log log = Finish();
   EXPECT_EQ(log.WithOp(log::OP_DEVICE_RESET).size(), 1u);
-  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u) << "memory is the source's";
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u) << "the source reports memory";
 }
 
 TEST_F(DriverCalls, ThatMakeNoSenseAreLeftAlone) {

@@ -184,7 +184,7 @@ TEST(FrameRule, PacksAndUnpacks) {
           const FrameRule rule{static_cast<CfaBase>(base), static_cast<SavedRbp>(rbp),
                                static_cast<std::int16_t>(cfa), static_cast<std::int8_t>(at)};
           ASSERT_EQ(FrameRule::Unpack(rule.Pack()), rule);
-          ASSERT_LT(rule.Pack(), 1u << 31) << "the cache keeps the top bit for itself";
+          ASSERT_LT(rule.Pack(), 1u << 31) << "the cache uses the top bit itself";
         }
 }
 
@@ -291,7 +291,7 @@ TEST(CallFrames, DamagedTablesAreReadWithinTheirBounds) {
       understood += ReadFrameRule(copy.Table(), address).base != CfaBase::kUnsupported;
     }
   }
-  EXPECT_GT(understood, 100) << "the undamaged rounds at least must find rules";
+  EXPECT_GT(understood, 100) << "at least the undamaged rounds must find rules";
 }
 
 TEST(CallFrames, AnEmptyOrForeignTableHasNoRules) {

@@ -36,7 +36,7 @@ TEST_F(ModulesTest, EveryAddressOfCodeLiesInItsModule) {
   for (const auto& [id, module] : log.modules) {
     EXPECT_LT(module.first_address(), module.end_address());
     EXPECT_EQ(modules_.Find(module.first_address()), id);
-    EXPECT_NE(modules_.Find(module.end_address()), id) << "the end lies outside";
+    EXPECT_NE(modules_.Find(module.end_address()), id) << "the end is not inside";
   }
 }
 
@@ -55,7 +55,7 @@ TEST_F(ModulesTest, AddressesMeanSomethingElseOnceAUsedModuleHasGone) {
     ASSERT_NE(plugin, nullptr) << dlerror();
     const auto address = reinterpret_cast<std::uint64_t>(dlsym(plugin, "Chain"));
     modules_.Refresh();
-    EXPECT_EQ(modules_.generation(), at_first) << "loading changes no meaning";
+    EXPECT_EQ(modules_.generation(), at_first) << "loading does not invalidate stacks";
     if (used) {
       EXPECT_NE(modules_.Find(address), 0u);
     }

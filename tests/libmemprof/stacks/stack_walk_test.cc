@@ -179,7 +179,7 @@ TEST_F(StackWalkTest, NoiseOnTheStackNeverLeadsOutOfIt) {
       ASSERT_GE(start.sp + walk_.words[i].offset, bounds.low);
     }
   }
-  EXPECT_GT(most_frames, 2) << "the noise must look like frames at times";
+  EXPECT_GT(most_frames, 2) << "random words must sometimes look like frames";
   munmap(memory, 4 * kPage);
 }
 

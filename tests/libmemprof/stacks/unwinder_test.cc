@@ -98,17 +98,17 @@ TEST_F(ModuleNumbersTest, KeepsIdsWhenOthersComeAndGo) {
   void* library = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   const auto inside = reinterpret_cast<std::uint64_t>(dlsym(library, "Chain"));
-  EXPECT_EQ(modules_.Find(inside), 0u) << "not looked yet";
+  EXPECT_EQ(modules_.Find(inside), 0u) << "not checked yet";
   modules_.Refresh();
   const std::uint32_t loaded = modules_.Find(inside);
   EXPECT_NE(loaded, 0u);
   EXPECT_EQ(modules_.Find(here), id);
-  EXPECT_EQ(modules_.generation(), generation) << "nothing has gone";
+  EXPECT_EQ(modules_.generation(), generation) << "no module was unloaded";
   ASSERT_EQ(dlclose(library), 0);
   modules_.Refresh();
   EXPECT_EQ(modules_.Find(inside), 0u);
   EXPECT_EQ(modules_.Find(here), id);
-  EXPECT_NE(modules_.generation(), generation) << "a module that stacks referred to has gone";
+  EXPECT_NE(modules_.generation(), generation) << "a module of recorded stacks was unloaded";
 }
 
 TEST_F(ModuleNumbersTest, AModuleNobodyReferredToMayGoUnnoticed) {

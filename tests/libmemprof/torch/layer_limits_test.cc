@@ -52,7 +52,7 @@ TEST_F(TorchLayerTest, WhatHappensDuringAPauseIsADifferenceAndNothingMore) {
   Report(again, 1024);
   Report(again, -1024);
   const Log log = Finish();
-  EXPECT_EQ(Differences(log), 1u) << "of both totals, and only at the first report";
+  EXPECT_EQ(Differences(log), 1u) << "in both totals, and only at the first report";
   const std::vector<Told> told = Framework(log);
   EXPECT_THAT(told, ::testing::Contains(Begun(log::LAYER_SEGMENT, again, 4 * kMiB)));
 }

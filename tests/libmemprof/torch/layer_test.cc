@@ -50,7 +50,7 @@ TEST_F(TorchLayerTest, ASegmentHasTimeStackAndNameOfTheCallThatMadeIt) {
   EXPECT_LE(begun[1].time_ns, begun[2].time_ns);
   EXPECT_EQ(begun[1].device, 0);
   EXPECT_EQ(begun[2].device, 0);
-  EXPECT_EQ(begun[2].aux0, 0u) << "what was asked for is not known";
+  EXPECT_EQ(begun[2].aux0, 0u) << "the requested size is not known";
 }
 
 TEST_F(TorchLayerTest, PagesOfAnExpandableSegmentAreSegments) {
