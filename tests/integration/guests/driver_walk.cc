@@ -1,5 +1,5 @@
-// A guest that walks at random through all families of driver memory, each thread with a walk of
-// its own, and prints what must have been seen of it.
+// A guest that walks at random through all families of driver memory, each thread with a separate
+// walk, and prints the expected events.
 //
 //   driver_walk THREADS STEPS SEED
 #include "../../libmemprof/events/driver_walk.h"

@@ -1,11 +1,12 @@
-// A guest whose threads are cancelled, and whose main thread ends before the others. It uses the
-// driver by name, so that one without locks can stand for it: cancelled at any instruction, the
-// driver must not be what hangs.
+// A guest whose threads are cancelled, and whose main thread ends before the others. It looks the
+// driver up by name, so that a driver without locks can replace it: threads are cancelled at any
+// instruction, and a lock of the driver must not be the cause of a hang.
 //
-//   ending cancel HOW    HOW: deferred, or async. Threads are cancelled wherever they are in
-//                        allocations, while others go on; then all that go on are counted
-//   ending first WHO     the main thread leaves by pthread_exit; another one allocates, before
-//                        that (WHO = before) or for a while after it (after); an exit handler too
+//   ending cancel HOW    HOW: deferred, or async. Threads are cancelled anywhere in allocations
+//                        while others continue; at the end all that continue are counted
+//   ending first WHO     the main thread ends by pthread_exit; another thread allocates before
+//                        that (WHO = before) or for a time after it (after); an exit handler
+//                        allocates too
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// A guest whose threads go on allocating while the process ends: exiting HOW COUNTS, with HOW one
-// of return, exit, quick_exit. Every way of running code at that time allocates too. COUNTS is a
-// file in which each caller notes how many of its allocations have returned.
+// A guest whose threads continue to allocate while the process ends: exiting HOW COUNTS, where HOW
+// is return, exit or quick_exit. All kinds of code that run at that time allocate too. COUNTS is a
+// file in which each caller counts its allocations that have returned.
 #include "exiting.h"
 
 #include <cuda_runtime_api.h>

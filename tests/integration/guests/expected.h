@@ -1,9 +1,9 @@
-// What a guest says of each call that the log must show, one line each:
+// Guests print each call that the log must contain, one line each:
 //
 //   call OP LAYER DEVICE ADDRESS BYTES API LINE
 //
-// in the words of `memprof dump`. LINE is that of the call, 0 for events without a stack; DEVICE is
-// -1 for the host's memory and for what is on no device.
+// with the names of `memprof dump`. LINE is that of the call, 0 for events without a stack; DEVICE
+// is -1 for host memory and for memory that is on no device.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Exports the names by which a CPython is found, with nothing behind them that a CPython has:
-// PROGRAM VERSION null|garbage|loop|unmapped. Then it allocates, with that in the way.
+// Exports the names by which a CPython is recognised, without its data structures:
+// PROGRAM VERSION null|garbage|loop|unmapped. Then it allocates, which makes the recorder read
+// them.
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A guest of memory that belongs to somebody else. In the scenarios of two processes the guest
-// starts itself again as the peer, which prints to peer.out, and talks to it by a socket.
+// A guest of memory with other owners. In scenarios with two processes the guest starts itself
+// again as the second process ("peer"), which prints to peer.out, and communicates by a socket.
 //
 //   ipc physical pool   the peer imports what this process allocates, and leaves one import open
 //   external            memory of another interface, by descriptor

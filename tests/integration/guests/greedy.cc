@@ -1,10 +1,10 @@
-// A guest that gives a recorder more to remember than anybody would like: greedy STACKS BLOCKS
-// THREADS NAMES makes 2^STACKS different call stacks, BLOCKS live blocks, THREADS threads at once
-// with a hundred stacks each, and NAMES range names of a kilobyte. Two rounds of threads: the
-// second comes when the first is gone.
+// A guest that makes a recorder store very much: greedy STACKS BLOCKS THREADS NAMES makes 2^STACKS
+// different call stacks, BLOCKS live blocks, THREADS threads at once with a hundred stacks each,
+// and NAMES range names of a kilobyte. Two rounds of threads: the second starts when the first has
+// ended.
 //
-// Prints its allocations, the most memory it ever had (VmHWM), and of a recorder's ring how much
-// is mapped and how much the file has, in bytes: "allocations N peak N ring_mapped N ring_file N".
+// Prints its allocations, its maximum memory (VmHWM), and the mapped bytes and the file's bytes of
+// a recorder's ring: "allocations N peak N ring_mapped N ring_file N".
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <sys/stat.h>

@@ -1,21 +1,21 @@
-// A guest of the runtime API that makes life hard for whoever is loaded into it. Calls are printed
-// as "alloc linear ADDRESS BYTES" and "free linear ADDRESS 0".
+// A guest of the runtime API that is hard to record. Calls are printed as
+// "alloc linear ADDRESS BYTES" and "free linear ADDRESS 0".
 //
-//   flood THREADS PAIRS   threads that do nothing but allocate and free; prints the pairs done
-//   dying THREADS         threads that end in the rudest ways while others allocate
-//   closeall              close_range over everything above stderr, then goes on
+//   flood THREADS PAIRS   threads that only allocate and free; prints the number of pairs
+//   dying THREADS         threads that end in abnormal ways while others allocate
+//   closeall              close_range over everything above stderr, then continues
 //   descriptors N WHEN    RLIMIT_NOFILE = N before the first call, or after it (early, late)
-//   address MIB WHEN      RLIMIT_AS = what is in use + MIB
-//   signals               handlers and masks of its own for every signal, all of them delivered
-//   seccomp ERRNO WHEN    a filter that answers ERRNO (EPERM, ENOSYS) to calls that few programs
-//   make plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
-//   vanish DIRECTORY      removes that directory and all in it, then goes on
-//   chdir                 changes its directory, closes all descriptors, then goes on
+//   address MIB WHEN      RLIMIT_AS = the address space in use + MIB
+//   signals               its own handlers and masks for every signal, all of which are delivered
+//   seccomp ERRNO WHEN    a filter that fails calls that few programs make with ERRNO (EPERM,
+//                         ENOSYS)
+//   plugin LIBRARY        loads it, allocates from its code, unloads it, allocates again
+//   vanish DIRECTORY      removes that directory and its contents, then continues
+//   chdir                 changes its directory, closes all descriptors, then continues
 //   toggle HANDLER        sends itself SIGUSR2 between allocations of 1000, 2000, 3000 and 4000
-//   bytes;
-//                         HANDLER: plain (none), own (installs one before its first call)
-//   little MIB            as address, and then sends itself SIGUSR2 before it goes on
-//   endless               stacks, names and live blocks without end
+//                         bytes; HANDLER: plain (none), own (installs one before its first call)
+//   little MIB            like address, then sends itself SIGUSR2 before it continues
+//   endless               unlimited stacks, names and live blocks
 //   malloc                allocates; prints how often the preloaded allocator was called, if any
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -213,7 +213,7 @@ bool Forbid(unsigned error) {
 
 using GetStats = int (*)(memprof_stats*);
 
-// Where the driver has loaded the recorder, out of sight of the linker.
+// memprof_get_stats of a recorder that the driver has loaded, which the linker does not see.
 GetStats OfInjected() {
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -235,7 +235,7 @@ int IsRecording() {
   return stats.size == 0 ? -1 : static_cast<int>(stats.recording);
 }
 
-// CUPTI begins to listen a moment after recording is on.
+// CUPTI starts to report slightly after recording has started.
 void AllocateUntilCounted(std::size_t bytes) {
   const unsigned long before = Stats().counts[0];
   for (int i = 0; i < 10000; ++i) {
@@ -254,7 +254,7 @@ int Toggle(const std::string& handler) {
     if (bytes == 4000) break;
     const int before = IsRecording();
     raise(SIGUSR2);
-    // Stopping is left to another thread, and so is beginning where the driver loaded the recorder.
+    // Another thread stops the recording; it also starts it if the driver loaded the recorder.
     const bool waits = before >= 0 || (memprof_get_stats == nullptr && OfInjected() != nullptr);
     for (int i = 0; i < 10000 && waits && IsRecording() == before; ++i) usleep(1000);
   }
@@ -262,7 +262,7 @@ int Toggle(const std::string& handler) {
   return 0;
 }
 
-// A stack that nobody has seen before for every `path`.
+// Each `path` gives a new stack.
 __attribute__((noinline)) void AllocateAt(unsigned path, int depth) {
   if (depth == 0) {
     void* pointer = nullptr;
@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
   if (what == "closeall") return WithMeasure("late", [] { return close_range(3, ~0u, 0) == 0; });
   if (what == "descriptors")
     return WithMeasure(second, [&] {
-      // What the parent left open would count: early, there is nothing else yet.
+      // Descriptors inherited from the parent would count; early, there are no others yet.
       if (second == "early") close_range(3, ~0u, 0);
       return LimitTo(RLIMIT_NOFILE, static_cast<rlim_t>(number));
     });

@@ -2,7 +2,7 @@
 // returned from pushes, which must be the same with and without a tool.
 //
 // With the argument "fork": forks while threads register and push; each child does so too. Prints
-// how many children did not come back.
+// how many children did not end normally.
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <signal.h>

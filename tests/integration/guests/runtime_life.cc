@@ -1,20 +1,20 @@
-// A guest of the runtime API that begins, ends and divides in awkward ways; each prints its calls
-// as "op layer address bytes".
+// A guest of the runtime API that starts, ends and forks in unusual ways. It prints its calls as
+// "op layer address bytes".
 //
-//   threads N      N threads, one after the other, each allocates and frees once
+//   threads N      N threads, one after another, each allocates and frees once
 //   loop N         N allocations, then prints "done" and waits to be killed
 //   exit HOW       one allocation, then ends by: return exit _exit abort quick_exit
 //   late           allocations in a TLS destructor, a static destructor and an atexit function
-//   daemons        four threads go on allocating while main returns
-//   fork           allocates, forks; the child allocates without having initialised the driver anew
+//   daemons        four threads continue to allocate while main returns
+//   fork           allocates, forks; the child allocates without initialising the driver again
 //   exec           allocates, then replaces itself by "exec2", which allocates again
 //   nothing        no CUDA at all
-//   badfree        frees what was never allocated
+//   badfree        frees an address that was never allocated
 //   forks N        forks N times while four threads allocate; every child throws and catches
 //   spawns N       N times posix_spawn, vfork and exec, and system, while four threads allocate;
-//   then
-//                  a child by the bare system call, which forks again and exits with all handlers
-//   closefds       closes all descriptors above stderr and opens files under their numbers
+//                  then a child by the fork system call, which forks again and exits with all
+//                  handlers
+//   closefds       closes all descriptors above stderr and opens files with their numbers
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// A guest of the runtime API: N threads allocate and free at random, each remembers exactly what it
-// did, and at the end everything is printed as "op layer address bytes".
+// A guest of the runtime API: N threads allocate and free at random. Each remembers its calls
+// exactly, and at the end all are printed as "op layer address bytes".
 //
 //   runtime_random THREADS OPERATIONS SEED [async]
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
-// A guest that loses pointers to device memory, keeps others in every place where a pointer may be
-// kept, and says which. scan exit: leaves the looking to the recorder; scan now: asks for it twice.
-// Prints "lost|kept|hidden <address>".
+// A guest that loses pointers to device memory and keeps others in every kind of memory, and prints
+// which. "scan exit" leaves the scan to the recorder; "scan now" requests it twice. Prints
+// "lost|kept|hidden <address>".
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-// Where others could see them, so that nothing is optimised away.
+// Visible to other code, so that stores are not optimised away.
 CUdeviceptr g_global;
 CUdeviceptr g_page_of_its_own[512];
 struct Holder;
@@ -27,7 +27,7 @@ void Check(CUresult result, const char* what) {
   std::_Exit(3);
 }
 
-// The address, and no copy of it below the caller's frame that lives long.
+// Returns the address, without a long-lived copy of it below the caller's frame.
 __attribute__((noinline)) CUdeviceptr Allocate(const char* fate) {
   CUdeviceptr address = 0;
   Check(cuMemAlloc(&address, kBytes), "allocate");

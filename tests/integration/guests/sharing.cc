@@ -1,6 +1,6 @@
-// A process that shares its device with others of the same run. "hold N": takes N MiB, makes the
-// file "held" and sleeps. "take N": says whether N MiB can be had, and what was free before.
-// "static": does what the toolkit's static runtime does first, and goes by its answer.
+// A process that shares its device with others of the same run. "hold N": allocates N MiB, creates
+// the file "held" and sleeps. "take N": prints whether N MiB can be allocated, and what was free
+// before. "static": makes the first call of the toolkit's static runtime, and returns its result.
 #include <cuda.h>
 #include <unistd.h>
 

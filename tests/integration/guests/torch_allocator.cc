@@ -1,11 +1,11 @@
-// A small caching allocator that reports as PyTorch's does, through a library that is loaded with
-// RTLD_LOCAL. Prints its own figures, and what arrived at the functions that it calls.
+// A small caching allocator that reports like PyTorch's, through a library that is loaded with
+// RTLD_LOCAL. Prints its own figures, and which calls of the reporting functions arrived.
 //
 //   torch_allocator random VERSION | pages | threads | two | fork | hostile | lonely |
 //                   streams DEVICE_ERROR | captures
 //
-// "seen N CALLS" lines: CALLS is what was called, N what arrived; "digest same" if with the same
-// arguments.
+// "seen N CALLS" lines: CALLS is the number of calls made, N the number that arrived; "digest same"
+// if their arguments are the same.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -42,7 +42,7 @@ std::string Beside(const char* name) {
   return own.substr(0, own.rfind('/') + 1) + name;
 }
 
-// The library that calls, and what it should have made arrive.
+// The calling library, and the calls that should have arrived.
 class Reporter {
  public:
   explicit Reporter(const char* library) {

@@ -46,8 +46,8 @@ void* CUDAStream::stream() const {
 }  // namespace cuda
 }  // namespace c10
 
-// The calling thread goes on in this stream. From then on the stream is one of `device_error`
-// devices further; or, where that is negative, does not tell its handle but throws.
+// The calling thread uses this stream from now on. Its device is reported `device_error` too high;
+// if `device_error` is negative, asking for the handle throws.
 extern "C" void caller_use_stream(std::int64_t id, int device_error) {
   c10::cuda::t_stream = id;
   c10::cuda::g_device_error = device_error;
