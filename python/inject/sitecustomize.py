@@ -1,9 +1,9 @@
-"""Found by Python at its start, because `memprof run --torch` puts this folder in PYTHONPATH: once the
-program has imported torch, the agent of memprof is told. Nothing else happens here, and nothing at all in
-a Python that never imports torch.
+"""Python runs this at its start, because `memprof run --torch` puts this folder in PYTHONPATH. Once the
+program has imported torch, it starts the agent of memprof. It does nothing else, and nothing in a Python
+that never imports torch.
 
-Every Python that the program starts passes through here, also old ones: no syntax that they lack. A
-sitecustomize of the user's or the system's, which this one hides, is run as if this one were not there.
+Every Python that the program starts runs this file, also old versions, so it uses only syntax that they
+have. It also runs the sitecustomize of the user or the system, which this one hides.
 """
 import os
 import sys
@@ -12,12 +12,12 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _leave_path():
-    """The program sees the path that it would have seen."""
+    """The program gets the same path as without memprof."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
 
 
 def _run_hidden():
-    """Puts the sitecustomize that comes next on the path in the place of this one."""
+    """Replaces this sitecustomize by the next one on the path."""
     if sys.version_info < (3, 5):
         import imp
         try:
@@ -26,7 +26,7 @@ def _run_hidden():
             return
         imp.load_module("sitecustomize", *found)
         return
-    # What Python has loaded for itself: importlib's own modules take milliseconds, in every process.
+    # Modules that Python has already loaded: importing importlib would take milliseconds in every process.
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
     spec = PathFinder.find_spec("sitecustomize", sys.path)
@@ -38,7 +38,7 @@ def _run_hidden():
 
 
 class _AfterTorch(object):
-    """Finds torch as it would be found without us, and calls the agent when its import is through."""
+    """Finds torch as the other finders do, and starts the agent when its import has ended."""
 
     def __init__(self):
         self.asking = False
@@ -46,7 +46,7 @@ class _AfterTorch(object):
     def find_spec(self, name, path=None, target=None):
         if name != "torch" or self.asking:
             return None
-        self.asking = True  # of others, who ask all finders in turn
+        self.asking = True  # the other finders may call all finders, including this one
         try:
             return self._watched(name, path, target)
         except Exception:
@@ -66,13 +66,13 @@ class _AfterTorch(object):
         execute = loader.exec_module
 
         def exec_module(module):
-            del loader.exec_module  # the class's own is behind it
+            del loader.exec_module  # from now on, the function of the class is used again
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
             _start(module)
 
-        loader.exec_module = exec_module  # refused by loaders that are not written in Python
+        loader.exec_module = exec_module  # an error for loaders that are not written in Python
         return spec
 
 
@@ -80,7 +80,7 @@ def _start(torch):
     try:
         from importlib.machinery import ModuleSpec
         from importlib.util import module_from_spec
-        # Under a name of its own: the program may have a module memprof, of whatever origin.
+        # Under another name, because the program may have a module memprof.
         spec = ModuleSpec("_memprof", None, is_package=True)
         spec.submodule_search_locations = [os.path.join(os.path.dirname(_HERE), "python", "memprof")]
         sys.modules["_memprof"] = module_from_spec(spec)
@@ -92,7 +92,7 @@ def _start(torch):
 
 _leave_path()
 try:
-    # PyTorch has no such hooks for older ones.
+    # PyTorch for older versions of Python does not have these hooks.
     if sys.version_info >= (3, 8) and os.environ.get("MEMPROF_AGENT") == "torch" \
             and not os.environ.get("MEMPROF_DISABLE"):
         sys.meta_path.insert(0, _AfterTorch())

@@ -1,4 +1,4 @@
-"""Says to the memory profiler what only the program knows.
+"""Reports to the memory profiler what only the program knows.
 
     import memprof
 
@@ -10,9 +10,9 @@
     memprof.snapshot("after training")
     memprof.report()
 
-All of it is optional: `memprof run -- python train.py` records a program that has never heard of
-this module. Where nothing records, every function does nothing, so the calls can stay in the
-program. Functions may be called from any thread and raise nothing but for wrong argument types.
+All of it is optional: `memprof run -- python train.py` records a program without this module too.
+While nothing is recorded, every function does nothing, so the calls can stay in the program.
+Functions may be called from any thread, and raise exceptions only for wrong argument types.
 """
 
 import contextlib
@@ -53,12 +53,12 @@ _pop = _function("memprof_range_pop")
 _get_stats = _function("memprof_get_stats")
 _log_path = _function("memprof_log_path")
 
-# What the agent of `memprof run --torch` asks: whether the program marks its steps itself.
+# Whether the program marks its steps itself. Read by the agent of `memprof run --torch`.
 _marks_steps = False
 
 
 def start():
-    """Begins or resumes recording; True if it records now."""
+    """Begins or resumes recording; True if recording is on now."""
     return _start is not None and _start() == 0
 
 
@@ -75,8 +75,8 @@ def flush():
 
 
 def step(number):
-    """A training step begins now. Numbers should rise; any may be left out. Recording begins with
-    the first call to CUDA: what is said before is not in the log."""
+    """A training step begins now. Numbers should increase; there may be gaps. Recording begins with
+    the first call to CUDA: earlier steps are not in the log."""
     global _marks_steps  # pylint: disable=global-statement
     _marks_steps = True
     if _step is not None:
@@ -84,14 +84,14 @@ def step(number):
 
 
 def snapshot(label):
-    """Marks this instant by name; reports and the viewer show what was live then."""
+    """Marks this instant by name; reports and the viewer can show the memory that was live then."""
     if _snapshot is not None:
         _snapshot(str(label).encode())
 
 
 @contextlib.contextmanager
 def range(name):  # pylint: disable=redefined-builtin
-    """Names what this thread does inside the `with` statement. Ranges nest."""
+    """A name for the work of this thread inside the `with` statement. Ranges may be nested."""
     if _push is None:
         yield
         return
@@ -105,8 +105,8 @@ def range(name):  # pylint: disable=redefined-builtin
 def stats():
     """What was recorded so far, as a dictionary (events, live_bytes, peak_bytes, …), or None.
 
-    Bytes are those that were asked of the driver: of PyTorch's caching allocator its segments, be
-    they in use or not. What its tensors use is in torch.cuda.memory_stats() and in the report."""
+    Bytes are those requested from the driver: for PyTorch's caching allocator its segments, in use
+    or not. The memory of tensors is in torch.cuda.memory_stats() and in the report."""
     if _get_stats is None:
         return None
     found = _Stats(size=ctypes.sizeof(_Stats))
@@ -135,8 +135,8 @@ def _command():
 
 
 def report(json=False, file=None):
-    """Reports on what was recorded so far: printed to `file` (default: standard output), or, with
-    `json`, returned as a dictionary. None, with a word on standard error, where it cannot be."""
+    """The report on the recording so far: printed to `file` (default: standard output), or with
+    `json` returned as a dictionary. Returns None, with a line on standard error, if it fails."""
     path = log_path()
     if path is None:
         return None
@@ -146,7 +146,7 @@ def report(json=False, file=None):
         print("memprof: no memprof command on PATH; afterwards: memprof report " + path,
               file=sys.stderr)
         return None
-    # The command is not to be recorded itself.
+    # The command itself must not be recorded.
     environment = dict(os.environ, MEMPROF_DISABLE="1")
     done = subprocess.run([command, "report"] + (["--json"] if json else []) + [path],
                           env=environment, stdout=subprocess.PIPE, check=False, text=True)

@@ -1,4 +1,4 @@
-"""The recorder's C functions (memprof.h), where it was preloaded or linked."""
+"""The recorder's C functions (memprof.h), if it was preloaded or linked."""
 
 import ctypes
 
@@ -21,7 +21,7 @@ _ARGUMENTS = {
 
 def function(name, hold=False):
     """A function of the recorder, or None without a recorder. With `hold` it keeps the interpreter's
-    lock: for calls that only note something, and come often."""
+    lock: for short calls that are made often."""
     try:
         found = getattr((ctypes.PyDLL if hold else ctypes.CDLL)(None), name)
     except (AttributeError, OSError):

@@ -1,8 +1,9 @@
-"""What `memprof run --torch` adds to a PyTorch program, by PyTorch's own hooks: which module runs, forward
-and backward, where steps begin, and the names of parameters, gradients and optimizer state.
+"""Adds information about a PyTorch program to the log (`memprof run --torch`), by PyTorch's own hooks: which
+module runs, forward and backward, where steps begin, and the names of parameters, gradients and optimizer
+state.
 
-The agent is a guest. It keeps nothing of the program alive, changes nothing that it computes, and where it
-fails, it says so once, counts, and leaves the program alone.
+The agent must not disturb the program. It keeps no object of the program alive and changes no result. If it
+fails, it reports that once, counts failures, and the program continues.
 """
 
 from . import calls

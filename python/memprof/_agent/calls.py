@@ -1,6 +1,6 @@
-"""The recorder's functions as the agent calls them: holding the interpreter's lock, which each keeps for
-less time than giving it away takes. Not so a step: it asks the driver for its free memory, and a driver may
-keep its caller waiting for work that another thread of Python has to give it."""
+"""The recorder's functions for the agent. They keep the interpreter's lock, because they take less time than
+releasing it. A step releases it: it queries the driver for the free memory, and the driver may wait for work
+that another thread of Python has to enqueue."""
 
 from .. import _library
 

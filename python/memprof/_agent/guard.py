@@ -2,14 +2,14 @@
 
 import sys
 
-_MOST = 100  # then the agent is off
+_MOST = 100  # after this many failures the agent is off
 
 failures = 0
 off = False
 
 
 def failed(where):
-    """Called in an `except` clause: counts, says the first, and gives up after many."""
+    """Called in an `except` clause: counts failures, reports the first, and stops the agent after many."""
     global failures, off  # pylint: disable=global-statement
     failures += 1
     off = off or failures >= _MOST

@@ -1,11 +1,12 @@
-"""PyTorch's hooks, and what they tell the recorder.
+"""PyTorch's hooks, and their reports to the recorder.
 
-Forward: global hooks of modules name what a thread does, `blocks.3.attn.qkv (forward)`. They are PyTorch's,
-not the modules', so that modules are pickled, copied and compared as ever.
+Forward: global hooks of modules report which module a thread runs, `blocks.3.attn.qkv (forward)`. These hooks
+are registered in PyTorch, not in the modules, so that pickling, copying and comparing modules does not change.
 
-Backward: autograd runs the graph from the end, later work first. What a module did lies between the node that
-made its result and the node that made its argument; a hook on each says which module's part begins there. The
-graph itself is as it would be, and the hooks go with it. A module's last part ends with the pass.
+Backward: autograd runs the graph from its end, later work first. The nodes of a module lie between the node that
+made its result and the node that made its argument. A hook on each of these two nodes reports which module's
+part begins there. The graph itself is unchanged, and the hooks end with it. A module's last part ends with the
+pass.
 """
 
 import functools
@@ -23,20 +24,20 @@ from .tensors import Names
 class _Thread(threading.local):
     def __init__(self):
         self.running = []  # places of the modules that run, the outermost first
-        self.marked = set()  # numbers of the nodes that have a hook, as long as the root runs
-        self.backward = None  # the pass of which a range is open, or None
-        self.optimizer = False  # its range is open
+        self.marked = set()  # numbers of the nodes that have a hook, while the root runs
+        self.backward = None  # the pass with an open range, or None
+        self.optimizer = False  # the optimizer's range is open
 
 
 class Hooks:
     def __init__(self, torch):
         self._tensor = torch.Tensor
         self._grad_enabled = torch.is_grad_enabled
-        self._compiling = torch.compiler.is_compiling  # a constant to compilers: they see no more of a hook
+        self._compiling = torch.compiler.is_compiling  # a constant for compilers, which then omit the rest of a hook
         self._tracing = torch.jit.is_tracing
         self._queue_callback = torch.autograd.Variable._execution_engine.queue_callback
         self._thread = _Thread()
-        self._passes = 0  # grows when the next backward pass is another one
+        self._passes = 0  # incremented when a later backward pass is a new one
         self._paths = Paths()
         self._names = Names(torch, self._paths)
         self._steps = Steps(torch)
@@ -67,7 +68,7 @@ class Hooks:
             return
         try:
             running = self._thread.running
-            while running:  # those that an exception left behind too
+            while running:  # also modules that ended by an exception
                 place = running.pop()
                 calls.pop()
                 if place.module() is module:
@@ -84,7 +85,7 @@ class Hooks:
             guard.failed("a module's hook")
 
     def _root(self, module, place, arguments):
-        if self._thread.optimizer:  # it failed, and the program went on
+        if self._thread.optimizer:  # the optimizer failed, and the program continued
             self._thread.optimizer = False
             calls.pop()
             calls.pop()
@@ -101,8 +102,8 @@ class Hooks:
     # --- backward
 
     def _enters(self, value, place):
-        """When the backward pass comes to the node that made `value`, it comes to the part of `place`. Returns
-        the tensor that it was about."""
+        """Adds a hook to the node that made `value`: when the backward pass reaches the node, the part of `place`
+        begins. Returns the tensor in `value`."""
         tensor = self._first_tensor(value)
         node = tensor.grad_fn if tensor is not None else None
         if node is None:
@@ -110,7 +111,7 @@ class Hooks:
         number = node._sequence_nr()  # unlike a reference to the node, it keeps nothing alive
         marked = self._thread.marked
         if number in marked:
-            return tensor  # the result of a part of this module, or another module's result
+            return tensor  # also the result of a module within this one, or of another module
         marked.add(number)
         if place.enter is None:
             place.enter = functools.partial(self._entered, place.backward)
@@ -118,7 +119,7 @@ class Hooks:
         return tensor
 
     def _first_tensor(self, value):
-        for _ in range(4):  # a result is a tensor, or something that has one
+        for _ in range(4):  # a result is a tensor, or contains one
             if isinstance(value, self._tensor):
                 return value
             if isinstance(value, (tuple, list)) and value:
@@ -144,7 +145,7 @@ class Hooks:
             guard.failed("a node's hook")
 
     def _left(self):
-        """A backward pass is over, as far as this thread is concerned."""
+        """The part of a backward pass on this thread has ended."""
         if self._thread.backward is not None:
             self._thread.backward = None
             calls.pop()
@@ -182,7 +183,7 @@ class Hooks:
 
     @staticmethod
     def _figure(optimizer):
-        """Another one where the optimizer has made state, or loaded it."""
+        """A value that changes when the optimizer has created or loaded state."""
         state = optimizer.state
         first = next(iter(state.values()), None)
         return (len(state),) + tuple(id(value) for value in (first or {}).values() if hasattr(value, "data_ptr"))
@@ -202,7 +203,7 @@ def install(torch):
     register_module_forward_hook(hooks.after_forward, always_call=True)
     register_optimizer_step_pre_hook(hooks.before_step)
     register_optimizer_step_post_hook(hooks.after_step)
-    # torch.compile warns of global hooks; of these, the program has no idea.
+    # torch.compile warns about global hooks, but the program did not register these.
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=hooks.forked)

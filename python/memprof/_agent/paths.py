@@ -1,21 +1,21 @@
-"""Which path a module has: `blocks.3.attn.qkv`, as in state_dict().
+"""The paths of modules: `blocks.3.attn.qkv`, as in state_dict().
 
-A module that is called while no other runs is a root. Its descendants are named by it. The first root's names
-are bare; where several live at once (a generator and a discriminator), the later ones begin with their class.
-Wrappers of PyTorch's own leave no trace in names.
+A module that is called while no other one runs is a root. The paths of its descendants begin at the root. Paths
+of the first root have no prefix; if several roots live at once (a generator and a discriminator), those of later
+ones begin with their class. PyTorch's own wrappers are left out of the paths.
 """
 
 import weakref
 
-# Of DistributedDataParallel, torch.compile, FSDP and checkpointing: the wrapped module's name in the wrapper.
+# The name of the wrapped module in wrappers of DistributedDataParallel, torch.compile, FSDP and checkpointing.
 _ROOT_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod",
                   "FullyShardedDataParallel": "_fsdp_wrapped_module"}
 _INNER_WRAPPERS = frozenset(("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"))
-_MOST_ROOTS = 1024  # alive at once; of more, only the classes are known
+_MOST_ROOTS = 1024  # alive at once; further ones are only known by their classes
 
 
 class Place:
-    """What is known of a module."""
+    """The path of a module, and what the hooks need for it."""
 
     __slots__ = ("module", "path", "forward", "backward", "again", "enter", "root", "__weakref__")
 
@@ -26,19 +26,19 @@ class Place:
         self.forward = text + b" (forward)"
         self.backward = text + b" (backward)"
         self.again = text + b" (recomputed)"
-        self.enter = None  # the hook of its nodes in the graph of autograd
+        self.enter = None  # the hook for its nodes in autograd's graph
         self.root = root  # a Root, for a root with parameters
 
 
 class Root:
-    """A module that others lie in, and what has to be done for it."""
+    """A module that contains others, and whether its tensors have names."""
 
     __slots__ = ("module", "prefix", "named", "__weakref__")
 
     def __init__(self, module, prefix):
         self.module = module
         self.prefix = prefix
-        self.named = None  # what its tensors were when they were named (tensors.py)
+        self.named = None  # addresses of its first and last tensor when they were named (tensors.py)
 
 
 def unwrapped(module):
@@ -54,31 +54,31 @@ def unwrapped(module):
 
 
 def without_wrappers(name):
-    """`blocks._orig_mod.3` is blocks.3."""
+    """`blocks._orig_mod.3` becomes blocks.3."""
     if "_" not in name:
         return name
     return ".".join(part for part in name.split(".") if part not in _INNER_WRAPPERS)
 
 
 class Paths:
-    """The places of all modules that were seen."""
+    """The places of all modules that were called."""
 
     def __init__(self):
         self._places = {}  # by id of the module
         self.roots = {}  # by id of the unwrapped root
 
     def find(self, module):
-        """The place of a module that was seen, or None."""
+        """The place of a module that was called before, or None."""
         place = self._places.get(id(module))
         return place if place is not None and place.module() is module else None
 
     def learn(self, module, caller):
-        """Names a module that is called for the first time, by the place of the module that calls it (None:
+        """Adds a module that is called for the first time; `caller`: the place of the module that calls it (None:
         it is a root)."""
         if caller is None:
             return self._learn_root(module)
         root = caller.root.module() if caller.root is not None else None
-        if root is not None:  # it may have been added since the root was looked through
+        if root is not None:  # it may have been added after the root was searched
             self._look_through(root, caller.root)
             place = self.find(module)
             if place is not None:
@@ -92,7 +92,7 @@ class Paths:
         if has_parameters and len(self.roots) < _MOST_ROOTS:
             within = {id(part) for part in inner.modules()}
             for key in [key for key in self.roots if key in within]:
-                del self.roots[key]  # a part that was called by itself before
+                del self.roots[key]  # a part of this root that was called alone before
             root = Root(weakref.ref(inner, self._forget_root(id(inner))), self._free_prefix(inner))
             self.roots[id(inner)] = root
             self._look_through(inner, root)
@@ -117,7 +117,7 @@ class Paths:
         for name, inner in module.named_modules():
             place = self.find(inner)
             if place is not None and place.root is not None and self._is_root(place.root):
-                continue  # known already, here or in another root that still lives
+                continue  # already known, in this root or in another live one
             self._keep(inner, self.join(root, name) or type(inner).__name__, root)
 
     def _is_root(self, root):
@@ -125,7 +125,7 @@ class Paths:
 
     @staticmethod
     def join(root, name):
-        """The name of what the root calls `name`."""
+        """The full path of `name`, a path within the root."""
         name = without_wrappers(name)
         return ".".join(part for part in (root.prefix, name) if part)
 

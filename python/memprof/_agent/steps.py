@@ -1,9 +1,10 @@
-"""Where training steps begin: with the first model that runs to be trained behind an optimizer's step, so that
-an evaluation, or what follows the last step, is none.
+"""Finds the begins of training steps. A step begins with the first forward pass of a model in training mode after
+an optimizer's step. So neither an evaluation, nor the work after the last step, begins a step.
 
-Of several optimizers one leads. Until an optimizer steps for the second time it is the one that came last:
-a generator and a discriminator that take turns make one step. Later another one takes over where it stepped
-three times without the leader: in the second phase of a training, for instance.
+If there are several optimizers, only the steps of one of them, the leader, end training steps. Until an optimizer
+steps for the second time, the leader is the one that stepped last: a generator and a discriminator that alternate
+make one step. Later, another optimizer becomes the leader if it steps three times without the leader, for instance
+in the second phase of a training.
 """
 
 import gc
@@ -16,7 +17,7 @@ _TAKES_OVER = 3
 
 
 def _program_marks():
-    """The program says itself where its steps are."""
+    """Whether the program marks its steps itself."""
     return bool(getattr(sys.modules.get("memprof"), "_marks_steps", False))
 
 
@@ -27,17 +28,17 @@ class Steps:
         self._cuda = torch.cuda
         self._optimizer_type = torch.optim.Optimizer
         self._number = 0
-        self._due = True  # this number's mark is not in the log
+        self._due = True  # the mark of this number is not in the log yet
         self._has_optimizer = None  # unknown
         self._leader = lambda: None  # a weak reference
         self._stepped = weakref.WeakSet()
-        self._settled = False  # an optimizer stepped twice
-        self._without_leader = weakref.WeakKeyDictionary()  # how often others stepped since the leader
-        self._ran = False  # a model that is trained
+        self._settled = False  # an optimizer has stepped twice
+        self._without_leader = weakref.WeakKeyDictionary()  # how often other optimizers stepped since the leader did
+        self._ran = False  # a model has run in training mode
 
     def forward(self):
-        """A model runs that is trained. The first one begins the first step, where an optimizer exists:
-        without one there would be no second. Whether a step began."""
+        """A model runs in training mode. The first one begins the first step, but only if an optimizer exists:
+        without one there would be no second step. Returns whether a step has begun."""
         self._ran = True
         if not self._due or (self._number == 0 and not self._optimizer_exists()):
             return False
@@ -52,15 +53,15 @@ class Steps:
     def after(self, optimizer):
         """An optimizer has stepped."""
         if self._due or not self._ends_step(optimizer):
-            return  # one of many that step without a model between, each for a parameter of its own
+            return  # one of many optimizers that step without a forward pass between them, each for one parameter
         self._without_leader.clear()
         self._number += 1
         self._due = True
-        if not self._ran:  # there is no module to wait for
+        if not self._ran:  # no module runs, so the next step begins now
             self._mark()
 
     def again(self):
-        """In a child of the process: another log, or none."""
+        """In a forked child, which has another log, or none."""
         self._due = True
 
     def _ends_step(self, optimizer):
@@ -83,7 +84,7 @@ class Steps:
         self._due = calls.step(self._number) == calls.NOT_RECORDING
 
     def _optimizer_exists(self):
-        """Classes are looked at, not objects: some do work when they are asked what they are."""
+        """Reads the classes of objects and not the objects, because some run code when isinstance() is called."""
         if self._has_optimizer is None:
             self._has_optimizer = any(issubclass(type(thing), self._optimizer_type)
                                       for thing in gc.get_objects())

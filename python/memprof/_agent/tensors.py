@@ -1,7 +1,7 @@
-"""Names of tensors: parameters and buffers when their model first runs, gradients as soon as they are whole,
-optimizer state when the optimizer has made it.
+"""Names of tensors: parameters and buffers when their model first runs, gradients when they are complete,
+optimizer state when the optimizer has created it.
 
-A name ends with the memory below it, so nothing has to be said when a tensor goes.
+A name ends with the memory of its tensor, so nothing has to be reported at the end of a tensor.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import weakref
 
 from . import calls, guard
 
-# The readers take what is named within this range for parameters (analysis/categories/words.h).
+# For the readers, tensors that are named within this range are parameters (analysis/symbols/module_paths.h).
 _PARAMETERS = b"memprof: parameters"
 _MOST_EXTENTS = 16  # MEMPROF_MAX_RANK
 _MOST_INPUTS = 8
@@ -36,13 +36,13 @@ def _extents(shape):
 
 
 def say(text, tensor):
-    """Names the memory of a tensor on a GPU; anything else has no name. False where nothing records: it is
-    to be tried again."""
-    to_local = getattr(tensor, "to_local", None)  # what of a distributed tensor lies here
+    """Reports the name of a tensor's memory, if it is on a GPU. False if nothing is recorded: the caller then
+    tries again later."""
+    to_local = getattr(tensor, "to_local", None)  # the local part of a distributed tensor
     tensor = to_local() if to_local is not None else tensor
     if not tensor.is_cuda or tensor.is_sparse or tensor.numel() == 0:
         return True
-    # A view may skip elements; what it begins and ends with lies in its memory.
+    # A view may skip elements; its memory is from its first element to its last.
     extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
     status = calls.tensor_create(tensor.device.index, tensor.data_ptr(), extent * tensor.element_size(),
                                  text, _dtype(tensor.dtype), *_extents(tensor.shape))
@@ -50,8 +50,8 @@ def say(text, tensor):
 
 
 class Gradient:
-    """Names the gradient of one parameter, each time that it is there. Runs once for each parameter in each
-    backward pass: what does not change is worked out before."""
+    """Reports the name of one parameter's gradient each time that the gradient is complete. Runs once for each
+    parameter in each backward pass, so everything that does not change is computed in advance."""
 
     __slots__ = ("text", "dtype", "bytes", "label", "rank", "shape")
 
@@ -79,16 +79,17 @@ class Gradient:
 
 
 class Names:
-    """What has names."""
+    """Reports the names of tensors."""
 
     def __init__(self, torch, paths):
         self._tensor = torch.Tensor
         self._paths = paths
-        self._results = set()  # addresses of what models made in this step
+        self._results = set()  # addresses of results of models in this step
         self._gradients = {}  # by id of the parameter: a weak reference to it, and its hook
 
     def of_root(self, root):
-        """Names what a root consists of, unless that was done and it lies where it lay. O(1) as a rule."""
+        """Names the parameters and buffers of a root, unless they have names and are at the same addresses as then.
+        Usually O(1)."""
         known = root.named
         if known is not None and all(is_there() for is_there in known):
             return
@@ -109,7 +110,8 @@ class Names:
             root.named = [_Place(tensor) for _, tensor in everything[:1] + everything[-1:]]
 
     def of_inputs(self, arguments):
-        """Names what a model is given, but for what another model made: a discriminator is given images."""
+        """Names the inputs of a model, except for results of other models, such as the images that a
+        discriminator gets from a generator."""
         for position, argument in enumerate(arguments[:_MOST_INPUTS]):
             if isinstance(argument, self._tensor) and argument.is_cuda and not argument.requires_grad \
                     and argument.data_ptr() not in self._results:
@@ -119,12 +121,12 @@ class Names:
         self._results.clear()
 
     def not_inputs(self, result):
-        """What a model made."""
+        """The result of a model."""
         if result.is_cuda and len(self._results) < _MOST_RESULTS and not hasattr(result, "to_local"):
             self._results.add(result.data_ptr())
 
     def _watch(self, name, parameter):
-        """Has the gradient of `parameter` named. The hook is no part of what deepcopy and pickle take."""
+        """Adds a hook that names the gradient of `parameter`. deepcopy and pickle do not copy the hook."""
         register = getattr(parameter, "register_post_accumulate_grad_hook", None)
         if register is None or not parameter.requires_grad or not parameter.is_leaf:
             return
@@ -138,7 +140,7 @@ class Names:
         register(hook)
 
     def of_optimizer(self, optimizer):
-        """Names what the optimizer keeps: `blocks.3.weight.exp_avg`."""
+        """Names the state of the optimizer: `blocks.3.weight.exp_avg`."""
         names = self._by_parameter()
         for parameter, state in list(optimizer.state.items()):
             name = names.get(id(parameter))
@@ -160,7 +162,7 @@ class Names:
 
 
 class _Place:
-    """Where a tensor lay; called: whether it still does."""
+    """The address of a tensor; when called, whether the tensor still has it."""
 
     __slots__ = ("tensor", "pointer")
 
