@@ -1,5 +1,5 @@
-"""What the benchmark drivers share: where programs are, running one with its CPU time, medians with
-their spread, and results as a table and as JSON."""
+"""Shared by the benchmark scripts: paths of programs, running a program and measuring its CPU time, medians
+with their spread, and results as a table and as JSON."""
 import json
 import os
 import platform
@@ -22,7 +22,7 @@ def fail(message):
 
 
 class Process:
-    """A started program; wait() tells its output and the CPU seconds that it and its children used."""
+    """A started program; wait() returns its output, and the CPU seconds that it and its children used."""
 
     def __init__(self, command, environment=None, stdin=None, stdout=subprocess.PIPE):
         self.command = [str(word) for word in command]
@@ -45,7 +45,7 @@ def figures(line):
 
 
 class Spread:
-    """Median, least and most of some repeats."""
+    """Median, minimum and maximum of several measurements."""
 
     def __init__(self, values):
         self.median, self.least, self.most = statistics.median(values), min(values), max(values)

@@ -1,5 +1,5 @@
-"""The guest of benchmarks/python_cost: allocates and frees under a stack of Python frames, through
-callbacks from C, so that recorded and bare loops differ in nothing but the recorder.
+"""The program of benchmarks/python_cost: allocates and frees under a stack of Python frames, through
+callbacks from C, so that loops with and without recording differ only by the recorder.
 
 usage: python_pairs.py DEPTH PAIRS   prints the nanoseconds of a pair
 """

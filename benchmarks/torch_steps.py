@@ -1,7 +1,7 @@
-"""A small training loop on PyTorch, told by MEMORY_HISTORY to keep PyTorch's own memory history with these
-stacks ("python" or "all"), or by OPERATORS to have all operators named ("dispatch": by a TorchDispatchMode;
-"nvtx": by PyTorch's emit_nvtx). For each line with a number of steps on standard input it takes them, and prints
-the median wall time and the mean CPU time of a step, and how many blocks a step takes.
+"""A small training loop on PyTorch. With MEMORY_HISTORY it keeps PyTorch's own memory history with these stacks
+("python" or "all"); with OPERATORS all operators get names ("dispatch": by a TorchDispatchMode; "nvtx": by PyTorch's
+emit_nvtx). For each line with a number of steps on standard input it runs these steps, and prints the median wall time
+and the mean CPU time of a step, and the number of blocks that a step allocates.
 
 usage: python torch_steps.py"""
 import contextlib

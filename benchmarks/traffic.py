@@ -1,4 +1,5 @@
-"""Logs of made-up traffic on the null driver, and as many events in the form of PyTorch's memory snapshots."""
+"""Logs of generated traffic on the null driver, and the same number of events in the form of PyTorch's memory
+snapshots."""
 import pickle
 import random
 import time
@@ -10,7 +11,7 @@ STACKS = 64
 
 
 def record(build, scratch, events):
-    """A log of about so many events of two threads (benchmarks/random_traffic.cc)."""
+    """A log of about this number of events of two threads (benchmarks/random_traffic.cc)."""
     log = Path(scratch) / f"{events}.mprof"
     measure.Process([build / "bin/random_traffic", 2, events // 2, STACKS, 7], {
         "LD_LIBRARY_PATH": str(build / "null_driver"),
@@ -19,7 +20,8 @@ def record(build, scratch, events):
 
 
 def record_framework(build, scratch, events):
-    """A log of about so many events of a training with a framework's allocator (benchmarks/framework_traffic.cc)."""
+    """A log of about this number of events of a training with a framework's allocator
+    (benchmarks/framework_traffic.cc)."""
     log = Path(scratch) / f"framework-{events}.mprof"
     measure.Process([build / "bin/framework_traffic", events, STACKS, 7], {
         "LD_LIBRARY_PATH": f"{build / 'null_driver'}:{build / 'lib'}", "MEMPROF_OUTPUT": str(log),
