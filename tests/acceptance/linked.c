@@ -1,5 +1,5 @@
-/* A program that is linked with libmemprof and tells it about memory that it has: a tensor in
- * step 41. With an argument it records; without one every call says that nothing is recording. */
+/* A program that is linked with libmemprof and reports memory to it: a tensor in step 41. With an
+ * argument it records; without one every call returns that nothing is being recorded. */
 #include <memprof/memprof.h>
 
 int main(int argc, char** argv) {

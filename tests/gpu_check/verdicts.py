@@ -3,9 +3,9 @@ tested with made-up figures.
 
 A section is
   ok       as memprof assumes
-  differs  the machine behaves otherwise than memprof's documents say; nothing was recorded wrongly
-  failed   memprof recorded something wrong, or what was to be seen could not be
-  skipped  it cannot be tried here, for the reason given
+  differs  the machine behaves differently than memprof's documents describe; nothing was recorded wrongly
+  failed   memprof recorded something wrongly, or an expected observation was not possible
+  skipped  it cannot be tested here, for the stated reason
 """
 import difflib
 import statistics

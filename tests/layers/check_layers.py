@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Holds the modules to what they said they use.
+"""Checks that modules use only the modules that they name.
 
 usage: check_layers.py SOURCE_ROOT MODULES_FILE [--nm NM]
 
-MODULES_FILE is what memprof_write_modules (cmake/MemprofModule.cmake) wrote: a line "FOLDER;LIBRARY OR
-OBJECTS,…;FOLDER,…" of each module. Told, a line each, is
+MODULES_FILE is written by memprof_write_modules (cmake/MemprofModule.cmake): a line "FOLDER;LIBRARY OR
+OBJECTS,…;FOLDER,…" for each module. Faults, reported on one line each, are
 
-  a module that includes, or whose library needs, what lies in a module that it did not name,
-  whoever includes a header of an internal/ that is not its own (tests/FOLDER may do so as FOLDER, and
-  tests/libmemprof/X as libmemprof/src/X),
-  a module that names one which it does not need, and modules that need each other.
+  a module that includes a header of a module that it did not name, or whose library needs its symbols,
+  a file that includes a header from the internal/ of another module (tests/FOLDER may include those of FOLDER,
+  and tests/libmemprof/X those of libmemprof/src/X),
+  a module that names another one that it does not need, and modules that need each other.
 
-Status 1 if there is any.
+The exit status is 1 if there are any.
 """
 import argparse
 import os
@@ -39,7 +39,7 @@ def read_modules(text):
 
 
 def module_of(path, modules):
-    """The module that a file lies in, and whether it is internal to it; (None, False) if in none."""
+    """The module of a file, and whether the file is internal to it; (None, False) if it is in no module."""
     folder = os.path.dirname(path)
     internal = os.path.basename(folder) == "internal"
     if internal:

@@ -1,4 +1,4 @@
-"""Faults that check_layers.py finds in small trees with one fault each."""
+"""Faults that check_layers.py finds: small trees with one fault each."""
 import os
 import tempfile
 import unittest

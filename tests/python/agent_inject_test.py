@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the agent of `memprof run --torch` gets into Pythons, without PyTorch: a package of that name stands for it.
+"""How the agent of `memprof run --torch` is loaded into Python, with a package named torch in place of PyTorch.
 
 usage: agent_inject_test.py BUILD
 """

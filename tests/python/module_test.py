@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python module on a program of its own, recorded and not recorded.
+"""The Python module in a test program, recorded and not recorded.
 
 usage: module_test.py BUILD SOURCE
 """

@@ -1,5 +1,5 @@
-// A guest program as a user writes one: kernels, a device variable, a managed variable, streams.
-// Prints "all well" when everything came out right.
+// A guest like a user's program: kernels, a device variable, a managed variable, streams. Prints
+// "all well" when all results are right.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -106,7 +106,7 @@ int main() {
     std::printf("an impossible launch went through\n");
     return 1;
   }
-  // Thrust and CUB choose their kernels by this, and abort when nothing fits.
+  // Thrust and CUB select their kernels by this version, and abort if none matches.
   cudaFuncAttributes attributes;
   CHECK(cudaFuncGetAttributes(&attributes, Add));
   if (attributes.ptxVersion * 10 != kCompiledFor) {

@@ -11,7 +11,7 @@
 
 namespace memprof::analysis::testing {
 
-// A directory of its own for one test.
+// A separate directory for one test.
 class TempDirectory {
  public:
   TempDirectory() {

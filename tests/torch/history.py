@@ -1,10 +1,10 @@
-"""Holds a log of an unmodified script against PyTorch's own memory history of the same run.
+"""Compares the log of an unmodified script with PyTorch's own memory history of the same run.
 
-Every alloc, free, segment and failed request that PyTorch lists must be in the log with the same address,
-size (trace_compare.py says how sizes are compared), order and Python stack, and the reverse; the log's
+Every alloc, free, segment and failed request in PyTorch's history must be in the log with the same address,
+size (trace_compare.py describes how sizes are compared), order and Python stack, and vice versa. The log's
 exported snapshot must have the same events, and the same segments and blocks at the end.
 
-Private pools are numbered by memprof: the same segments must share one."""
+memprof numbers private pools itself: the same segments must share a pool."""
 import json
 import os
 import pickle

@@ -5,7 +5,7 @@ under `memprof run` each has its own log.
     python run_forked.py JOBS FOLDER
 
 JOBS: a JSON list of {"name", "argv", "environment", "path": in front of Python's own, "ranks": 0 or how many
-processes, which get the variables of torchrun}. Leaves in FOLDER what each said (NAME.out, NAME.err), its
+processes, which get the variables of torchrun}. Writes to FOLDER the output of each (NAME.out, NAME.err), its
 exit status (NAME.status) and its logs (NAME.*.mprof)."""
 import gc
 import importlib.util

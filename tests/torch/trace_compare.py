@@ -1,9 +1,9 @@
-"""Compares what a log says of PyTorch's allocator with PyTorch's own memory history: event by event, and
-segment by segment at the end. Every function returns its findings as sentences; none means the same.
+"""Compares the events of PyTorch's allocator in a log with PyTorch's own memory history: event by event, and
+segment by segment at the end. Every function returns its findings as sentences; none means that both are equal.
 
-Sizes: PyTorch's history has the bytes that a tensor asked for, a log the bytes of the block that it got,
+Sizes: PyTorch's history has the bytes that a tensor requested, a log the bytes of the block that it got,
 as PyTorch's figures count them. `BlockSizes` computes the second from the first by the allocator's rule,
-and the sum of its blocks is held against PyTorch's own total, so that sizes are compared to the byte.
+and the sum of its blocks is compared with PyTorch's own total, so that sizes are compared to the byte.
 Frees have no call stack in a log; all other events are compared with their whole Python stack."""
 import dataclasses
 import difflib

@@ -1,5 +1,5 @@
-/* A libnvidia-ml that knows a device and nothing else: PyTorch asks it what its expandable segments
- * may be shared over. */
+/* A libnvidia-ml with one device and nothing else. PyTorch queries it to determine how its
+ * expandable segments can be shared. */
 enum { kSuccess = 0, kNotSupported = 3 };
 
 int nvmlInit_v2(void) { return kSuccess; }

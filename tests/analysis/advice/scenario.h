@@ -48,7 +48,7 @@ class Scenario {
     for (const std::uint64_t pointer : pointers)
       log_.Event(Op::kTouch, Layer::kUnspecified, pointer, 0, 0, {});
   }
-  // A kernel that uses memory of its own only.
+  // A kernel that uses only memory that no site allocated.
   void OtherLaunch() { Launch({Elsewhere()}); }
   void Copy(std::uint64_t to, std::uint64_t from, std::uint64_t bytes, std::uint64_t kind) {
     log_.Event(Op::kMemcpy, Layer::kUnspecified, to, bytes, 0, {.aux0 = from, .aux1 = kind});

@@ -1,5 +1,5 @@
-"""Fine-tunes a small GPT-2 with the Trainer of Transformers; with "leak" as argument a list keeps what each
-forward pass gave. Says the peak as PyTorch has it."""
+"""Fine-tunes a small GPT-2 with the Trainer of Transformers; with "leak" as argument a list keeps the
+output of each forward pass. Prints PyTorch's peak."""
 import sys
 import tempfile
 

@@ -4,7 +4,7 @@
 //   runtime_calls             leaves CUPTI alone
 //   runtime_calls trace       subscribes to CUPTI before the first call
 //   runtime_calls trace-late  subscribes after the first call
-//   runtime_calls finalize    calls cuptiFinalize in the middle, as a profiler that goes away does,
+//   runtime_calls finalize    calls cuptiFinalize during the calls, as a profiler does at its end,
 //                             and rests for a few seconds
 #include <cuda.h>
 #include <cuda_runtime_api.h>

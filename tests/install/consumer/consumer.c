@@ -1,4 +1,4 @@
-/* Uses the C API of an installed memprof, with no CUDA and nothing recording. */
+/* Uses the C API of an installed memprof, without CUDA and without a recording. */
 #include <memprof/memprof.h>
 #include <stdio.h>
 

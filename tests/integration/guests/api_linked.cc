@@ -1,4 +1,4 @@
-// A guest that links libmemprof and tells it about steps, ranges, tensors, segments and blocks.
+// A guest that links libmemprof and reports steps, ranges, tensors, segments and blocks to it.
 // Prints the results of calls and the statistics.
 #include <cuda.h>
 #include <memprof/memprof.h>

@@ -13,7 +13,7 @@ CUdeviceptr Allocate(std::size_t bytes, int device = 0) {
   return memory;
 }
 
-// Two contexts beside the primary one, each with memory of its own.
+// Two contexts beside the primary one, each with its own memory.
 void Destroyed() {
   UsePrimary();
   const CUdeviceptr kept = Allocate(1000);

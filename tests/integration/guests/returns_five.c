@@ -1,2 +1,2 @@
-/* A program whose end tells that it ran. */
+/* A program whose exit status shows that it ran. */
 int main(void) { return 5; }

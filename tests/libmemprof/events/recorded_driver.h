@@ -19,7 +19,7 @@
 
 namespace memprof::testing {
 
-// The library that stands for libcuda: a FakeDriver, unless the environment names another.
+// The library used as libcuda: a FakeDriver, unless the environment names another.
 inline const char* DriverLibrary() {
   for (const char* variable : {"MEMPROF_TEST_TOLD", "MEMPROF_TEST_HOOKED"})
     if (const char* library = std::getenv(variable)) return library;

@@ -1,4 +1,4 @@
-# Prints code objects of the standard library with what Python itself says of their lines:
+# Prints code objects of the standard library with their lines according to Python itself:
 # "code FORMAT FIRST_LINE TABLE_IN_HEX OFFSET:LINE,OFFSET:LINE,…" for every instruction.
 import dis
 import importlib

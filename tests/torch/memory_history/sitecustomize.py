@@ -1,9 +1,9 @@
-"""Found by Python at its start (PYTHONPATH): switches PyTorch's own memory history on in an unmodified
-script, as soon as that has imported torch, and writes its snapshot and figures when the script has ended.
+"""Loaded by Python at its start (PYTHONPATH): enables PyTorch's own memory history in an unmodified script,
+as soon as it has imported torch, and writes the snapshot and figures when the script has ended.
 
-MEMORY_HISTORY_SCRIPT names the script, so that other Pythons of the same environment are left alone, and
-MEMORY_HISTORY_OUTPUT the pickle. The process then leaves at once: nothing is taken down any more that
-only one of two observers could still see."""
+MEMORY_HISTORY_SCRIPT names the script, so that other Python processes in the same environment are not affected, and
+MEMORY_HISTORY_OUTPUT the pickle. The process then exits at once, so that nothing is freed that only one of
+the two observers would still record."""
 import atexit
 import importlib.abc
 import importlib.machinery

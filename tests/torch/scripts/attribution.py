@@ -1,5 +1,5 @@
-"""Layers that are told apart by the size of their weights, each used in a line of its own, with hooks and
-checkpoints of both kinds on the way; prints
+"""Layers with weights of different sizes, each used in a separate line, with hooks and checkpoints of
+both kinds between them; prints
 "lines BYTES:LINE ...": the size of each weight's gradient, and the line that used the weight."""
 import inspect
 

@@ -1,6 +1,6 @@
-"""What the programs of this folder share: each is a function, and ends by telling what it holds and for what.
+"""Shared by the programs of this folder. Each is a function that ends by reporting the memory it holds, by category.
 
-    python run.py NAME     runs one, and prints its truth as JSON: bytes of GPU storage by category
+    python run.py NAME     runs one, and prints the true values as JSON: bytes of GPU storage by category
 """
 import json
 import os
