@@ -72,8 +72,8 @@ TEST_P(ToyRoundTripTest, EventByEvent) {
   }
 }
 
-// Export divides pages where they are unmapped, so a second import may divide them differently. The
-// totals at every moment must be equal.
+// An import divides pages where they are unmapped, so a second import may divide them differently.
+// The totals at every moment must be equal.
 TEST_P(ToyRoundTripTest, ExpandableSegments) {
   ToyOptions options;
   options.seed = static_cast<std::uint32_t>(GetParam()) + 400;
