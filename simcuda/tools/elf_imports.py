@@ -1,5 +1,5 @@
-"""What a shared library needs of others: libraries, and names with their versions. Reads ELF files
-of 64 bits in little-endian order, without other tools."""
+"""The imports of a shared library: libraries, and names with their versions. Reads ELF files of 64
+bits in little-endian order, without other tools."""
 
 import mmap
 import struct
@@ -9,7 +9,7 @@ VERSYM, VERNEED, VERNEEDNUM = 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF
 
 
 class NotElf(ValueError):
-    """The file is no ELF file of the kind that is read here."""
+    """The file is not an ELF file of 64 bits in little-endian order."""
 
 
 class Imports:

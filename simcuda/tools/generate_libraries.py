@@ -6,13 +6,12 @@
     generate_libraries.py --opened SONAME... --provided build/simcuda --out FOLDER
     generate_libraries.py --program PROGRAM... --provided build/simcuda --cache FOLDER
 
-What the given libraries import says which libraries are needed, by which soname, with which
-functions and symbol versions; simcuda/libraries/functions.txt says what those functions write; the
-files of simcuda/libraries/ take the place of those that must do more. Of a library that a program
-opens by its name nobody says which functions are wanted: it gets those of the list. A program is read with all
-libraries that the loader would give it; what is made for it stays in a folder of the cache, whose path is printed.
-Compiles with a C compiler (--cc, default $CC or gcc). Prints one line for each library. Ends with status 1 and one line on
-stderr when something cannot be done."""
+The imports of the given libraries determine which libraries are needed, their sonames, and their functions with symbol
+versions. simcuda/libraries/functions.txt lists what these functions write; the files of simcuda/libraries/ replace
+functions that must do more. For a library that a program opens by its name, the needed functions are unknown: it gets
+those of the list. A program is read with all libraries that the loader would load for it; its stand-ins stay in a folder
+of the cache, whose path is printed. Compiles with a C compiler (--cc, default $CC or gcc). Prints one line for each
+library. Ends with status 1 and one line on stderr on failure."""
 
 import argparse
 import concurrent.futures
@@ -34,7 +33,7 @@ import elf_imports  # noqa: E402
 FAMILY = re.compile(r"^lib(cu(blas|blasLt|dnn|fft|fftw|rand|solver|solverMg|sparse|sparseLt|file|pti)"
                     r"|nccl|nvrtc|nvshmem_host|nvToolsExt|nvJitLink)\.so\b")
 OPENED = re.compile(rb"lib(?:cu|nccl|nvrtc|nvshmem|nvJitLink)\w*\.so\.\d+")
-# What PyTorch does not link against but opens.
+# Libraries that PyTorch opens at run time.
 OPENED_BY_NAME = "libnvidia-ml.so.1"
 # In the order in which names are tried.
 PREFIXES = [("cublasLt", "libcublasLt"), ("cublas", "libcublas"), ("cudnn", "libcudnn"),
@@ -44,9 +43,9 @@ PREFIXES = [("cublasLt", "libcublasLt"), ("cublas", "libcublas"), ("cudnn", "lib
             ("pnccl", "libnccl"), ("nvrtc", "libnvrtc"), ("cuFile", "libcufile"),
             ("nvshmem", "libnvshmem_host"), ("nvtx", "libnvToolsExt"), ("cupti", "libcupti"),
             ("nvJitLink", "libnvJitLink")]
-# Numbers that stand where a distribution does not say which version it was built for.
+# Version numbers for distributions that do not state for which version they were built.
 DEFAULT_VERSIONS = {"libcudnn": (9, 99, 0), "libnccl": (2, 27, 3), "libcusparseLt": (0, 8, 1)}
-# (packages that tell the version, what one unit of the major number counts)
+# (packages whose version is the library's, the weight of one unit of the major number)
 VERSION_OF = {"libcudnn": ("cudnn", 10000), "libnccl": ("nccl", 10000),
               "libcusparseLt": ("cusparselt", 1000), "libcublas": ("cublas", 10000),
               "libcublasLt": ("cublas", 10000), "libnvrtc": ("cuda-nvrtc", 10000),
@@ -109,7 +108,7 @@ def ask_python(python):
 
 
 def libraries_of_torch(folder):
-    """Everything of PyTorch and of its companions that may link against CUDA's libraries."""
+    """All libraries of PyTorch and related packages that may link against CUDA's libraries."""
     site = os.path.dirname(folder)
     found = glob.glob(os.path.join(folder, "lib", "*.so*"))
     found += glob.glob(os.path.join(folder, "_C*.so"))
@@ -124,7 +123,7 @@ def libraries_of_cupy(folder):
 
 
 def loaded_by(program):
-    """The program and the libraries that the loader finds for it, but for those that are replaced."""
+    """The program and the libraries that the loader finds for it, except for those that are replaced."""
     try:
         done = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
     except OSError:
@@ -134,7 +133,7 @@ def loaded_by(program):
 
 
 def opened_by_programs(paths, have, provided):
-    """Libraries whose names stand in the files: they may be opened by them."""
+    """Libraries whose names occur in the files, which may open them."""
     found = set()
     for path in paths:
         if path.startswith(("/lib", "/usr/lib")):
@@ -147,7 +146,7 @@ def opened_by_programs(paths, have, provided):
 
 
 def has_old_rpath(paths):
-    """Whether a path that is written in a file would go before LD_LIBRARY_PATH."""
+    """Whether a file has a path (DT_RPATH) that is searched before LD_LIBRARY_PATH."""
     for path in paths:
         try:
             if elf_imports.Imports(path).rpath:
@@ -167,7 +166,7 @@ def fingerprint(paths, args):
 
 
 def generate_for_programs(args):
-    """Prints the folder with the libraries, and then "preload" where they must be loaded first."""
+    """Prints the folder with the libraries, and then "preload" if they must be preloaded."""
     paths = sorted({path for program in args.program for path in loaded_by(program)})
     folder = os.path.join(args.cache, fingerprint(paths, args))
     if not os.path.exists(os.path.join(folder, "complete")):
@@ -222,7 +221,7 @@ def library_for(name, version_soname, needed):
 
 
 def opened_by_name(folder):
-    """The library that PyTorch opens by its name, with the functions that it asks for by theirs."""
+    """The library that PyTorch opens by name, with the functions that it looks up by name."""
     library = Library(OPENED_BY_NAME)
     with open(os.path.join(folder, "lib", "libc10_cuda.so"), "rb") as file:
         for name in re.findall(rb"\0(nvml[A-Z]\w+)(?=\0)", file.read()):
@@ -283,7 +282,7 @@ def function(name, rules):
 def write_sources(library, table, out):
     rules = table.get(library.stem, {})
     names = dict.fromkeys(rules)
-    # Names of a table belong to the version that the library's other names have.
+    # Names of a table get the symbol version of the library's other names.
     nodes = sorted({version for version in library.names.values() if version})
     for name in names:
         names[name] = nodes[0] if nodes else None
@@ -346,7 +345,7 @@ def wanted_libraries(args):
 
 
 def make_all(libraries, told, args):
-    """Compiles them into args.out; a line for each."""
+    """Compiles them into args.out; prints a line for each."""
     table = read_table()
 
     def make(library):

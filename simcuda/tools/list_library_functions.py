@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Lists the functions of the math and communication libraries with what a stand-in must write
-where: simcuda/libraries/functions.txt.
+"""Lists the functions of the math and communication libraries, with the parameters to which a stand-in
+must write, and what: simcuda/libraries/functions.txt.
 
     list_library_functions.py --include /usr/local/cuda/include >simcuda/libraries/functions.txt
 
-It reads the public headers alone. The list is committed, so that nobody needs the headers to build
-or use the stand-ins. Its format is described at its head (HEAD below)."""
+It only reads public headers. The list is committed, so that the headers are not needed to build or
+use the stand-ins. The beginning of the list describes its format (HEAD below)."""
 
 import argparse
 import os
@@ -38,7 +38,7 @@ HEADERS = [
     ("libnvrtc", ["nvrtc.h"], "nvrtc"),
 ]
 
-# What no header here tells, or what is not told by the parameters' names.
+# Functions that are in none of these headers, or whose parameters' names do not show what to write.
 OVERRIDES = {
     "cusparseXcsrgeam2Nnz": ["zero4@11"],
     "cusparseXcsrgemm2Nnz": ["zero4@15"],
