@@ -162,7 +162,8 @@ bool AlwaysShown(Pattern pattern) {
          pattern == Pattern::kPinnedHuge;
 }
 
-// The bytes that decide whether a finding matters: off the peak, off the average, or moved in vain.
+// The bytes that decide whether a finding matters: the saving of the peak, the saving on average,
+// or the bytes moved unnecessarily.
 double Weight(const Finding& finding, double seconds) {
   auto weight = static_cast<double>(std::max(finding.saves_bytes, finding.moved_bytes));
   if (seconds > 0) weight = std::max(weight, finding.byte_seconds / seconds);

@@ -191,8 +191,8 @@ BackwardCalls::Alignment BackwardCalls::Find(Part part) const {
   return whole ? best : Alignment();
 }
 
-// The runs of a pass go with one stretch; those before the first that has a partner there and those
-// behind the last one may be of another graph.
+// The runs of a pass belong to one stretch. Those before the first run that has a partner there,
+// and those after the last one, may belong to another graph.
 void BackwardCalls::EndPass() {
   std::vector<Part> parts = {{0, pass_kinds_.size()}};
   while (!parts.empty()) {

@@ -31,8 +31,8 @@ std::string WhyNoGpuModel(const std::string& spec);
 
 // A name for devices that all processes of this run share, as SIMCUDA's shared= takes it.
 std::string NameOfSharedDevices();
-// What processes of the group left behind, and is removed now; processes that were killed cannot do
-// so.
+// What ClearSharedDevices found. It removes the files of the group, because processes that were
+// killed could not do so.
 struct GroupRemains {
   bool static_runtime = false;  // one of them contained the toolkit's static runtime
 };

@@ -2,7 +2,7 @@
 // handler…); the handler may contain commas.
 //
 // Ids are written as numbers because older toolkits lack the newer names. CUPTI never reuses an id,
-// so a number means the same function in every version of CUPTI. An id that the CUPTI at hand does
+// so a number means the same function in every version of CUPTI. An id that the loaded CUPTI does
 // not know (cuptiGetCallbackName) is skipped. A test compares the numbers with the toolkit's header
 // and, where there is one, with the real libcupti.
 //

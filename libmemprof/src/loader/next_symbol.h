@@ -8,8 +8,8 @@ namespace memprof::recorder {
 
 // The address of the first global definition of `name`, in any version, in a library that was
 // loaded after this one; null if there is none. dlvsym(RTLD_NEXT) would skip other interposers,
-// whose definitions have no version. `after`: an address within the library to start behind; null =
-// this one.
+// whose definitions have no version. `after`: an address within the library after which the search
+// starts; null = this one.
 void* NextDefinition(const char* name, const void* after = nullptr);
 
 // The first definition in any library but this one. For a library that was loaded late, as the

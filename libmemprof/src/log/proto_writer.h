@@ -52,7 +52,7 @@ class ProtoWriter {
     if (out_.Reserve(ByteBuffer::kMaxVarintBytes)) out_.PutVarint(value);
   }
   void AddTag(std::uint32_t field, WireType type) { PutVarint(field << 3 | type); }
-  // The length is only known at the end: moves the content behind it.
+  // The length is only known at the end, so the content is moved to make space for it.
   void InsertLength() {
     if (out_.failed()) return;
     const std::size_t count = out_.size() - begin_;

@@ -293,9 +293,9 @@ void RingBuffer::PushFree(std::uint32_t index) {
 }
 
 // As long as the heartbeat changes, the writer works: then a thread waits up to kMaxWaitNs.
-// Otherwise it waits for a shorter time, which is halved after each wait in vain and doubled after
-// each that helped. So a log on a hanging disk costs the program a fraction of a second in all, and
-// not at every event.
+// Otherwise it waits for a shorter time, which is halved after each wait without success and
+// doubled after each successful one. So a log on a hanging disk costs the program a fraction of a
+// second in all, and not at every event.
 bool RingBuffer::WaitForRelease(Wait* wait) {
   const std::uint32_t seen = released_.load(std::memory_order_acquire);
   CallAttention();

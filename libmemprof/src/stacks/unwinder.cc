@@ -29,8 +29,8 @@ FrameRules g_rules;
 static_assert(std::is_trivially_destructible_v<FrameRules>);
 std::atomic<bool> g_has_rules{false};
 
-// The recorder's own frames above a hook. Later walks allow for the largest number seen so far, so
-// that they walk few frames in vain.
+// The maximum of the recorder's own frames above a hook. Later walks allow for the largest number
+// seen so far, so that they walk few unneeded frames.
 constexpr int kMaxOwnFrames = 24;
 std::atomic<int> g_own_frames{4};
 
