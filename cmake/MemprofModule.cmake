@@ -5,8 +5,8 @@
 #   Makes the static library memprof_<folder with underscores> of all sources in FOLDER and in its
 #   internal/. Files of this project that it includes must be in FOLDER itself or, except in an
 #   internal/, in a folder of DEPENDS. tests/layers checks that, and the same for links.
-#   OBJECTS: an object library instead, without Abseil, for code that is loaded into other people's
-#     programs. It is linked by $<TARGET_OBJECTS:…>. Without sources there is none.
+#   OBJECTS: an object library instead, without Abseil, for code that is loaded into the programs of
+#     users. It is linked by $<TARGET_OBJECTS:…>. Without sources there is none.
 #   PUBLIC, PRIVATE: other targets, as in target_link_libraries.
 #   PRECOMPILED: with these headers too, as in memprof_precompile.
 # memprof_name_module(FOLDER TARGET)

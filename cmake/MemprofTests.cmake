@@ -25,7 +25,7 @@ function(memprof_tests name)
       memprof_group_sources(${name})
     endif()
     if(MEMPROF_SANITIZE)
-      set(options -O0 -g1 -fno-sanitize=undefined)  # what they call has it
+      set(options -O0 -g1 -fno-sanitize=undefined)  # the tested code is checked
     elseif(CMAKE_BUILD_TYPE STREQUAL Release)
       set(options -O0 -g0)
     endif()
