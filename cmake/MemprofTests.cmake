@@ -1,15 +1,14 @@
-# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [QT] [OPTIMIZED] [FILE_BY_FILE] and what memprof_run_tests takes)
+# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [QT] [OPTIMIZED] and what memprof_run_tests takes)
 #   A test program NAME. With a label that ends in "-tsan" it runs under the thread sanitizer as well;
 #   the target memprof_tsan_tests builds those. The tests themselves are not optimised, because that takes
-#   longer than it saves. OPTIMIZED: they are, because they check their own stacks. FILE_BY_FILE: its
-#   sources are not grouped, because several may define the same names.
+#   longer than it saves. OPTIMIZED: they are, because they check their own stacks.
 # memprof_run_tests(NAME [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …] [FILTER F] [EACH_CASE])
 #   Runs the cases of NAME that pass the filter F. In Release builds ctest has an entry for each case, so
 #   that a failure names it; under sanitizers one for the program, because its start takes longer than
 #   most cases. EACH_CASE: one for each case there too, because the tested state exists once in a process.
 add_custom_target(memprof_tsan_tests)
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED;FILE_BY_FILE"
+  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED"
     "PREFIX;LABEL;TIMEOUT;FILTER" "SOURCES;LINK;ENVIRONMENT")
   add_executable(${name} ${tests_SOURCES})
   target_link_libraries(${name} PRIVATE ${tests_LINK} GTest::gmock)
@@ -21,9 +20,7 @@ function(memprof_tests name)
   if(tests_OPTIMIZED)
     set(alike optimized_tests)
   else()
-    if(NOT tests_FILE_BY_FILE)
-      memprof_group_sources(${name})
-    endif()
+    memprof_group_sources(${name})
     if(MEMPROF_SANITIZE)
       set(options -O0 -g1 -fno-sanitize=undefined)  # the tested code is checked
     elseif(CMAKE_BUILD_TYPE STREQUAL Release)

@@ -14,8 +14,6 @@ using reference::NumericGradient;
 using reference::Values;
 using reference::Wide;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 class LossTwinTest : public OpsTwinTest {};
 
 INSTANTIATE_TEST_SUITE_P(DTypes, LossTwinTest, testing::Values(DType::kFloat32, DType::kBFloat16),

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "demo_trainer/error.h"
 #include "tests/demo_trainer/ops_fixture.h"
 
@@ -16,8 +14,6 @@ using reference::NumericGradient;
 using reference::UploadAs;
 using reference::Values;
 using reference::Wide;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 INSTANTIATE_TEST_SUITE_P(DTypes, OpsTwinTest, testing::Values(DType::kFloat32, DType::kBFloat16),
                          DTypeOf);

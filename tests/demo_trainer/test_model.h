@@ -14,6 +14,8 @@
 
 namespace memprof::demo {
 
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
 inline std::unique_ptr<Device> MakeDevice(AllocatorKind kind = AllocatorKind::kCaching) {
   return std::make_unique<Device>(0, kind, std::numeric_limits<size_t>::max());
 }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <thread>
 
 #include "demo_trainer/error.h"
@@ -20,8 +19,6 @@
 
 namespace memprof::demo {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(LossScalerTest, HalvesOnOverflowAndDoublesAfterGoodSteps) {
   LossScaler scaler(1024.0f, true, 3);

@@ -13,7 +13,7 @@ namespace memprof::simcuda {
 namespace {
 
 constexpr uint64_t kCapacity = 160 * kMiB;
-const Configure kConfigure("memory=160MiB,overhead=6MiB");
+SIMCUDA_CONFIGURE("memory=160MiB,overhead=6MiB");
 
 constexpr uint64_t Up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -16,7 +16,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,fail=cuMemAllocHost_v2:1:304");
+SIMCUDA_CONFIGURE("memory=1GiB,fail=cuMemAllocHost_v2:1:304");
 
 // The layout that generated_cuda_meta.h defines for the parameters of cuMemAlloc_v2.
 struct AllocParams {

@@ -7,7 +7,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 TEST_F(CaptureTest, CapturedNodesAreOfTheirKinds) {
   CHECK_CU(Begin(streams_[0]));

@@ -15,7 +15,7 @@ namespace {
 
 const std::string kSpec =
     "memory=256MiB,overhead=16MiB,devices=2,shared=checkpoint-" + std::to_string(getpid());
-const Configure kConfigure(kSpec.c_str());
+SIMCUDA_CONFIGURE(kSpec);
 
 class CheckpointTest : public DriverTest {
  protected:

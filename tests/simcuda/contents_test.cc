@@ -11,16 +11,17 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64GiB,overhead=0,contents=none");
+SIMCUDA_CONFIGURE("memory=64GiB,overhead=0,contents=none");
 
-constexpr char kPtx[] = ".version 7.0\n.target sm_80\n.visible .entry nothing()\n{\n ret;\n}\n";
+constexpr char kNothingPtx[] =
+    ".version 7.0\n.target sm_80\n.visible .entry nothing()\n{\n ret;\n}\n";
 
 class ContentsTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
     CHECK_CU(cuMemAlloc(&values_, kBytes));
-    CHECK_CU(cuModuleLoadData(&module_, kPtx));
+    CHECK_CU(cuModuleLoadData(&module_, kNothingPtx));
     CHECK_CU(cuModuleGetFunction(&kernel_, module_, "nothing"));
   }
   void TearDown() override {

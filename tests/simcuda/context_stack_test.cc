@@ -10,7 +10,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=16MiB,devices=3");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=16MiB,devices=3");
 
 CUresult CreateContext(CUcontext* context, unsigned flags, int device) {
 #if CUDA_VERSION >= 13000

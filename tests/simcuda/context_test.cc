@@ -14,7 +14,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=2GiB,devices=3,name=Test GPU");
+SIMCUDA_CONFIGURE("memory=2GiB,devices=3,name=Test GPU");
 
 class ContextTest : public DriverTest {};
 

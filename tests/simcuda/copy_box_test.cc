@@ -8,7 +8,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 // A three-dimensional box in one kind of memory, and the expected value of every byte.
 class Place {

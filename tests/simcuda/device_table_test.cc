@@ -12,7 +12,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=16MiB,devices=3");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=16MiB,devices=3");
 
 // cuGetProcAddress returns every exported variant of a function from some version on, and never
 // returns anything that is not exported.

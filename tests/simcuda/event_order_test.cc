@@ -11,7 +11,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 // Random work, recordings and waits on several streams. Each piece of work starts only after
 // everything that must come before it according to a simple model.

@@ -10,7 +10,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 class ExternalTest : public DriverTest {
  protected:

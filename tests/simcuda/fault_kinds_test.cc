@@ -9,7 +9,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure(
+SIMCUDA_CONFIGURE(
     "memory=1GiB,overhead=0,"
     "fail=cuMemAlloc_v2:1,fail=cuMemAllocPitch_v2:1:2,fail=cuMemAllocManaged:1:1,"
     "fail=cuMemHostAlloc:1:304,fail=cuMemAllocAsync:1:2,fail=cuMemCreate:1:2,"

@@ -4,7 +4,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure(
+SIMCUDA_CONFIGURE(
     "memory=1GiB,fail=cuMemAlloc_v2:2,fail=cuMemAlloc_v2:4:999,fail=cuStreamCreate:1:304");
 
 using FaultTest = DriverTest;

@@ -5,7 +5,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=256MiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=256MiB,overhead=0,devices=2");
 
 TEST_F(GraphMemoryTest, MemoryComesWithTheLaunch) {
   const CUdeviceptr block = AddAlloc(graph_, 3 * kMiB);

@@ -6,7 +6,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 TEST_F(GraphTest, CapturedWorkRunsAtEveryLaunchOnly) {
   CHECK_CU(cuMemsetD32(values_, 1, 8));

@@ -6,7 +6,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 // A graph that fills the values and doubles them once or twice.
 struct MadeGraph {

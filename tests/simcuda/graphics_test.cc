@@ -9,7 +9,7 @@ extern "C" CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, uns
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64MiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=64MiB,overhead=0");
 constexpr unsigned kTexture2D = 0x0de1;
 
 class GraphicsTest : public DriverTest {

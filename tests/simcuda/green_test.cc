@@ -4,7 +4,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64MiB,overhead=16MiB");
+SIMCUDA_CONFIGURE("memory=64MiB,overhead=16MiB");
 
 class GreenTest : public DriverTest {
  protected:

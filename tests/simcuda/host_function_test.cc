@@ -8,7 +8,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 TEST_F(EventTest, HostFunctionsMustNotWait) {
   struct Inside {

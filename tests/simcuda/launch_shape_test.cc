@@ -10,7 +10,7 @@ extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel 
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 TEST_F(OccupancyTest, AttributesThatMayBeSet) {
   const struct {

@@ -11,9 +11,9 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
-constexpr char kPtx[] =
+constexpr char kLibraryPtx[] =
     ".version 8.0\n.target sm_90\n.visible .global .align 8 .u64 total;\n"
     ".entry one(.param .u32 a, .param .u64 b) { ret; }\n.entry two() { ret; }\n";
 
@@ -21,7 +21,7 @@ class LibraryTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
-    CHECK_CU(cuLibraryLoadData(&library_, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+    CHECK_CU(cuLibraryLoadData(&library_, kLibraryPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
   }
   CUlibrary library_ = nullptr;
 };
@@ -105,7 +105,8 @@ TEST_F(LibraryTest, ImagesComeFromFiles) {
   char path[] = "/tmp/simcuda_image_XXXXXX";
   const int descriptor = mkstemp(path);
   ASSERT_GE(descriptor, 0);
-  ASSERT_EQ(write(descriptor, kPtx, sizeof(kPtx) - 1), static_cast<ssize_t>(sizeof(kPtx) - 1));
+  ASSERT_EQ(write(descriptor, kLibraryPtx, sizeof(kLibraryPtx) - 1),
+            static_cast<ssize_t>(sizeof(kLibraryPtx) - 1));
   close(descriptor);
   CUmodule module = nullptr;
   CHECK_CU(cuModuleLoad(&module, path));

@@ -5,14 +5,15 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "tests/simcuda/configure.h"
 
 namespace memprof::simcuda {
 namespace {
 
-std::map<std::string, const char*>& Configurations() {
-  static auto& configurations = *new std::map<std::string, const char*>;
+std::map<std::string, std::string>& Configurations() {
+  static auto& configurations = *new std::map<std::string, std::string>;
   return configurations;
 }
 
@@ -20,7 +21,7 @@ class Listener : public testing::EmptyTestEventListener {
  public:
   void OnTestSuiteStart(const testing::TestSuite& suite) override {
     const auto wanted = Configurations().find(suite.GetTestInfo(0)->file());
-    const char* text = wanted == Configurations().end() ? nullptr : wanted->second;
+    const char* text = wanted == Configurations().end() ? nullptr : wanted->second.c_str();
     if (configured_ && text != configured_with_) {
       std::fprintf(stderr, "%s wants another stand-in than the tests before: run it by itself\n",
                    suite.name());
@@ -38,7 +39,9 @@ class Listener : public testing::EmptyTestEventListener {
 
 }  // namespace
 
-Configure::Configure(const char* text, const char* file) { Configurations()[file] = text; }
+Configure::Configure(std::string text, const char* file) {
+  Configurations()[file] = std::move(text);
+}
 
 }  // namespace memprof::simcuda
 

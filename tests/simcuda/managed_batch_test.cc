@@ -8,7 +8,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64MiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=64MiB,overhead=0,devices=2");
 
 TEST_F(ManagedTest, BatchesPrefetchEveryRangeToItsPlace) {
   CHECK_CU(Prefetch(0, 8, OnHost()));

@@ -6,7 +6,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64MiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=64MiB,overhead=0,devices=2");
 
 TEST_F(ManagedTest, PrefetchMovesTheBytesBetweenDevices) {
   EXPECT_EQ(Memory(0).managed_bytes, 8 * kPage);

@@ -9,7 +9,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=64MiB,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=64MiB,devices=2");
 constexpr size_t kUsable = kGiB - 64 * kMiB;
 
 using MemoryTest = DriverTest;

@@ -14,9 +14,9 @@ extern "C" int simcuda_set_host_kernel(CUfunction function, simcuda_host_kernel 
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
-constexpr char kPtx[] = R"(
+constexpr char kModulePtx[] = R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -29,7 +29,7 @@ class ModuleTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
-    CHECK_CU(cuModuleLoadData(&module_, kPtx));
+    CHECK_CU(cuModuleLoadData(&module_, kModulePtx));
     CHECK_CU(cuModuleGetFunction(&axpy_, module_, "axpy"));
   }
   CUmodule module_ = nullptr;

@@ -10,7 +10,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=256MiB,overhead=0,devices=3");
+SIMCUDA_CONFIGURE("memory=256MiB,overhead=0,devices=3");
 constexpr size_t kPage = 2 * kMiB;
 
 class MulticastTest : public DriverTest {

@@ -11,11 +11,11 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 constexpr size_t kBytes = 10000;
 
-constexpr char kPtx[] = R"(
+constexpr char kPointerPtx[] = R"(
 .version 8.0
 .target sm_90
 .address_size 64
@@ -33,7 +33,7 @@ class PointerTest : public DriverTest {
     CHECK_CU(cuMemHostRegister(registered_.data(), kBytes, 0));
     CHECK_CU(cuMemAllocAsync(&ordered_, kBytes, nullptr));
     CUmodule module = nullptr;
-    CHECK_CU(cuModuleLoadData(&module, kPtx));
+    CHECK_CU(cuModuleLoadData(&module, kPointerPtx));
     size_t size = 0;
     CHECK_CU(cuModuleGetGlobal(&global_, &size, module, "table"));
     ASSERT_EQ(size, kBytes);

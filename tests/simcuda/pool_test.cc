@@ -9,7 +9,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0");
 
 TEST_F(PoolTest, ReservesInChunksAndReturnsThemAtSynchronisation) {
   CUdeviceptr address = 0;

@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t kUnits = 512;
 
 // Free units as flags; best fit by a search over all units.
-class Reference {
+class ReferenceRanges {
  public:
-  explicit Reference(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
+  explicit ReferenceRanges(uint64_t barrier) : free_(kUnits, false), barrier_(barrier) {}
 
   void Add(uint64_t address, uint64_t units) { Set(address, units, true); }
   bool Take(uint64_t units, uint64_t* address) {
@@ -55,7 +55,7 @@ class Reference {
 
 void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
   RangeAllocator allocator(barrier);
-  Reference reference(barrier);
+  ReferenceRanges reference(barrier);
   const uint64_t piece = barrier == 0 ? kUnits : barrier;
   for (uint64_t at = 0; at < kUnits; at += piece) {
     allocator.Add(at, piece);

@@ -11,7 +11,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 const cudaChannelFormatDesc kChannel =
     cudaCreateChannelDesc(8, 8, 8, 8, cudaChannelFormatKindSigned);

@@ -13,7 +13,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 int ByteAt(const void* pointer) {
   unsigned char byte = 0;

@@ -16,3 +16,10 @@ inline size_t Free() {
   EXPECT_EQ(cudaSuccess, cudaMemGetInfo(&free, nullptr));
   return free;
 }
+
+// The major version of the runtime that the test is linked against.
+inline int RuntimeVersion() {
+  int version = 0;
+  EXPECT_EQ(cudaSuccess, cudaRuntimeGetVersion(&version));
+  return version / 1000;
+}

@@ -12,13 +12,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,gpu=A100-40GB");
-
-int RuntimeVersion() {
-  int version = 0;
-  EXPECT_EQ(cudaSuccess, cudaRuntimeGetVersion(&version));
-  return version / 1000;
-}
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,gpu=A100-40GB");
 
 cudaError_t AddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                     size_t count, cudaGraphNodeParams* parameters) {

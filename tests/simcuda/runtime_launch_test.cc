@@ -14,7 +14,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=64MiB,devices=2,threads=6");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=64MiB,devices=2,threads=6");
 
 // Functions that code compiled by nvcc calls at startup.
 extern "C" void** __cudaRegisterFatBinary(void* fat_binary);

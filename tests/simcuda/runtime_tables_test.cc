@@ -13,7 +13,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 template <class Function>
 Function Driver(const char* name) {

@@ -12,7 +12,7 @@
 
 namespace {
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=64MiB,devices=2,threads=6");
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=64MiB,devices=2,threads=6");
 
 TEST(Runtime, VersionsFit) {
   int version = 0;

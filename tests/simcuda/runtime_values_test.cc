@@ -18,13 +18,7 @@ namespace {
 using memprof::simcuda::runtime::DeviceProp12;
 using memprof::simcuda::runtime::DeviceProp13;
 
-const memprof::simcuda::Configure kConfigure("memory=1GiB,overhead=0,devices=2");
-
-int RuntimeVersion() {
-  int version = 0;
-  cudaRuntimeGetVersion(&version);
-  return version / 1000;
-}
+SIMCUDA_CONFIGURE("memory=1GiB,overhead=0,devices=2");
 
 #if CUDART_VERSION >= 13000
 TEST(RuntimeValues, TheStructIsThatOfTheHeaders) {

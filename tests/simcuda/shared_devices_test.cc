@@ -17,7 +17,7 @@ namespace {
 
 const std::string kGroup = "test-" + std::to_string(getpid());
 const std::string kSpec = "memory=1GiB,overhead=64MiB,devices=2,shared=" + kGroup;
-const Configure kConfigure(kSpec.c_str());
+SIMCUDA_CONFIGURE(kSpec);
 
 bool Exists(const std::string& object) { return access(("/dev/shm" + object).c_str(), F_OK) == 0; }
 

@@ -8,7 +8,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=64MiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=64MiB,overhead=0");
 constexpr size_t kPage = 2 * kMiB, kTile = 64 * kKiB;
 
 class SparseTest : public DriverTest {

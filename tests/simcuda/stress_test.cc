@@ -9,7 +9,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=4GiB,devices=2");
+SIMCUDA_CONFIGURE("memory=4GiB,devices=2");
 
 using StressTest = DriverTest;
 

@@ -6,7 +6,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=1GiB,async=0,version=12010");
+SIMCUDA_CONFIGURE("memory=1GiB,async=0,version=12010");
 
 using SynchronousTest = DriverTest;
 

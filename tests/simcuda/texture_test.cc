@@ -7,7 +7,7 @@
 namespace memprof::simcuda {
 namespace {
 
-const Configure kConfigure("memory=256MiB,overhead=0");
+SIMCUDA_CONFIGURE("memory=256MiB,overhead=0");
 
 class TextureTest : public DriverTest {
  protected:
