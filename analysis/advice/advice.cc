@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/advice/internal/drafts.h"
+#include "analysis/base/units.h"
+#include "analysis/leaks/leaks.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
@@ -195,9 +197,13 @@ void AddNotes(const Session& session, AdviceReport* report) {
                      "kernels without pointers): they may have used anything."));
   }
   if (session.steps().empty()) {
-    report->notes.emplace_back(
-        "No training steps were marked, so leaks are not looked for and loops are judged over the "
-        "whole run: call memprof_step(n), or memprof.step() in Python, at the start of each step.");
+    const std::size_t leaks = LeaksOf(session)->leaks.size();
+    report->notes.push_back(absl::StrCat(
+        "No training steps were marked, so the savings of leaks are not computed",
+        leaks > 0 ? absl::StrCat(" ('memprof leaks' finds ", FormatNumberOf(leaks, "leak"), ")")
+                  : "",
+        " and loops are judged over the whole run: call memprof_step(n), or memprof.step() in "
+        "Python, at the start of each step."));
   }
 }
 

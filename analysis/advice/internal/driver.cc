@@ -128,7 +128,9 @@ void FindCacheChurn(Drafts& drafts) {
 
 }  // namespace
 
+// A saving is counted in steps: when the guard of a leak would have freed its blocks.
 void FindLeakSavings(Drafts& drafts) {
+  if (drafts.session().steps().empty()) return;
   const auto leaks = LeaksOf(drafts.session());
   for (const Leak& leak : leaks->leaks)
     if (!leak.imported()) SaveLeak(drafts, leak);

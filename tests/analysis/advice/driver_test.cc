@@ -1,4 +1,5 @@
 // Patterns of driver, allocator and host memory calls; ranking and noise.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/leaks/leaks.h"
@@ -31,6 +32,20 @@ TEST(AdviceLeakTest, SavesWhatTheGuardWouldHaveFreed) {
   EXPECT_EQ(found[0].saves_bytes, (kSteps - first - guard - 1) * kMiB);
   EXPECT_EQ(found[0].count, kSteps - first - guard - 1);
   EXPECT_GT(found[0].byte_seconds, 0);
+}
+
+TEST(AdviceLeakTest, WithoutStepsALeakByTimeHasNoSaving) {
+  Scenario s;
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t work = s.Alloc("Work", kMiB);
+    s.Alloc("Leaky", 4096);
+    s.Free(work);
+  }
+  const AdviceReport report = s.Advice();
+  ASSERT_EQ(FindLeaks(s.session()).leaks.size(), 1u);
+  EXPECT_TRUE(s.Of(report, Pattern::kLeak).empty());
+  EXPECT_FALSE(report.patterns[static_cast<std::size_t>(Pattern::kLeak)].looked_for);
+  EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("1 leak")));
 }
 
 TEST(AdviceLeakTest, WhatIsGivenBackIsNone) {
