@@ -23,13 +23,7 @@ using testing::LogBuilder;
 using testing::ObjectOf;
 using testing::SymbolsTest;
 
-TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
-  ASSERT_THAT(library_.path, HasSubstr("symbols_guest"));
-  ASSERT_FALSE(library_.build_id.empty());
-  const auto session = SessionWith(library_);
-  ASSERT_NE(session, nullptr);
-  Symbols symbols(session);
-  const std::vector<SourceFrame> frames = symbols.ResolveStack(session->allocations()[0].stack);
+void ExpectGuestFrames(const std::vector<SourceFrame>& frames) {
   ASSERT_EQ(frames.size(), 4u);
   EXPECT_THAT(frames[0].function, EndsWith("Innermost"));
   EXPECT_THAT(frames[1].function, EndsWith("Inlined"));
@@ -45,10 +39,33 @@ TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
     EXPECT_EQ(frames[i].inlined, i == 1);
     EXPECT_TRUE(frames[i].symbolised);
   }
+}
+
+TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
+  ASSERT_THAT(library_.path, HasSubstr("symbols_guest"));
+  ASSERT_FALSE(library_.build_id.empty());
+  const auto session = SessionWith(library_);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  ExpectGuestFrames(symbols.ResolveStack(session->allocations()[0].stack));
   EXPECT_EQ(symbols.unsymbolised(), 0u);
   // The second call returns the same object.
   const FrameId frame = session->StackFrame(session->allocations()[0].stack);
   EXPECT_EQ(&symbols.Resolve(frame), &symbols.Resolve(frame));
+}
+
+// Clang writes no table of address ranges; GCC does.
+TEST_F(SymbolsTest, UnitsAreFoundWithoutATableOfAddressRanges) {
+  const testing::TempDirectory directory;
+  Loaded bare = library_;
+  bare.path = directory.File("libsymbols_guest.so");
+  const std::string copy =
+      "objcopy --remove-section=.debug_aranges '" + library_.path + "' '" + bare.path + "'";
+  ASSERT_EQ(std::system(copy.c_str()), 0);
+  const auto session = SessionWith(bare);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  ExpectGuestFrames(symbols.ResolveStack(session->allocations()[0].stack));
 }
 
 // After many lookups in a module an index is used; results must stay the same.
