@@ -190,7 +190,7 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
 }
 
 void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
-  if (RestorePool(pool, device) && device != kHost)
+  if (AddPool(pool, device) && device != kHost)
     definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
 }
 
@@ -215,7 +215,7 @@ bool DriverState::RemovePool(std::uint64_t pool, std::int32_t* device) {
   return true;
 }
 
-bool DriverState::RestorePool(std::uint64_t pool, std::int32_t device) {
+bool DriverState::AddPool(std::uint64_t pool, std::int32_t device) {
   LockGuard lock(mutex_);
   if (Find(pool) != nullptr) return false;
   pools_.Append({pool, device});

@@ -93,9 +93,9 @@ class DriverState {
   std::int32_t PoolDevice(std::uint64_t pool, std::int32_t fallback);
   // Removes a pool. False when it is unknown; else `device` gets its device, as from PoolDevice.
   bool RemovePool(std::uint64_t pool, std::int32_t* device);
-  // Adds a pool without a definition in the log, as after RemovePool. False when it is in the
-  // table.
-  bool RestorePool(std::uint64_t pool, std::int32_t device);
+  // Adds a pool to the table, without a definition in the log: DefinePool does both. Alone after a
+  // RemovePool whose pool the driver then did not destroy. False when it is in the table.
+  bool AddPool(std::uint64_t pool, std::int32_t device);
   // True at most once a millisecond: sample the pools now.
   bool TimeForPoolSample(std::uint64_t now_ns);
   // The same for the pools of graphs.

@@ -64,7 +64,7 @@ void DestroyPool::Before(Call* call, CUmemoryPool pool) {
 void DestroyPool::After(Call* call, CUresult result, CUmemoryPool pool) {
   if (result != CUDA_SUCCESS) {
     if (imported_) call->driver()->handles()->Add(import_);
-    if (known_) call->driver()->RestorePool(Number(pool), device_);
+    if (known_) call->driver()->AddPool(Number(pool), device_);
     return;
   }
   ring::RingEvent event =
