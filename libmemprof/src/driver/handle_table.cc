@@ -3,18 +3,19 @@
 
 namespace memprof::recorder {
 
-HandleTable::Entry* HandleTable::Find(std::uint64_t handle, HandleKind kind) {
-  return entries_.Find(
-      [=](const Entry& entry) { return entry.handle == handle && entry.kind == kind; });
+HandleTable::Counted* HandleTable::Find(std::uint64_t handle, HandleKind kind) {
+  return entries_.Find([=](const Counted& counted) {
+    return counted.entry.handle == handle && counted.entry.kind == kind;
+  });
 }
 
 bool HandleTable::Add(const Entry& entry) {
   LockGuard lock(mutex_);
-  if (Entry* found = Find(entry.handle, entry.kind)) {
-    ++found->references_;
+  if (Counted* found = Find(entry.handle, entry.kind)) {
+    ++found->references;
     return false;
   }
-  if (entries_.Append(entry)) entries_.end()[-1].references_ = 1;
+  entries_.Append({entry, 1});
   UpdateSize();
   return true;
 }
@@ -22,10 +23,10 @@ bool HandleTable::Add(const Entry& entry) {
 HandleTable::Dropped HandleTable::Drop(std::uint64_t handle, HandleKind kind, Entry* entry) {
   if (size_.load(std::memory_order_relaxed) == 0) return Dropped::kUnknown;
   LockGuard lock(mutex_);
-  Entry* found = Find(handle, kind);
+  Counted* found = Find(handle, kind);
   if (found == nullptr) return Dropped::kUnknown;
-  if (entry != nullptr) *entry = *found;
-  if (--found->references_ > 0) return Dropped::kReferenced;
+  if (entry != nullptr) *entry = found->entry;
+  if (--found->references > 0) return Dropped::kReferenced;
   entries_.Erase(found);
   UpdateSize();
   return Dropped::kRemoved;
@@ -34,18 +35,19 @@ HandleTable::Dropped HandleTable::Drop(std::uint64_t handle, HandleKind kind, En
 bool HandleTable::Get(std::uint64_t handle, HandleKind kind, Entry* entry) {
   if (size_.load(std::memory_order_relaxed) == 0) return false;
   LockGuard lock(mutex_);
-  const Entry* found = Find(handle, kind);
-  if (found != nullptr && entry != nullptr) *entry = *found;
+  const Counted* found = Find(handle, kind);
+  if (found != nullptr && entry != nullptr) *entry = found->entry;
   return found != nullptr;
 }
 
 bool HandleTable::TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry) {
   if (size_.load(std::memory_order_relaxed) == 0) return false;
   LockGuard lock(mutex_);
-  const Entry* found = entries_.Find(
-      [=](const Entry& candidate) { return candidate.owner == owner && candidate.kind == kind; });
+  const Counted* found = entries_.Find([=](const Counted& candidate) {
+    return candidate.entry.owner == owner && candidate.entry.kind == kind;
+  });
   if (found == nullptr) return false;
-  *entry = *found;
+  *entry = found->entry;
   entries_.Erase(found);
   UpdateSize();
   return true;
@@ -54,7 +56,7 @@ bool HandleTable::TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry) 
 void HandleTable::EndContext(std::uint32_t context) {
   if (context == 0 || size_.load(std::memory_order_relaxed) == 0) return;
   LockGuard lock(mutex_);
-  entries_.EraseIf([context](const Entry& entry) { return entry.context == context; });
+  entries_.EraseIf([context](const Counted& counted) { return counted.entry.context == context; });
   UpdateSize();
 }
 

@@ -73,7 +73,6 @@ class HandleTable {
     std::uint64_t bytes = 0;
 
    private:
-    friend class HandleTable;
     static constexpr std::uint64_t kBoundAsWhole = ~std::uint64_t{0};
     Entry With(std::uint64_t value) const {
       Entry entry = *this;
@@ -82,13 +81,13 @@ class HandleTable {
     }
 
     std::uint64_t value_ = 0;  // its meaning depends on the kind: see the accessors
-    std::uint32_t references_ = 1;
   };
-  static_assert(sizeof(Entry) == 48);
   enum class Dropped { kUnknown, kReferenced, kRemoved };
 
-  // Inserts the entry with one reference and returns true, also if there is no memory for it. If
-  // its handle and kind are in the table, adds one reference and returns false.
+  // Inserts the entry with one reference and returns true. If its handle and kind are in the table,
+  // adds one reference and returns false. Callers record a handle when this returns true, so it is
+  // also true if there is no memory for the entry: a handle that is in the log twice is better than
+  // one that is missing there.
   bool Add(const Entry& entry);
   // Drops one reference; the last one removes the entry. Copies the entry to `entry`, if given.
   Dropped Drop(std::uint64_t handle, HandleKind kind, Entry* entry = nullptr);
@@ -102,14 +101,20 @@ class HandleTable {
   void EndContext(std::uint32_t context);
 
  private:
-  Entry* Find(std::uint64_t handle, HandleKind kind);
+  struct Counted {
+    Entry entry;
+    std::uint32_t references;
+  };
+  static_assert(sizeof(Counted) == 48);
+
+  Counted* Find(std::uint64_t handle, HandleKind kind);
   void UpdateSize() {
     size_.store(static_cast<std::uint32_t>(entries_.size()), std::memory_order_relaxed);
   }
 
   std::atomic<std::uint32_t> size_{0};  // read without the lock
   Mutex<LockRank::kHandles> mutex_;
-  MappedArray<Entry> entries_;
+  MappedArray<Counted> entries_;
 };
 
 }  // namespace memprof::recorder
