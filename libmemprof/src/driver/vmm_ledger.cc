@@ -39,6 +39,12 @@ VmmLedger::Physical VmmLedger::PhysicalOf(std::uint64_t handle) {
   return known == nullptr ? Physical{} : known->physical;
 }
 
+VmmLedger::Physical VmmLedger::PhysicalOrHandle(std::uint64_t handle) {
+  Physical physical = PhysicalOf(handle);
+  if (physical.handle == 0) physical.handle = handle;
+  return physical;
+}
+
 bool VmmLedger::Hold(std::uint64_t handle) {
   LockGuard lock(mutex_);
   Handle* known = Find(handle);

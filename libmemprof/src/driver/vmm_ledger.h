@@ -40,6 +40,9 @@ class VmmLedger {
   bool Alias(std::uint64_t alias, std::uint64_t handle);
   // The memory of a handle or alias; its `handle` is 0 if it is unknown.
   Physical PhysicalOf(std::uint64_t handle);
+  // The same, but for unknown memory `handle` itself, without bytes or device: events of mappings
+  // and bindings name it.
+  Physical PhysicalOrHandle(std::uint64_t handle);
   // Drops a reference. Sets `last` if it was the last one.
   Physical Release(std::uint64_t handle);
   void Map(std::uint64_t address, std::uint64_t bytes, std::uint64_t handle);

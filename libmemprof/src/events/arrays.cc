@@ -79,9 +79,8 @@ void RecordArrayMap(Call* call, const CUarrayMapInfo& info, std::uint64_t before
   const TileMap::Region region = RegionOf(call, info, &bytes);
   const bool maps = info.memOperationType == CU_MEM_OPERATION_TYPE_MAP;
   const CallContext context = call->Context();
-  const std::uint64_t asked = maps ? info.memHandle.memHandle : 0;
-  const VmmLedger::Physical memory = driver->vmm()->PhysicalOf(asked);
-  const std::uint64_t handle = memory.handle != 0 ? memory.handle : asked;
+  const std::uint64_t handle =
+      maps ? driver->vmm()->PhysicalOrHandle(info.memHandle.memHandle).handle : 0;
   TileMap::Freed freed;
   if (maps)
     driver->tiles()->Map(ArrayOf(info), context.id, region, handle, driver->vmm(), &freed);

@@ -25,10 +25,9 @@ void BindMemory::After(Call* call, CUresult result, CUmemGenericAllocationHandle
   call->Failed(result, kLayerMulticast, bytes);
   if (result != CUDA_SUCCESS) return;
   VmmLedger* vmm = call->driver()->vmm();
-  const VmmLedger::Physical bound = vmm->PhysicalOf(memory);
-  const std::uint64_t known = bound.handle != 0 ? bound.handle : memory;
-  vmm->Bind(multicast, offset, bytes, known);
-  RecordVmm(call, kOpMap, kLayerMulticast, bound.device, multicast, bytes, known, offset);
+  const VmmLedger::Physical bound = vmm->PhysicalOrHandle(memory);
+  vmm->Bind(multicast, offset, bytes, bound.handle);
+  RecordVmm(call, kOpMap, kLayerMulticast, bound.device, multicast, bytes, bound.handle, offset);
 }
 
 void BindAddress::After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,

@@ -123,10 +123,10 @@ void MapPhysical::After(Call* call, CUresult result, CUdeviceptr address, std::s
                         unsigned long long) const {
   call->Failed(result, kLayerVmmAddress, bytes);
   if (result != CUDA_SUCCESS) return;
-  const VmmLedger::Physical memory = call->driver()->vmm()->PhysicalOf(handle);
-  const std::uint64_t known = memory.handle != 0 ? memory.handle : handle;
-  call->driver()->vmm()->Map(address, bytes, known);
-  RecordVmm(call, kOpMap, kLayerVmmAddress, memory.device, address, bytes, known, offset);
+  VmmLedger* vmm = call->driver()->vmm();
+  const VmmLedger::Physical mapped = vmm->PhysicalOrHandle(handle);
+  vmm->Map(address, bytes, mapped.handle);
+  RecordVmm(call, kOpMap, kLayerVmmAddress, mapped.device, address, bytes, mapped.handle, offset);
 }
 
 void UnmapPhysical::After(Call* call, CUresult result, CUdeviceptr address,

@@ -133,6 +133,8 @@ TEST(VmmLedger, AnotherHandleOfTheSameMemoryIsAReferenceToIt) {
   EXPECT_TRUE(ledger.Alias(8, 7));
   EXPECT_TRUE(ledger.Alias(8, 7)) << "imported twice";
   EXPECT_EQ(ledger.PhysicalOf(8).handle, 7u);
+  EXPECT_EQ(ledger.PhysicalOrHandle(8).handle, 7u);
+  EXPECT_EQ(ledger.PhysicalOrHandle(9).handle, 9u) << "an unknown handle stands for itself";
   EXPECT_EQ(ledger.DeviceOf(8), 2);
   EXPECT_FALSE(ledger.Release(7).last);
   EXPECT_FALSE(ledger.Release(8).last);
