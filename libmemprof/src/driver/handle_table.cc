@@ -40,6 +40,11 @@ bool HandleTable::Get(std::uint64_t handle, HandleKind kind, Entry* entry) {
   return found != nullptr;
 }
 
+void HandleTable::Update(const Entry& entry) {
+  LockGuard lock(mutex_);
+  if (Counted* found = Find(entry.handle, entry.kind)) found->entry = entry;
+}
+
 bool HandleTable::TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry) {
   if (size_.load(std::memory_order_relaxed) == 0) return false;
   LockGuard lock(mutex_);

@@ -64,7 +64,7 @@ class HandleTable {
     std::uint64_t element_bits() const { return value_; }
     // Whether a region has a name.
     bool has_name() const { return value_ != 0; }
-    void set_has_name() { value_ = 1; }
+    void set_has_name(bool has_name) { value_ = has_name ? 1 : 0; }
 
     std::uint64_t handle = 0;
     HandleKind kind = HandleKind::kIpc;
@@ -94,6 +94,8 @@ class HandleTable {
   bool Has(std::uint64_t handle, HandleKind kind) { return Get(handle, kind, nullptr); }
   // Copies the entry to `entry`, if given; false when there is none.
   bool Get(std::uint64_t handle, HandleKind kind, Entry* entry);
+  // Replaces the entry with the same handle and kind, if there is one, and keeps its references.
+  void Update(const Entry& entry);
   // Removes one entry of that owner; false when there is none left.
   bool TakeOwned(std::uint64_t owner, HandleKind kind, Entry* entry);
   std::uint32_t size() const { return size_.load(std::memory_order_relaxed); }

@@ -46,7 +46,7 @@ TEST(HandleTable, AgreesWithAModel) {
     const std::uint64_t handle = random() % 20;
     const auto kind = static_cast<HandleKind>(random() % 3);
     const auto at = model.find({handle, kind});
-    switch (random() % 8) {
+    switch (random() % 9) {
       case 0: {
         const std::uint32_t context = random() % 4;
         table.EndContext(context);
@@ -79,6 +79,13 @@ TEST(HandleTable, AgreesWithAModel) {
         } else {
           ASSERT_EQ(dropped, Dropped::kReferenced);
         }
+        break;
+      }
+      case 5: {
+        const auto context = static_cast<std::uint32_t>(random() % 4);
+        const std::uint64_t owner = random() % 5;
+        table.Update(HandleEntry(handle, kind, context, owner));
+        if (at != model.end()) at->second = {at->second.references, context, owner};
         break;
       }
       default: {

@@ -59,7 +59,7 @@ void NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, con
   memprof_tensor_create(DeviceAt(address), address, bytes, name, "byte", 1, &shape);
 }
 
-// Ends a region that was removed from the table, or was never in it.
+// Ends the tensor and the block of a region.
 void EndRegion(const void* address, const HandleTable::Entry& region, bool is_block) {
   const std::int32_t device = DeviceAt(address);
   if (region.has_name()) memprof_tensor_destroy(device, address);
@@ -99,13 +99,17 @@ void HeapUnregister(const void* domain, const void* heap) {
   memprof_segment_destroy(device, heap);
 }
 
+void CreateBlock(const VirtualRange& range) {
+  if (range.bytes == 0) return;
+  memprof_block_create(DeviceAt(range.address), range.address, range.bytes, range.bytes, nullptr);
+}
+
 void Register(const void* heap, const VirtualRange& range) {
   if (range.address == nullptr || range.bytes == 0) return;
   if (Handles()->size() < kMaxRegions)
     Handles()->Add(HandleTable::Entry(Number(range.address), HandleKind::kNvtxRegion, 0,
                                       Number(heap), range.bytes));
-  if (heap != nullptr)
-    memprof_block_create(DeviceAt(range.address), range.address, range.bytes, range.bytes, nullptr);
+  if (heap != nullptr) CreateBlock(range);
 }
 
 void RegionsRegister(const void*, const nvtx::RegionsRegister* batch) {
@@ -121,11 +125,12 @@ void RegionsResize(const void*, const nvtx::RegionsResize* batch) {
   if (batch == nullptr || batch->header.reserved_or_type != nvtx::kVirtualAddress) return;
   ForEach<VirtualRange>(batch, [](const VirtualRange& range) {
     HandleTable::Entry region;
-    if (Handles()->Drop(Number(range.address), HandleKind::kNvtxRegion, &region) ==
-        HandleTable::Dropped::kUnknown)
-      return;
+    if (!Handles()->Get(Number(range.address), HandleKind::kNvtxRegion, &region)) return;
     EndRegion(range.address, region, region.owner != 0);
-    Register(reinterpret_cast<const void*>(region.owner), range);
+    region.bytes = range.bytes;
+    region.set_has_name(false);
+    Handles()->Update(region);
+    if (region.owner != 0) CreateBlock(range);
   });
 }
 
@@ -133,9 +138,10 @@ void RegionsUnregister(const void*, const nvtx::RegionsUnregister* batch) {
   if (batch == nullptr) return;
   ForEach<const void*>(batch, [](const void* address) {
     HandleTable::Entry region;
-    const bool known = Handles()->Drop(Number(address), HandleKind::kNvtxRegion, &region) !=
-                       HandleTable::Dropped::kUnknown;
-    EndRegion(address, region, !known || region.owner != 0);
+    const HandleTable::Dropped dropped =
+        Handles()->Drop(Number(address), HandleKind::kNvtxRegion, &region);
+    if (dropped == HandleTable::Dropped::kReferenced) return;  // still registered
+    EndRegion(address, region, dropped == HandleTable::Dropped::kUnknown || region.owner != 0);
   });
 }
 
@@ -146,10 +152,9 @@ void RegionsName(const void*, const nvtx::RegionsName* batch) {
     HandleTable::Entry region;
     HandleTable* handles = Handles();
     if (handles->Get(Number(named.region), HandleKind::kNvtxRegion, &region)) {
-      handles->Drop(region.handle, HandleKind::kNvtxRegion);
       if (region.has_name()) memprof_tensor_destroy(DeviceAt(named.region), named.region);
-      region.set_has_name();
-      handles->Add(region);
+      region.set_has_name(true);
+      handles->Update(region);
     } else {
       EntryGuard guard;
       region.bytes = DriverState::BytesAt(Number(named.region));

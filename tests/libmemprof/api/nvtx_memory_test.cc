@@ -1,0 +1,107 @@
+// Regions of NVTX's extension for memory, through the functions that an injection fills in.
+#include <gmock/gmock.h>
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/api/internal/nvtx_abi.h"
+#include "tests/libmemprof/recording/recording.h"
+
+extern "C" int InitializeInjectionNvtxExtension(memprof::nvtx::ExtensionModule* module);
+
+namespace memprof::recorder {
+namespace {
+
+using ::testing::ElementsAre;
+
+class NvtxMemory : public RecordingTest {
+ protected:
+  void SetUp() override {
+    nvtx::ExtensionSegment segment{0, std::size(functions_), functions_};
+    nvtx::ExtensionModule module{};
+    module.bytes = sizeof module;
+    module.module = nvtx::kModuleMemory;
+    module.compatibility = nvtx::kMemoryCompatibility;
+    module.segment_count = 1;
+    module.segments = &segment;
+    ASSERT_EQ(InitializeInjectionNvtxExtension(&module), 1);
+    ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  }
+  void Register(const void* heap, const void* address, std::size_t bytes) {
+    const nvtx::VirtualRange range{bytes, address};
+    Call(nvtx::kRegionsRegister, nvtx::RegionsRegister{Header<nvtx::RegionsRegister>(), heap, 1,
+                                                       sizeof range, &range, nullptr});
+  }
+  void Resize(const void* address, std::size_t bytes) {
+    const nvtx::VirtualRange range{bytes, address};
+    Call(nvtx::kRegionsResize,
+         nvtx::RegionsResize{Header<nvtx::RegionsResize>(), 1, sizeof range, &range});
+  }
+  void Unregister(const void* address) {
+    Call(nvtx::kRegionsUnregister,
+         nvtx::RegionsUnregister{Header<nvtx::RegionsUnregister>(), 1, sizeof address, &address});
+  }
+  void Name(const void* address, const char* name) {
+    const nvtx::RegionName named{0, nvtx::kMessageAscii, address, name};
+    Call(nvtx::kRegionsName,
+         nvtx::RegionsName{Header<nvtx::RegionsName>(), 1, sizeof named, &named});
+  }
+  // The events in words.
+  std::vector<std::string> Told() {
+    const testing::Log log = Finish();
+    std::vector<std::string> told;
+    for (const testing::Event& event : log.events) {
+      std::string what = event.layer == log::LAYER_BLOCK ? "block" : "tensor";
+      if (event.op == log::OP_ALLOC && event.layer == log::LAYER_TENSOR)
+        what = log.Text(log.tensors.at(event.label).name());
+      if (event.op == log::OP_STEP)
+        told.emplace_back("step");
+      else
+        told.push_back(event.op == log::OP_FREE ? what + " ends"
+                                                : what + " " + std::to_string(event.bytes));
+    }
+    return told;
+  }
+
+ private:
+  template <typename Batch>
+  static nvtx::MemoryHeader Header() {
+    return {nvtx::kMemoryCompatibility, sizeof(Batch), nvtx::kVirtualAddress};
+  }
+  template <typename Batch>
+  void Call(nvtx::Memory function, const Batch& batch) {
+    reinterpret_cast<void (*)(const void*, const Batch*)>(functions_[function])(nullptr, &batch);
+  }
+  std::intptr_t functions_[nvtx::kRegionsName + 1] = {};
+};
+
+TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceKeepsItsNameUntilTheLastUnregistration) {
+  Register(nullptr, At(0x7000), 4096);
+  Register(nullptr, At(0x7000), 4096);
+  Name(At(0x7000), "first");
+  Name(At(0x7000), "second");
+  Unregister(At(0x7000));
+  memprof_step(1);
+  Unregister(At(0x7000));
+  EXPECT_THAT(Told(),
+              ElementsAre("first 4096", "tensor ends", "second 4096", "step", "tensor ends"));
+}
+
+TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceHasTheSizeToWhichItWasResized) {
+  Register(At(0x1000), At(0x7000), 4096);
+  Register(At(0x1000), At(0x7000), 4096);
+  Name(At(0x7000), "small");
+  Resize(At(0x7000), 8192);
+  Name(At(0x7000), "large");
+  Unregister(At(0x7000));
+  memprof_step(1);
+  Unregister(At(0x7000));
+  EXPECT_THAT(Told(),
+              ElementsAre("block 4096", "block 4096", "small 4096", "tensor ends", "block ends",
+                          "block 8192", "large 8192", "step", "tensor ends", "block ends"));
+}
+
+}  // namespace
+}  // namespace memprof::recorder
