@@ -5,12 +5,9 @@
 // A range of the log is a push and a pop of a thread. In NVTX every domain has a stack of its own,
 // and ranges may also be started and ended anywhere: aux0 of the event is the domain (0 = the
 // default one), aux1 the number of a started range (0 = pushed).
-#include <string.h>
-
 #include "libmemprof/src/api/internal/nvtx_abi.h"
-#include "libmemprof/src/api/internal/nvtx_memory.h"
+#include "libmemprof/src/api/internal/nvtx_text.h"
 #include "libmemprof/src/base/locks.h"
-#include "libmemprof/src/base/text.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/log/vocabulary.h"
@@ -21,82 +18,8 @@ namespace {
 
 using nvtx::EventAttributes;
 
-// A name on the stack, cut where it is long.
-class Text {
- public:
-  void Append(const char* text, std::size_t length) {
-    if (length > sizeof data_ - size_) length = sizeof data_ - size_;
-    memcpy(data_ + size_, text, length);
-    size_ += length;
-  }
-  void Append(const char* text) { Append(text, strlen(text)); }
-  void Append(const wchar_t* text) {
-    for (; *text != 0; ++text) {
-      char bytes[4];
-      Append(bytes, EncodeUtf8(static_cast<std::uint32_t>(*text), bytes));
-    }
-  }
-  const char* data() const { return data_; }
-  std::size_t size() const { return size_; }
-
- private:
-  char data_[1024];
-  std::size_t size_ = 0;
-};
-
-// Names of domains and registered strings. They are never removed, because NVTX keeps the handles,
-// which are numbers from 1. Names beyond the limit are lost. No destructor: NVTX may call after it.
-class Names {
- public:
-  using Lock = Mutex<LockRank::kNvtxNames>;
-  explicit constexpr Names(Lock* mutex) : mutex_(*mutex) {}
-  template <typename Char>
-  void* Add(const Char* name) {
-    if (name == nullptr) return nullptr;
-    Text text;
-    text.Append(name);
-    LockGuard lock(mutex_);
-    if (memory_ == nullptr)
-      memory_ = static_cast<char*>(MapMemory(kMaxBytes, Need::kTable, InChild::kKept));
-    if (memory_ == nullptr || count_ == kMax || used_ + text.size() + 1 > kMaxBytes) return nullptr;
-    offsets_[count_] = static_cast<std::uint32_t>(used_);
-    memcpy(memory_ + used_, text.data(), text.size());
-    used_ += text.size() + 1;
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(++count_));
-  }
-  void Append(const void* handle, Text* out) {
-    LockGuard lock(mutex_);
-    const auto number = reinterpret_cast<std::uintptr_t>(handle);
-    if (number != 0 && number <= count_) out->Append(memory_ + offsets_[number - 1]);
-  }
-
- private:
-  static constexpr std::uint32_t kMax = 1u << 14;
-  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
-  Lock& mutex_;
-  char* memory_ = nullptr;
-  std::size_t used_ = 0;
-  std::uint32_t count_ = 0;
-  std::uint32_t offsets_[kMax] = {};
-};
-
-constinit Names g_strings(&g_process_locks.nvtx_strings);
-constinit Names g_domains(&g_process_locks.nvtx_domains);
+constinit NvtxNames g_domains(&g_process_locks.nvtx_domains);
 std::atomic<std::uint64_t> g_last_range{0};
-
-void AppendMessage(const EventAttributes* attributes, Text* out) {
-  constexpr std::size_t kMinBytes = offsetof(EventAttributes, message) + sizeof(void*);
-  if (attributes == nullptr || attributes->bytes < kMinBytes) return;
-  if (attributes->message_type == nvtx::kMessageRegistered) {
-    g_strings.Append(attributes->message.registered, out);
-  } else if (attributes->message.ascii == nullptr) {
-    return;
-  } else if (attributes->message_type == nvtx::kMessageAscii) {
-    out->Append(attributes->message.ascii);
-  } else if (attributes->message_type == nvtx::kMessageUnicode) {
-    out->Append(attributes->message.unicode);
-  }
-}
 
 // The domain that ranges go to, and whether they are recorded.
 struct Place {
@@ -109,7 +32,7 @@ void Begin(Place place, Append append) {
   if (!WantMarks()) return;
   EntryGuard guard;
   if (!guard.outermost()) return;
-  Text text;
+  NvtxText text;
   if (place.domain != nullptr) {
     g_domains.Append(place.domain, &text);
     if (text.size() > 0) text.Append(": ");
@@ -136,12 +59,16 @@ void End(Place place) {
 
 template <typename Char>
 auto Plain(const Char* text) {
-  return [text](Text* out) {
+  return [text](NvtxText* out) {
     if (text != nullptr) out->Append(text);
   };
 }
 auto Message(const EventAttributes* attributes) {
-  return [attributes](Text* out) { AppendMessage(attributes, out); };
+  return [attributes](NvtxText* out) {
+    constexpr std::size_t kMinBytes = offsetof(EventAttributes, message) + sizeof(void*);
+    if (attributes != nullptr && attributes->bytes >= kMinBytes)
+      out->AppendMessage(attributes->message_type, attributes->message);
+  };
 }
 
 template <typename Append>
@@ -179,27 +106,10 @@ std::uint64_t DomainStart(const void* domain, const EventAttributes* attributes)
 }
 void DomainEnd(const void* domain, std::uint64_t range) { End({domain, range}); }
 
-void* RegisterA(const void*, const char* text) { return g_strings.Add(text); }
-void* RegisterW(const void*, const wchar_t* text) { return g_strings.Add(text); }
+void* RegisterA(const void*, const char* text) { return g_nvtx_strings.Add(text); }
+void* RegisterW(const void*, const wchar_t* text) { return g_nvtx_strings.Add(text); }
 void* CreateA(const char* text) { return g_domains.Add(text); }
 void* CreateW(const wchar_t* text) { return g_domains.Add(text); }
-
-}  // namespace
-
-std::size_t NvtxText(std::int32_t type, const void* value, char* out, std::size_t room) {
-  EventAttributes attributes{};
-  attributes.bytes = sizeof attributes;
-  attributes.message_type = type;
-  attributes.message.registered = value;
-  Text text;
-  AppendMessage(&attributes, &text);
-  const std::size_t length = text.size() < room ? text.size() : room - 1;
-  memcpy(out, text.data(), length);
-  out[length] = 0;
-  return length;
-}
-
-namespace {
 
 struct Entry {
   unsigned index;

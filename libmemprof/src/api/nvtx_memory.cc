@@ -4,12 +4,9 @@
 //
 // A region's address serves as its handle, as NVTX allows. What ends with the memory below it needs
 // no event: readers end it then.
-#include "libmemprof/src/api/internal/nvtx_memory.h"
-
-#include <stdio.h>
-
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/api/internal/nvtx_abi.h"
+#include "libmemprof/src/api/internal/nvtx_text.h"
 #include "libmemprof/src/recording/record_event.h"
 
 namespace memprof::recorder {
@@ -53,10 +50,11 @@ void ForEach(const Batch* batch, Visit visit) {
 }
 
 void NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, const void* value) {
-  char name[1024];
-  if (bytes == 0 || NvtxText(type, value, name, sizeof name) == 0) return;
+  NvtxText name;
+  name.AppendMessage(type, value);
+  if (bytes == 0 || name.size() == 0) return;
   const auto shape = static_cast<std::int64_t>(bytes);
-  memprof_tensor_create(DeviceAt(address), address, bytes, name, "byte", 1, &shape);
+  memprof_tensor_create(DeviceAt(address), address, bytes, name.Terminated(), "byte", 1, &shape);
 }
 
 // Ends the tensor and the block of a region.

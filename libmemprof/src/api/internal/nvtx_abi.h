@@ -2,8 +2,6 @@
 // document and never change. Without those headers, because not every toolkit has them.
 #pragma once
 
-#include <wchar.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -58,11 +56,7 @@ struct EventAttributes {
   std::int32_t reserved;
   std::uint64_t payload;
   std::int32_t message_type;
-  union {
-    const char* ascii;
-    const wchar_t* unicode;
-    const void* registered;  // what our DomainRegisterString returned
-  } message;
+  const void* message;  // text, or what our DomainRegisterString returned
 };
 static_assert(sizeof(EventAttributes) == 48);
 
