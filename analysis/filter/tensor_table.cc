@@ -122,7 +122,7 @@ std::uint64_t TensorTable::RequestedOf(AllocationId id) const {
   if (record->layer == Layer::kTensor && record->parent.valid() &&
       session_->record(record->parent).layer == Layer::kBlock)
     record = &session_->record(record->parent);
-  return record->layer == Layer::kModule ? record->image_bytes() : record->requested();
+  return record->requested_or_image();
 }
 
 std::optional<std::uint64_t> TensorTable::Number(TensorField field, AllocationId id) const {

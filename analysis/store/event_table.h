@@ -85,8 +85,8 @@ struct AllocationRecord {
   bool has_requested() const { return layer == Layer::kBlock && extra != 0; }
   // The requested bytes; `bytes` if they are not known, or of another layer.
   std::uint64_t requested() const { return has_requested() ? extra : bytes; }
-  // The size of a module's file image; `bytes` is what the module takes on the device.
-  std::uint64_t image_bytes() const { return layer == Layer::kModule ? extra : 0; }
+  // The same, but of a module the size of its file image; `bytes` is what it takes on the device.
+  std::uint64_t requested_or_image() const { return layer == Layer::kModule ? extra : requested(); }
   // The tensor of a record of that layer; of others none.
   TensorId tensor() const {
     return layer == Layer::kTensor ? TensorId(static_cast<std::uint32_t>(extra)) : TensorId();

@@ -95,7 +95,7 @@ Allocation Session::allocation(AllocationId id) const {
   a.death_step = StepOf(record.death);
   a.address = record.address;
   a.bytes = record.bytes;
-  a.requested = record.layer == Layer::kModule ? record.image_bytes() : record.requested();
+  a.requested = record.requested_or_image();
   a.stream = data_.events.stream(record.birth.value);
   a.pool = record.pool();
   a.stack = record.stack;

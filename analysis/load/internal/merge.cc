@@ -99,10 +99,8 @@ class SessionMerger {
 
   AllocationRecord Record(const Part& part, AllocationRecord record) const {
     record.address = part.Tagged(record.address);
-    if (record.layer == Layer::kStreamOrdered || record.layer == Layer::kSegment)
-      record.extra = part.Tagged(record.extra);
-    if (record.layer == Layer::kTensor && record.extra < part.session->data().tensors.size())
-      record.extra += part.tensors;
+    if (record.pool() != 0) record.extra = part.Tagged(record.pool());
+    if (record.tensor().value < part.session->data().tensors.size()) record.extra += part.tensors;
     record.birth = EventId(part.events[record.birth.value]);
     record.death = EventId(RowIn(part.events, record.death.value));
     record.stack = StackId(RowIn(part.stacks, record.stack.value));
