@@ -35,6 +35,44 @@ void AskedOfDriver(const Trace& trace, FootprintPeaks* peaks) {
   }
 }
 
+Trace Scaled(const FootprintData::Base& base, std::uint64_t batch) {
+  Trace trace = base.trace;
+  for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
+    trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kMaxRequest);
+  }
+  for (std::size_t i = 0; i < trace.outside.size(); ++i) {
+    const std::uint64_t bytes = trace.outside[i] == 0 ? 0 : base.outside[i].At(batch);
+    trace.outside[i] = std::min(bytes, allocators::kMaxRequest);
+  }
+  return trace;
+}
+
+// By ratio, because a program's behaviour changes with the order of magnitude of the input.
+const FootprintData::Base& NearestTo(const FootprintData& data, std::uint64_t batch) {
+  const auto distance = [batch](const FootprintData::Base& base) {
+    return std::abs(std::log(static_cast<double>(base.batch) / static_cast<double>(batch)));
+  };
+  return *std::min_element(data.bases.begin(), data.bases.end(),
+                           [&distance](const FootprintData::Base& a, const FootprintData::Base& b) {
+                             return distance(a) < distance(b);
+                           });
+}
+
+// Sets the part of a prediction that depends on a capacity.
+void Try(const FootprintData& data, const Trace& trace, std::uint64_t capacity,
+         FootprintPrediction* prediction) {
+  allocators::Device device(capacity);
+  const auto allocator = allocators::MakeAllocator(data.spec, &device);
+  allocators::Replay(trace, allocator.get(), &device);
+  // Memory outside of the allocator is needed with any capacity.
+  prediction->fits = allocator->figures().failures == 0 && device.peak_used() <= capacity;
+  prediction->failed_bytes = allocator->figures().failed_bytes;
+  if (!prediction->fits) return;
+  // Without an allocator, the program has no cache to free when memory is short.
+  prediction->held =
+      data.source == RequestSource::kBlocks ? device.peak_used() : prediction->peaks.driver;
+}
+
 }  // namespace
 
 FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::AllocatorSpec& spec,
@@ -51,14 +89,25 @@ FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::Allocator
   return peaks;
 }
 
+FootprintPrediction PredictFrom(const FootprintData& data, const FootprintData::Base& base,
+                                std::uint64_t batch, std::uint64_t capacity) {
+  FootprintPrediction prediction;
+  prediction.batch = batch;
+  prediction.base = base.batch;
+  const Trace trace = Scaled(base, batch);
+  prediction.peaks = SimulateFootprint(trace, data.spec, data.source, false);
+  if (capacity != allocators::kUnlimited) Try(data, trace, capacity, &prediction);
+  return prediction;
+}
+
 std::uint64_t Footprint::overhead() const {
   std::uint64_t most = 0;
-  for (const FootprintRun& run : runs_) most = std::max(most, run.overhead);
+  for (const FootprintRun& run : data_.runs) most = std::max(most, run.overhead);
   return most;
 }
 
 bool Footprint::uncertain() const {
-  return std::any_of(runs_.begin(), runs_.end(), [this](const FootprintRun& run) {
+  return std::any_of(data_.runs.begin(), data_.runs.end(), [this](const FootprintRun& run) {
     const auto recorded =
         static_cast<double>(HasAllocator() ? run.recorded.reserved : run.recorded.driver);
     const auto replayed =
@@ -67,61 +116,15 @@ bool Footprint::uncertain() const {
   });
 }
 
-Trace Footprint::Scaled(const Base& base, std::uint64_t batch) const {
-  Trace trace = base.trace;
-  for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-    trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kMaxRequest);
-  }
-  for (std::size_t i = 0; i < trace.outside.size(); ++i) {
-    const std::uint64_t bytes = trace.outside[i] == 0 ? 0 : base.outside[i].At(batch);
-    trace.outside[i] = std::min(bytes, allocators::kMaxRequest);
-  }
-  return trace;
-}
-
-void Footprint::Try(const Trace& trace, std::uint64_t capacity,
-                    FootprintPrediction* prediction) const {
-  allocators::Device device(capacity);
-  const auto allocator = allocators::MakeAllocator(spec_, &device);
-  allocators::Replay(trace, allocator.get(), &device);
-  // Memory outside of the allocator is needed with any capacity.
-  prediction->fits = allocator->figures().failures == 0 && device.peak_used() <= capacity;
-  prediction->failed_bytes = allocator->figures().failed_bytes;
-  if (!prediction->fits) return;
-  // Without an allocator, the program has no cache to free when memory is short.
-  prediction->held = HasAllocator() ? device.peak_used() : prediction->peaks.driver;
-}
-
-FootprintPrediction Footprint::PredictFrom(const Base& base, std::uint64_t batch,
-                                           std::uint64_t capacity) const {
-  FootprintPrediction prediction;
-  prediction.batch = batch;
-  prediction.base = base.batch;
-  const Trace trace = Scaled(base, batch);
-  prediction.peaks = SimulateFootprint(trace, spec_, source_, false);
-  if (capacity != allocators::kUnlimited) Try(trace, capacity, &prediction);
-  return prediction;
-}
-
-// By ratio, because a program's behaviour changes with the order of magnitude of the input.
-const Footprint::Base& Footprint::NearestTo(std::uint64_t batch) const {
-  const auto distance = [batch](const Base& base) {
-    return std::abs(std::log(static_cast<double>(base.batch) / static_cast<double>(batch)));
-  };
-  return *std::min_element(bases_.begin(), bases_.end(), [&distance](const Base& a, const Base& b) {
-    return distance(a) < distance(b);
-  });
-}
-
 FootprintPrediction Footprint::Predict(std::uint64_t batch, std::uint64_t capacity) const {
-  return PredictFrom(NearestTo(batch), batch, capacity);
+  return PredictFrom(data_, NearestTo(data_, batch), batch, capacity);
 }
 
 FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple) const {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 32;  // no input is that large
   const auto fits = [this, capacity, multiple](std::uint64_t count) {
     FootprintPrediction prediction;
-    Try(Scaled(NearestTo(count * multiple), count * multiple), capacity, &prediction);
+    Try(data_, Scaled(NearestTo(data_, count * multiple), count * multiple), capacity, &prediction);
     return prediction.fits;
   };
   FootprintLimit limit;

@@ -1,17 +1,18 @@
 // Predicts how much memory a program takes with an input of another size, from runs of two sizes or
-// more. The requests of the runs are aligned (internal/align.h) and their sizes fitted
-// (internal/fit.h); then the requests of the nearest run, with the fitted sizes, are replayed on
-// the recorded allocator.
+// more. The requests of the runs are aligned (internal/align.h) and their sizes fitted (fit.h);
+// then the requests of the nearest run, with the fitted sizes, are replayed on the recorded
+// allocator.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "analysis/allocators/recorded.h"
 #include "analysis/allocators/spec.h"
-#include "analysis/footprint/internal/fit.h"
+#include "analysis/footprint/fit.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -72,24 +73,45 @@ struct FootprintLimit {
   FootprintPrediction beyond;  // the next, which does not
 };
 
+// The content of a Footprint, filled by BuildFootprints.
+struct FootprintData {
+  // One run, as needed for predictions.
+  struct Base {
+    std::uint64_t batch = 0;
+    allocators::Trace trace;
+    std::vector<SizeModel> sizes, outside;  // of the trace's blocks, and of its outside bytes
+  };
+
+  int device = kNoDevice;
+  allocators::RequestSource source = allocators::RequestSource::kBlocks;
+  allocators::AllocatorSpec spec;
+  std::uint64_t capacity = 0;
+  std::vector<FootprintRun> runs;
+  std::vector<Base> bases;  // as `runs`
+  std::vector<FootprintSite> sites;
+  FootprintGrowth growth;
+};
+
 // One device. Immutable once built, hence thread-safe.
 class Footprint {
  public:
-  int device() const { return device_; }
-  allocators::RequestSource source() const { return source_; }
+  explicit Footprint(FootprintData data) : data_(std::move(data)) {}
+
+  int device() const { return data_.device; }
+  allocators::RequestSource source() const { return data_.source; }
   // The allocator of the runs, as determined from the largest one.
-  const allocators::AllocatorSpec& spec() const { return spec_; }
-  bool HasAllocator() const { return source_ == allocators::RequestSource::kBlocks; }
-  const std::vector<FootprintRun>& runs() const { return runs_; }  // by size
-  std::uint64_t capacity() const { return capacity_; }             // of the device; 0 = unknown
-  std::uint64_t overhead() const;                                  // the largest of the runs'
+  const allocators::AllocatorSpec& spec() const { return data_.spec; }
+  bool HasAllocator() const { return data_.source == allocators::RequestSource::kBlocks; }
+  const std::vector<FootprintRun>& runs() const { return data_.runs; }  // by size
+  std::uint64_t capacity() const { return data_.capacity; }  // of the device; 0 = unknown
+  std::uint64_t overhead() const;                            // the largest of the runs'
   // Whether the replay of a run as recorded is off by more than 1 %: the allocator is not simulated
   // correctly.
   bool uncertain() const;
 
   // At the highest point of the largest run, largest first; all requests of that run.
-  const std::vector<FootprintSite>& sites() const { return sites_; }
-  const FootprintGrowth& growth() const { return growth_; }
+  const std::vector<FootprintSite>& sites() const { return data_.sites; }
+  const FootprintGrowth& growth() const { return data_.growth; }
 
   // O(requests · (runs + log requests)). `capacity`: for the program's memory, without overhead.
   FootprintPrediction Predict(std::uint64_t batch,
@@ -99,29 +121,7 @@ class Footprint {
   FootprintLimit Largest(std::uint64_t capacity, std::uint64_t multiple = 1) const;
 
  private:
-  friend class FootprintBuilder;
-  // One run, as needed for predictions.
-  struct Base {
-    std::uint64_t batch = 0;
-    allocators::Trace trace;
-    std::vector<SizeModel> sizes, outside;  // of the trace's blocks, and of its outside bytes
-  };
-  const Base& NearestTo(std::uint64_t batch) const;
-  allocators::Trace Scaled(const Base& base, std::uint64_t batch) const;
-  // Sets the part of a prediction that depends on a capacity.
-  void Try(const allocators::Trace& trace, std::uint64_t capacity,
-           FootprintPrediction* prediction) const;
-  FootprintPrediction PredictFrom(const Base& base, std::uint64_t batch,
-                                  std::uint64_t capacity) const;
-
-  int device_ = kNoDevice;
-  allocators::RequestSource source_ = allocators::RequestSource::kBlocks;
-  allocators::AllocatorSpec spec_;
-  std::uint64_t capacity_ = 0;
-  std::vector<FootprintRun> runs_;
-  std::vector<Base> bases_;  // as runs_
-  std::vector<FootprintSite> sites_;
-  FootprintGrowth growth_;
+  FootprintData data_;
 };
 
 // The devices that all runs used, by ordinal. Errors (kInvalidArgument, one line): fewer than two

@@ -14,6 +14,12 @@
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
+namespace {
+
+using allocators::RecordedRun;
+using allocators::TraceOp;
+
+constexpr std::size_t kNone = ~std::size_t{0};
 
 // A run of one device, while the footprint is built.
 struct FootprintPart {
@@ -24,13 +30,6 @@ struct FootprintPart {
   std::vector<EventId> requests;                  // of the trace's blocks
   std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
 };
-
-namespace {
-
-using allocators::RecordedRun;
-using allocators::TraceOp;
-
-constexpr std::size_t kNone = ~std::size_t{0};
 
 // By device: the driver's bytes at the peak.
 std::map<int, std::uint64_t> DriverPeaks(const Session& session) {
@@ -65,28 +64,26 @@ std::map<int, allocators::AllocatorSpec> SpecsOf(const Session& session) {
   return specs;
 }
 
-}  // namespace
-
 class FootprintBuilder {
  public:
   FootprintBuilder(std::vector<FootprintPart> parts, int device,
                    const allocators::AllocatorSpec& spec)
       : parts_(std::move(parts)) {
-    footprint_.device_ = device;
-    footprint_.spec_ = spec;
-    footprint_.source_ = parts_.back().run->source;
-    footprint_.capacity_ = parts_.back().run->capacity;
+    data_.device = device;
+    data_.spec = spec;
+    data_.source = parts_.back().run->source;
+    data_.capacity = parts_.back().run->capacity;
   }
 
   Footprint Build() {
     Match();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      footprint_.bases_.push_back(BaseOf(i, kNone));
-      footprint_.runs_.push_back(RunOf(i));
+      data_.bases.push_back(BaseOf(i, kNone));
+      data_.runs.push_back(RunOf(i));
     }
     Check();
     FindSites();
-    return std::move(footprint_);
+    return Footprint(std::move(data_));
   }
 
  private:
@@ -102,10 +99,10 @@ class FootprintBuilder {
   }
 
   // The requests of run `i`, with their sizes fitted to all runs but `left_out`.
-  Footprint::Base BaseOf(std::size_t i, std::size_t left_out) const {
+  FootprintData::Base BaseOf(std::size_t i, std::size_t left_out) const {
     const FootprintPart& part = parts_[i];
     const allocators::Trace& trace = part.run->trace;
-    Footprint::Base base;
+    FootprintData::Base base;
     base.batch = part.batch;
     base.trace = trace;
     std::vector<SizeObservation> seen;
@@ -139,7 +136,7 @@ class FootprintBuilder {
     run.recorded.reserved = part.run->figures.peak_reserved;
     run.recorded.requested = part.run->figures.peak_requested;
     run.recorded.driver = part.driver;
-    run.replayed = SimulateFootprint(part.run->trace, footprint_.spec_, footprint_.source_, true);
+    run.replayed = SimulateFootprint(part.run->trace, data_.spec, data_.source, true);
     run.overhead = part.overhead;
     for (std::size_t block = 0; block < run.requests; ++block) {
       for (const std::vector<std::uint32_t>& match : part.match) {
@@ -167,9 +164,9 @@ class FootprintBuilder {
         if (nearest == kNone || distance(j) < distance(nearest)) nearest = j;
       }
       if (!two_sizes) continue;
-      FootprintRun& run = footprint_.runs_[i];
+      FootprintRun& run = data_.runs[i];
       run.checked = true;
-      run.check = footprint_.PredictFrom(BaseOf(nearest, i), run.batch, allocators::kUnlimited);
+      run.check = PredictFrom(data_, BaseOf(nearest, i), run.batch, allocators::kUnlimited);
     }
   }
 
@@ -201,9 +198,9 @@ class FootprintBuilder {
   }
 
   void FindSites() {
-    const Footprint::Base& base = footprint_.bases_.back();
+    const FootprintData::Base& base = data_.bases.back();
     for (const SizeModel& size : base.sizes) {
-      FootprintGrowth& growth = footprint_.growth_;
+      FootprintGrowth& growth = data_.growth;
       switch (size.growth) {
         case Growth::kConstant:
           ++growth.constant;
@@ -237,15 +234,17 @@ class FootprintBuilder {
       site.per_unit += size.per_unit;
       site.per_square += size.per_square;
     }
-    for (const auto& [stack, site] : sites) footprint_.sites_.push_back(site);
+    for (const auto& [stack, site] : sites) data_.sites.push_back(site);
     std::stable_sort(
-        footprint_.sites_.begin(), footprint_.sites_.end(),
+        data_.sites.begin(), data_.sites.end(),
         [](const FootprintSite& a, const FootprintSite& b) { return a.bytes > b.bytes; });
   }
 
   std::vector<FootprintPart> parts_;  // by size
-  Footprint footprint_;
+  FootprintData data_;
 };
+
+}  // namespace
 
 absl::StatusOr<std::vector<Footprint>> BuildFootprints(
     const std::vector<FootprintInput>& inputs, const allocators::AllocatorSpec* recorded_as) {

@@ -1,4 +1,4 @@
-// One replay of requests.
+// Replays of requests: as recorded, and with an input of another size.
 #pragma once
 
 #include "analysis/footprint/footprint.h"
@@ -9,5 +9,9 @@ namespace memprof::analysis {
 FootprintPeaks SimulateFootprint(const allocators::Trace& trace,
                                  const allocators::AllocatorSpec& spec,
                                  allocators::RequestSource source, bool as_recorded);
+
+// From the requests of `base`, which need not be one of data.bases.
+FootprintPrediction PredictFrom(const FootprintData& data, const FootprintData::Base& base,
+                                std::uint64_t batch, std::uint64_t capacity);
 
 }  // namespace memprof::analysis

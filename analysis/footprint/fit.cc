@@ -1,5 +1,5 @@
 // Lines and parabolas through a few points.
-#include "analysis/footprint/internal/fit.h"
+#include "analysis/footprint/fit.h"
 
 #include <algorithm>
 #include <cmath>
