@@ -1,11 +1,11 @@
 // Every device's memory over time by kind, in one pass.
-#include <array>
 #include <map>
 #include <memory>
 #include <utility>
 
-#include "analysis/filter/internal/timeline_stack.h"
-#include "analysis/filter/stack_cursor.h"
+#include "analysis/filter/internal/kind_groups.h"
+#include "analysis/filter/internal/stack_builder.h"
+#include "analysis/filter/timeline_stack.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
@@ -36,6 +36,8 @@ StackGroups KindGroups(int device, bool framework) {
   return groups;
 }
 
+namespace {
+
 class KindStacks {
  public:
   explicit KindStacks(std::shared_ptr<const Session> session) : session_(std::move(session)) {
@@ -56,45 +58,38 @@ class KindStacks {
 
   std::vector<std::shared_ptr<const TimelineStack>> Finish() {
     std::vector<std::shared_ptr<const TimelineStack>> stacks;
-    for (Part& part : parts_) {
-      part.builder.Finish();
-      stacks.push_back(std::move(part.stack));
-    }
+    for (StackBuilder& builder : builders_)
+      stacks.push_back(std::make_shared<const TimelineStack>(builder.Finish()));
     return stacks;
   }
 
   void Birth(EventId, AllocationId id) {
     ++births_;
-    if (Part* part = Of(session_->record(id).device)) part->builder.Birth(id);
+    if (StackBuilder* builder = Of(session_->record(id).device)) builder->Birth(id);
   }
   void Death(EventId, AllocationId id) {
-    if (Part* part = Of(session_->record(id).device)) part->builder.Death(id);
+    if (StackBuilder* builder = Of(session_->record(id).device)) builder->Death(id);
   }
   void After(EventId event) {
-    for (Part& part : parts_) part.builder.After(event.value, births_);
+    for (StackBuilder& builder : builders_) builder.After(event.value, births_);
   }
 
  private:
-  struct Part {
-    std::shared_ptr<TimelineStack> stack;
-    StackBuilder builder;
-  };
-
   void Add(int device, bool framework) {
-    std::shared_ptr<TimelineStack> stack(
-        new TimelineStack(session_, device, framework, KindGroups(device, framework)));
-    parts_.push_back({stack, StackBuilder(stack.get())});
+    builders_.emplace_back(session_, device, framework, KindGroups(device, framework));
   }
-  Part* Of(int device) {
-    for (Part& part : parts_)
-      if (part.stack->device() == device) return &part;
+  StackBuilder* Of(int device) {
+    for (StackBuilder& builder : builders_)
+      if (builder.device() == device) return &builder;
     return nullptr;
   }
 
   const std::shared_ptr<const Session> session_;
-  std::vector<Part> parts_;
+  std::vector<StackBuilder> builders_;
   std::uint32_t births_ = 0;
 };
+
+}  // namespace
 
 std::vector<std::shared_ptr<const TimelineStack>> BuildKindStacks(
     std::shared_ptr<const Session> session) {

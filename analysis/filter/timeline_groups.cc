@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
-#include "analysis/filter/stack_cursor.h"
+#include "analysis/filter/internal/kind_groups.h"
 #include "analysis/symbols/site_groups.h"
 
 namespace memprof::analysis {

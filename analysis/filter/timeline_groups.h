@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "analysis/filter/allocation_filter.h"
-#include "analysis/filter/internal/timeline_stack.h"
+#include "analysis/filter/timeline_stack.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/symbols/symbols.h"
 

@@ -1,10 +1,6 @@
 // A device's memory over time as stacked bands: groups of memory, and above them what allocators
 // and pools reserve beyond. A query of any window costs O(pixels), and no peak of a band is hidden,
 // however far out one zooms.
-//
-// Not the values at every event are stored, but for every 128 events the state before them, and the
-// minimum and maximum of every band's upper edge, with a pyramid above. Values within a block of
-// events are computed from the session when needed. That takes 1 to 3 bytes an event.
 #pragma once
 
 #include <array>
@@ -14,11 +10,8 @@
 #include <vector>
 
 #include "analysis/categories/categories.h"
-#include "analysis/filter/allocation_filter.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/store/session.h"
-#include "analysis/timeline/pool_changes.h"
-#include "analysis/timeline/pyramid.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
@@ -73,7 +66,7 @@ struct StackGroups {
   bool pools = true;
 };
 
-class StackCursor;
+struct StackData;  // internal/stack_data.h
 
 // Immutable once made, hence thread-safe.
 class TimelineStack {
@@ -85,16 +78,18 @@ class TimelineStack {
     kTop,        // the upper edge of the uppermost band
   };
 
+  explicit TimelineStack(std::unique_ptr<const StackData> data);
   // The device of `like`, with other groups. O(events).
   TimelineStack(const TimelineStack& like, StackGroups groups);
+  ~TimelineStack();
   TimelineStack(const TimelineStack&) = delete;
   TimelineStack& operator=(const TimelineStack&) = delete;
 
-  const std::shared_ptr<const Session>& session() const { return session_; }
-  int device() const { return device_; }
-  bool framework() const { return framework_; }  // of the device: a framework's allocator was seen
+  const std::shared_ptr<const Session>& session() const;
+  int device() const;
+  bool framework() const;  // of the device: a framework's allocator was seen
   // Bottom first. Each holds something at some time, or passes the filter.
-  std::span<const StackBand> bands() const { return bands_; }
+  std::span<const StackBand> bands() const;
   // The band of an allocation; -1 = none.
   int BandOf(AllocationId id) const;
   // The band of a call site; -1 if the groups are not sites, or the site has no band of its own.
@@ -125,63 +120,10 @@ class TimelineStack {
   std::size_t memory_bytes() const;
 
  private:
-  friend class StackBuilder;
-  friend class StackCursor;
-  friend class KindStacks;
-
-  // Tracks are running sums: four of the device, then the groups. Outputs are functions of them:
-  // the upper edges of all possible bands, in use, allocated.
-  enum Track : std::uint8_t { kTensors, kSegments, kDriver, kBeyond, kFirstGroup };
-  static constexpr std::size_t kTracks = kFirstGroup + StackGroups::kMax;
-  static constexpr std::size_t kOutputs = StackGroups::kMax + 6;
-  using State = std::array<std::uint64_t, kTracks>;
-  using Outputs = std::array<std::uint64_t, kOutputs>;
-  static constexpr std::uint32_t kBlock = 128;  // events
-
-  struct Curve {
-    std::vector<std::uint64_t> least, most;  // of each block
-    MinMaxPyramid pyramid;
-  };
-
-  TimelineStack(std::shared_ptr<const Session> session, int device, bool framework,
-                StackGroups groups);
-  void ListBands();
-  std::uint8_t GroupOf(AllocationId id, const AllocationRecord& a) const;
   int BandOfGroup(std::uint8_t group) const;
-  // The outputs of `state`: [0, all_bands_.size()) are edges, then in use, then allocated.
-  void Evaluate(const State& state, Outputs& outputs) const;
-  // Adds an allocation to the state, or removes it. False if it is not of this device.
-  bool Apply(AllocationId id, bool birth, State& state) const;
-  std::uint32_t FirstEventFrom(TimeNs time) const;
-  std::size_t SlotOf(Line line) const;  // index into kept_; kept_.size() for none
-  const PoolChanges& changes() const { return pools_->Of(device_); }
-  std::uint32_t events() const { return static_cast<std::uint32_t>(session_->events().size()); }
+  std::size_t SlotOf(Line line) const;  // index into StackData::kept; its size for none
 
-  // The minimum and maximum of a slot of kept_, or of one band.
-  struct Range {
-    Outputs least, most;
-  };
-  // Adds the blocks [begin, end) to `range`.
-  void Join(std::size_t begin, std::size_t end, Range& range) const;
-  // Over [begin, end), which has the events [first, last): of edges, or, with `own`, of the bands.
-  Range RangeOf(StackCursor& cursor, TimeWindow window, std::uint32_t first, std::uint32_t last,
-                bool own) const;
-  Columns MakeColumns(std::span<const TimeNs> times, bool own, double slack) const;
-  // The first event at or after each time, with the slack that Edges allows.
-  std::vector<std::uint32_t> ColumnBegins(std::span<const TimeNs> times, double slack) const;
-
-  std::shared_ptr<const Session> session_;
-  int device_ = 0;
-  bool framework_ = false;
-  StackGroups groups_;
-  std::vector<StackBand> all_bands_, bands_;
-  std::vector<std::uint8_t> kept_;  // outputs of bands_, then of lines that are no edge
-  std::vector<TimeNs> block_time_;
-  std::vector<std::uint32_t> block_birth_;  // the first allocation born in the block, or later
-  std::vector<std::uint8_t> tracks_;        // those that are ever not 0
-  std::vector<std::vector<std::uint64_t>> block_state_;  // by tracks_: before the block
-  std::vector<Curve> curves_;                            // by kept_
-  std::shared_ptr<const DevicePools> pools_;
+  const std::unique_ptr<const StackData> data_;
 };
 
 // A stack by kind of memory for every device that ever holds memory, and last for the host: tensors

@@ -1,0 +1,67 @@
+// What the bands of a stack are in a state, and how an allocation changes the state.
+#include "analysis/filter/internal/stack_data.h"
+
+#include <algorithm>
+
+namespace memprof::analysis {
+
+void StackData::Evaluate(const State& state, Outputs& outputs) const {
+  std::size_t n = 0;
+  std::uint64_t tensors = 0, sum = 0;
+  if (groups.tensors_within > 0) {
+    for (std::size_t g = 0; g < groups.tensors_within; ++g) tensors += state[kFirstGroup + g];
+    tensors = std::min(tensors, state[kTensors]);
+    outputs[n++] = tensors;
+  }
+  for (std::size_t g = 0; g < groups.bands.size(); ++g) {
+    sum += state[kFirstGroup + g];
+    outputs[n++] = std::max(tensors, sum);
+  }
+  std::uint64_t top = sum;
+  if (groups.framework) {
+    outputs[n++] = top = std::max(top, state[kSegments]);
+    outputs[n++] = top = std::max(top, state[kDriver]);
+  }
+  if (groups.pools) outputs[n++] = std::max(top, state[kDriver] + state[kBeyond]);
+  outputs[n++] = sum;
+  outputs[n] = state[kDriver];
+}
+
+std::uint8_t StackData::GroupOf(AllocationId id, const AllocationRecord& a) const {
+  if (!groups.of_allocation.empty()) return groups.of_allocation[id.value];
+  return groups.of_layer[std::min<std::size_t>(static_cast<std::size_t>(a.layer), kLayerCount - 1)];
+}
+
+bool StackData::Apply(AllocationId id, bool birth, State& state) const {
+  const AllocationRecord& a = session->record(id);
+  if (a.device != device || a.bytes == 0) return false;
+  const std::uint64_t change = birth ? a.bytes : 0 - a.bytes;
+  if (const std::uint8_t group = GroupOf(id, a); group != StackGroups::kNone)
+    state[kFirstGroup + group] += change;
+  if (a.layer == Layer::kTensor) {
+    if (groups.passing == nullptr || groups.passing->Has(id)) state[kTensors] += change;
+  } else if (a.layer == Layer::kSegment) {
+    state[kSegments] += change;
+  } else if (device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer)) {
+    state[kDriver] += change;
+  }
+  return true;
+}
+
+std::uint32_t StackData::FirstEventFrom(TimeNs time) const {
+  const auto block = std::lower_bound(block_time.begin(), block_time.end(), time);
+  const auto after = static_cast<std::uint32_t>(block - block_time.begin()) * kBlock;
+  std::uint32_t first = after == 0 ? 0 : after - kBlock + 1, last = std::min(after, events());
+  const EventTable& table = session->events();
+  while (first < last) {
+    const std::uint32_t middle = first + (last - first) / 2;
+    if (table.time(middle) < time) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first;
+}
+
+}  // namespace memprof::analysis
