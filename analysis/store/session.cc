@@ -18,7 +18,7 @@ std::int64_t NumberAt(std::span<const StepInfo> steps, TimeNs time) {
 
 }  // namespace
 
-Session::Session(SessionData data) : data_(std::move(data)) { SessionIndexer(this).Index(); }
+Session::Session(SessionData data) : data_(std::move(data)) { IndexSession(&data_); }
 
 void Session::SetSteps(FoundSteps steps) {
   data_.steps = std::move(steps.steps);

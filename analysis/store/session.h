@@ -161,7 +161,6 @@ class Session {
   std::span<const EventId> Marks(AllocationId id) const;
 
  private:
-  friend class SessionIndexer;  // of the constructor
   SessionData data_;
   std::unique_ptr<FactCache> facts_ = std::make_unique<FactCache>();
 };

@@ -1,6 +1,6 @@
 // What is live at an instant: from the checkpoint before it, and all that was born since.
 //
-//   data_.checkpoints      3      |         10          |      each the ids that were live then
+//   checkpoints       3      |         10          |               each the ids that were live then
 //   rows       ..............|.....................|.........      in order of birth
 //                                                   ^^^^^   born since: all are read
 //
@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 
+#include "analysis/store/internal/session_index.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -34,19 +35,19 @@ std::uint64_t LongerThan(const std::uint32_t* until, std::uint32_t event) {
 
 }  // namespace
 
-std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers) const {
+std::vector<AllocationId> LiveAfter(const SessionData& data, EventId event, std::uint32_t layers) {
   if (!event.valid()) return {};
   const auto after = std::upper_bound(
-      data_.checkpoints.begin(), data_.checkpoints.end(), event.value,
+      data.checkpoints.begin(), data.checkpoints.end(), event.value,
       [](std::uint32_t e, const LiveCheckpoint& checkpoint) { return e + 1 < checkpoint.event; });
   std::span<const AllocationId> before;  // live at the checkpoint
   std::uint32_t walked_from = 0;
-  if (after != data_.checkpoints.begin()) {
+  if (after != data.checkpoints.begin()) {
     before = (after - 1)->live;
     walked_from = (after - 1)->event;
   }
   // Ids are in order of birth, so everything born since the checkpoint is a range of ids.
-  const std::vector<AllocationRecord>& records = data_.events.records();
+  const std::vector<AllocationRecord>& records = data.events.records();
   const auto born_before = [](const AllocationRecord& record, std::uint32_t e) {
     return record.birth.value < e;
   };
@@ -61,7 +62,7 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
   std::size_t most = before.size() + kBatch;
   std::uint32_t row = first;
   for (; end - row >= kBatch; row += kBatch) {
-    masks.push_back(LongerThan(&data_.live_until[row], event.value));
+    masks.push_back(LongerThan(&data.live_until[row], event.value));
     most += static_cast<std::size_t>(std::popcount(masks.back()));
   }
   std::vector<AllocationId> live(most);
@@ -71,17 +72,21 @@ std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers
   const auto keep = [&](std::uint32_t candidate, bool lives) {
     live[kept] = AllocationId(candidate);
     kept += static_cast<std::size_t>(lives) &
-            (layers >> static_cast<unsigned>(data_.live_layer[candidate]));
+            (layers >> static_cast<unsigned>(data.live_layer[candidate]));
   };
-  for (const AllocationId id : before) keep(id.value, data_.live_until[id.value] > event.value);
+  for (const AllocationId id : before) keep(id.value, data.live_until[id.value] > event.value);
   for (std::size_t i = 0; i < masks.size(); ++i) {
     const std::uint32_t base = first + static_cast<std::uint32_t>(i) * kBatch;
     for (std::uint64_t mask = masks[i]; mask != 0; mask &= mask - 1)
       keep(base + static_cast<std::uint32_t>(std::countr_zero(mask)), true);
   }
-  for (; row < end; ++row) keep(row, data_.live_until[row] > event.value);
+  for (; row < end; ++row) keep(row, data.live_until[row] > event.value);
   live.resize(kept);
   return live;
+}
+
+std::vector<AllocationId> Session::LiveAfter(EventId event, std::uint32_t layers) const {
+  return analysis::LiveAfter(data_, event, layers);
 }
 
 std::vector<AllocationId> Session::LiveAt(TimeNs time, std::uint32_t layers) const {

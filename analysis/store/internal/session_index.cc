@@ -9,55 +9,45 @@ namespace {
 
 constexpr std::uint32_t kCheckpointEvents = 65'536;
 
-}  // namespace
-
-void SessionIndexer::Index() {
-  IndexChildren();
-  IndexMarks();
-  IndexDeaths();
-  CopyLiveColumns();
-  WriteCheckpoints();
-}
-
-void SessionIndexer::CopyLiveColumns() {
-  const std::vector<AllocationRecord>& records = data_.events.records();
-  data_.live_until.reserve(records.size());
-  data_.live_layer.reserve(records.size());
+void CopyLiveColumns(SessionData* data) {
+  const std::vector<AllocationRecord>& records = data->events.records();
+  data->live_until.reserve(records.size());
+  data->live_layer.reserve(records.size());
   for (const AllocationRecord& record : records) {
-    data_.live_until.push_back(record.death.value);
-    data_.live_layer.push_back(record.layer);
+    data->live_until.push_back(record.death.value);
+    data->live_layer.push_back(record.layer);
   }
 }
 
-void SessionIndexer::IndexChildren() {
-  const std::vector<AllocationRecord>& allocations = data_.events.records();
+void IndexChildren(SessionData* data) {
+  const std::vector<AllocationRecord>& allocations = data->events.records();
   const auto has_parent = [](const AllocationRecord& a) { return a.parent.valid(); };
   if (std::none_of(allocations.begin(), allocations.end(), has_parent)) return;
-  std::vector<std::uint32_t>& begin = data_.children_begin;
+  std::vector<std::uint32_t>& begin = data->children_begin;
   begin.assign(allocations.size() + 1, 0);
   for (const AllocationRecord& allocation : allocations)
     if (has_parent(allocation)) ++begin[allocation.parent.value + 1];
   for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-  data_.children.resize(begin.back());
+  data->children.resize(begin.back());
   std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
   for (std::uint32_t i = 0; i < allocations.size(); ++i)
     if (has_parent(allocations[i]))
-      data_.children[next[allocations[i].parent.value]++] = AllocationId(i);
+      data->children[next[allocations[i].parent.value]++] = AllocationId(i);
 }
 
-void SessionIndexer::IndexMarks() {
-  const EventTable& events = data_.events;
+void IndexMarks(SessionData* data) {
+  const EventTable& events = data->events;
   for (std::uint32_t i = 0; i < events.size(); ++i)
-    if (IsMark(events.op(i)) && events.allocation(i).valid()) data_.marks.push_back(EventId(i));
-  std::stable_sort(data_.marks.begin(), data_.marks.end(), [&](EventId a, EventId b) {
+    if (IsMark(events.op(i)) && events.allocation(i).valid()) data->marks.push_back(EventId(i));
+  std::stable_sort(data->marks.begin(), data->marks.end(), [&](EventId a, EventId b) {
     return events.allocation(a.value) < events.allocation(b.value);
   });
 }
 
-void SessionIndexer::IndexDeaths() {
-  const EventTable& events = data_.events;
+void IndexDeaths(SessionData* data) {
+  const EventTable& events = data->events;
   const std::vector<AllocationRecord>& records = events.records();
-  std::vector<AllocationId>& others = data_.other_deaths;
+  std::vector<AllocationId>& others = data->other_deaths;
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const EventId death = records[i].death;
     if (!death.valid()) continue;
@@ -73,10 +63,10 @@ void SessionIndexer::IndexDeaths() {
 // A checkpoint is written where it at least halves the time of LiveAfter, counted in rows: an id of
 // a checkpoint costs kRowsOfId of them. So between two checkpoints far more is born than the second
 // one holds, even in a program that never frees.
-void SessionIndexer::WriteCheckpoints() {
+void WriteCheckpoints(SessionData* data) {
   constexpr std::uint64_t kRowsOfId = 8, kFewRows = 1 << 16;
-  const std::vector<AllocationRecord>& allocations = data_.events.records();
-  const std::size_t count = data_.events.size() / kCheckpointEvents;
+  const std::vector<AllocationRecord>& allocations = data->events.records();
+  const std::size_t count = data->events.size() / kCheckpointEvents;
   std::vector<std::uint64_t> births(count + 2), deaths(count + 2);  // before checkpoint i
   for (const AllocationRecord& allocation : allocations) {
     ++births[allocation.birth.value / kCheckpointEvents + 1];
@@ -88,11 +78,21 @@ void SessionIndexer::WriteCheckpoints() {
     to_look_at += births[i];
     if (to_look_at < 2 * kRowsOfId * live + kFewRows) continue;
     const auto event = static_cast<std::uint32_t>(i * kCheckpointEvents);
-    LiveCheckpoint checkpoint{event, session_.LiveAfter(EventId(event - 1))};
+    LiveCheckpoint checkpoint{event, LiveAfter(*data, EventId(event - 1))};
     checkpoint.live.shrink_to_fit();
     to_look_at = kRowsOfId * checkpoint.live.size();
-    data_.checkpoints.push_back(std::move(checkpoint));
+    data->checkpoints.push_back(std::move(checkpoint));
   }
+}
+
+}  // namespace
+
+void IndexSession(SessionData* data) {
+  IndexChildren(data);
+  IndexMarks(data);
+  IndexDeaths(data);
+  CopyLiveColumns(data);
+  WriteCheckpoints(data);
 }
 
 }  // namespace memprof::analysis

@@ -1,26 +1,18 @@
 // Indices of a session, built when all its events are there.
 #pragma once
 
-#include "analysis/store/session.h"
+#include <vector>
+
+#include "analysis/store/session_data.h"
 
 namespace memprof::analysis {
 
 // Builds a session's children, marks, other deaths and checkpoints. O(events + allocations), and a
 // sort of marks and of other deaths.
-class SessionIndexer {
- public:
-  explicit SessionIndexer(Session* session) : session_(*session), data_(session->data_) {}
-  void Index();
+void IndexSession(SessionData* data);
 
- private:
-  void IndexChildren();
-  void IndexMarks();
-  void IndexDeaths();
-  void CopyLiveColumns();
-  void WriteCheckpoints();
-
-  const Session& session_;
-  SessionData& data_;
-};
+// Session::LiveAfter; uses those checkpoints that are written already.
+std::vector<AllocationId> LiveAfter(const SessionData& data, EventId event,
+                                    std::uint32_t layers = ~0u);
 
 }  // namespace memprof::analysis
