@@ -14,71 +14,59 @@ using Kind = PickleValue::Kind;
 
 std::uint64_t PickleValue::Unsigned(std::uint64_t otherwise) const {
   if (kind_ == Kind::kBool) return number_;
-  return kind_ == Kind::kInteger && (flags_ & kNegative) == 0 ? number_ : otherwise;
+  return kind_ == Kind::kInteger && !negative_ ? number_ : otherwise;
 }
 
 std::int64_t PickleValue::Signed(std::int64_t otherwise) const {
   if (kind_ == Kind::kBool) return static_cast<std::int64_t>(number_);
   if (kind_ != Kind::kInteger) return otherwise;
   const auto value = static_cast<std::int64_t>(number_);
-  return (value < 0) == ((flags_ & kNegative) != 0) ? value : otherwise;
+  return (value < 0) == negative_ ? value : otherwise;
 }
 
 double PickleValue::Float(double otherwise) const {
   if (kind_ == Kind::kFloat) return std::bit_cast<double>(number_);
   if (kind_ != Kind::kInteger && kind_ != Kind::kBool) return otherwise;
-  return (flags_ & kNegative) != 0 ? static_cast<double>(static_cast<std::int64_t>(number_))
-                                   : static_cast<double>(number_);
+  return negative_ ? static_cast<double>(static_cast<std::int64_t>(number_))
+                   : static_cast<double>(number_);
 }
 
 std::string_view PickleValue::Text() const {
-  return kind_ == Kind::kText ? std::string_view(base_, size_) : std::string_view();
+  return kind_ == Kind::kText ? std::string_view(text_, size_) : std::string_view();
 }
 
 absl::Status PickleReader::Integer(std::size_t size, bool is_signed) {
-  PickleValue value;
-  value.kind_ = Kind::kInteger;
-  if (!Number(size, &value.number_)) return Cut();
-  if (is_signed && (value.number_ >> (8 * size - 1)) != 0) {
-    value.flags_ = PickleValue::kNegative;
-    value.number_ |= ~std::uint64_t{0} << (8 * size);
-  }
-  return Push(value);
+  std::uint64_t number = 0;
+  if (!Number(size, &number)) return Cut();
+  const bool negative = is_signed && (number >> (8 * size - 1)) != 0;
+  if (negative) number |= ~std::uint64_t{0} << (8 * size);
+  return Push(PickleValue(Kind::kInteger, number, negative));
 }
 
 // Two's complement of any length; what fits 64 bits, signed or unsigned, is kept.
 absl::Status PickleReader::Long(std::size_t size_of_size) {
   std::uint64_t size = 0;
   if (!Number(size_of_size, &size) || size > bytes_.size() - at_) return Cut();
-  PickleValue value;
-  value.kind_ = Kind::kInteger;
   const bool negative = size > 0 && static_cast<std::uint8_t>(bytes_[at_ + size - 1]) >= 0x80;
   const char fill = negative ? '\xff' : '\0';
-  for (std::uint64_t i = 8; i < size; ++i)
-    if (bytes_[at_ + i] != fill) value.kind_ = Kind::kHuge;
-  value.number_ = negative ? ~std::uint64_t{0} : 0;
+  bool fits = true;
+  for (std::uint64_t i = 8; i < size; ++i) fits &= bytes_[at_ + i] == fill;
+  std::uint64_t number = negative ? ~std::uint64_t{0} : 0;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, 8); ++i) {
-    value.number_ &= ~(std::uint64_t{0xff} << (8 * i));
-    value.number_ |= std::uint64_t{static_cast<std::uint8_t>(bytes_[at_ + i])} << (8 * i);
+    number &= ~(std::uint64_t{0xff} << (8 * i));
+    number |= std::uint64_t{static_cast<std::uint8_t>(bytes_[at_ + i])} << (8 * i);
   }
-  if (negative) {
-    value.flags_ = PickleValue::kNegative;
-    if (static_cast<std::int64_t>(value.number_) >= 0) value.kind_ = Kind::kHuge;
-  }
+  if (negative) fits &= static_cast<std::int64_t>(number) < 0;
   at_ += size;
-  return Push(value);
+  return Push(PickleValue(fits ? Kind::kInteger : Kind::kHuge, number, negative));
 }
 
 absl::Status PickleReader::Text(std::size_t size_of_size, Kind kind) {
   std::uint64_t size = 0;
   if (!Number(size_of_size, &size) || size > bytes_.size() - at_) return Cut();
   if (size > UINT32_MAX) return Error("a text of more than 4 GiB");
-  PickleValue value;
-  value.kind_ = kind;
-  value.base_ = bytes_.data() + at_;
-  value.size_ = static_cast<std::uint32_t>(size);
   at_ += size;
-  return Push(value);
+  return Push(PickleValue(kind, bytes_.substr(at_ - size, size)));
 }
 
 absl::Status PickleReader::Float() {
@@ -86,35 +74,30 @@ absl::Status PickleReader::Float() {
   if (bytes_.size() - at_ < 8) return Cut();
   for (int i = 0; i < 8; ++i)  // the one number that is big-endian
     bits = bits << 8 | static_cast<std::uint8_t>(bytes_[at_++]);
-  PickleValue value;
-  value.kind_ = Kind::kFloat;
-  value.number_ = bits;
-  return Push(value);
+  return Push(PickleValue(Kind::kFloat, bits));
 }
 
 absl::Status PickleReader::PushContainer(Kind kind, std::size_t items) {
   if (Above() < items) return Underflow();
   if (kind == Kind::kDict && items % 2 != 0) return Error("a dictionary has a key without a value");
-  PickleValue value;
-  value.kind_ = kind;
-  value.number_ = pickle_.containers_.size();
-  if (value.number_ >= UINT32_MAX) return Error("too many lists and dictionaries");
+  const std::size_t container = containers_.size();
+  if (container >= UINT32_MAX) return Error("too many lists and dictionaries");
   const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(items);
-  pickle_.containers_.emplace_back(begin, stack_.end());
-  memory_ += sizeof(std::vector<PickleValue>) + items * sizeof value;
+  containers_.emplace_back(begin, stack_.end());
+  memory_ += sizeof(std::vector<PickleValue>) + items * sizeof(PickleValue);
   stack_.erase(begin, stack_.end());
-  return Push(value);
+  return Push(PickleValue(kind, container));
 }
 
 // Adds what lies on the stack from `begin` to the container just below.
 absl::Status PickleReader::Extend(Kind kind, std::size_t begin) {
   const PickleValue target = stack_[begin - 1];
-  if (target.kind_ != kind)
+  if (target.kind() != kind)
     return Error(kind == Kind::kList ? "items are added to what is no list"
                                      : "pairs are added to what is no dictionary");
   const std::size_t items = stack_.size() - begin;
   if (kind == Kind::kDict && items % 2 != 0) return Error("a dictionary has a key without a value");
-  std::vector<PickleValue>& container = pickle_.containers_[target.container()];
+  std::vector<PickleValue>& container = containers_[target.container()];
   const std::size_t before = container.capacity();
   const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(begin);
   container.insert(container.end(), first, stack_.end());

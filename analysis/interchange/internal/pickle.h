@@ -34,6 +34,14 @@ class PickleValue {
     kDict,
   };
 
+  PickleValue() = default;
+  // A bool, an integer in two's complement, the bits of a float, or the index of a container.
+  PickleValue(Kind kind, std::uint64_t number, bool negative = false)
+      : kind_(kind), negative_(negative), number_(number) {}
+  // Text or bytes.
+  PickleValue(Kind kind, std::string_view text)
+      : kind_(kind), size_(static_cast<std::uint32_t>(text.size())), text_(text.data()) {}
+
   Kind kind() const { return kind_; }
   bool is_list() const { return kind_ == Kind::kList || kind_ == Kind::kTuple; }
   bool is_dict() const { return kind_ == Kind::kDict; }
@@ -50,15 +58,11 @@ class PickleValue {
   std::uint32_t container() const { return static_cast<std::uint32_t>(number_); }
 
  private:
-  friend class Pickle;
-  friend class PickleReader;
-  static constexpr std::uint8_t kNegative = 1;
-
   Kind kind_ = Kind::kNone;
-  std::uint8_t flags_ = 0;
-  std::uint32_t size_ = 0;    // of text
-  std::uint64_t number_ = 0;  // integer, bits of a float, container, or offset of text
-  const char* base_ = nullptr;
+  bool negative_ = false;
+  std::uint32_t size_ = 0;  // of text
+  std::uint64_t number_ = 0;
+  const char* text_ = nullptr;
 };
 
 class Pickle {
@@ -74,6 +78,9 @@ class Pickle {
   static absl::StatusOr<Pickle> Parse(std::string_view bytes, const Limits& limits);
   static absl::StatusOr<Pickle> Parse(std::string_view bytes) { return Parse(bytes, Limits()); }
 
+  Pickle(PickleValue root, std::vector<std::vector<PickleValue>> containers, int protocol)
+      : root_(root), containers_(std::move(containers)), protocol_(protocol) {}
+
   PickleValue root() const { return root_; }
   // Of a list or tuple; empty for others.
   std::span<const PickleValue> Items(PickleValue list) const;
@@ -85,7 +92,6 @@ class Pickle {
   int protocol() const { return protocol_; }
 
  private:
-  friend class PickleReader;
   PickleValue root_;
   std::vector<std::vector<PickleValue>> containers_;
   int protocol_ = 0;

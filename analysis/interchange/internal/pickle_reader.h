@@ -31,7 +31,7 @@ class PickleReader {
       if (memory_ + stack_.size() * sizeof(PickleValue) > memory_allowed_)
         return Error("takes more memory than a file of this size may");
     }
-    return std::move(pickle_);
+    return Pickle(root_, std::move(containers_), protocol_);
   }
 
  private:
@@ -126,7 +126,9 @@ class PickleReader {
   bool stopped_ = false;
   std::size_t marks_allowed_;
   std::uint64_t memory_allowed_, memory_ = 0;
-  Pickle pickle_;
+  PickleValue root_;
+  std::vector<std::vector<PickleValue>> containers_;
+  int protocol_ = 0;
   std::vector<PickleValue> stack_;
   std::vector<std::size_t> marks_;
   std::vector<PickleValue> memo_;  // slots in ascending order, as all known writers use them

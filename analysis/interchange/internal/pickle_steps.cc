@@ -55,7 +55,7 @@ absl::Status PickleReader::Step(std::uint8_t opcode) {
       if (!Number(1, &number)) return Cut();
       if (number < 2 || number > 5)
         return Error(absl::StrCat("pickle protocol ", number, " is not known (2 to 5 are)"));
-      pickle_.protocol_ = static_cast<int>(number);
+      protocol_ = static_cast<int>(number);
       return absl::OkStatus();
     case kFrame:  // how much may be read ahead; not needed here
       return Number(8, &number) ? absl::OkStatus() : Cut();
@@ -78,7 +78,7 @@ absl::Status PickleReader::Step(std::uint8_t opcode) {
       return absl::OkStatus();
     case kStop:
       if (Above() == 0) return Underflow();
-      pickle_.root_ = stack_.back();
+      root_ = stack_.back();
       stopped_ = true;
       return absl::OkStatus();
     case kBinGet:
@@ -97,12 +97,8 @@ absl::Status PickleReader::StepData(std::uint8_t opcode) {
     case kNone:
       return Push(PickleValue());
     case kNewTrue:
-    case kNewFalse: {
-      PickleValue value;
-      value.kind_ = Kind::kBool;
-      value.number_ = opcode == kNewTrue ? 1 : 0;
-      return Push(value);
-    }
+    case kNewFalse:
+      return Push(PickleValue(Kind::kBool, opcode == kNewTrue ? 1 : 0));
     case kBinInt:
       return Integer(4, true);
     case kBinInt1:
