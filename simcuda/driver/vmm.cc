@@ -78,15 +78,14 @@ Vmm& Vmm::Get() {
 CUmemGenericAllocationHandle Vmm::Add(std::shared_ptr<Physical> physical) {
   const std::lock_guard lock(mutex_);
   const auto handle = reinterpret_cast<CUmemGenericAllocationHandle>(physical.get());
-  physical->references_ = 1;
-  handles_.emplace(handle, std::move(physical));
+  handles_[handle] = {std::move(physical), 1};
   return handle;
 }
 
 std::shared_ptr<Physical> Vmm::Find(CUmemGenericAllocationHandle handle) {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
-  return found == handles_.end() ? nullptr : found->second;
+  return found == handles_.end() ? nullptr : found->second.physical;
 }
 
 CUresult Vmm::Release(CUmemGenericAllocationHandle handle) {
@@ -94,8 +93,8 @@ CUresult Vmm::Release(CUmemGenericAllocationHandle handle) {
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return CUDA_ERROR_INVALID_VALUE;
-  if (--found->second->references_ == 0) {
-    last = std::move(found->second);
+  if (--found->second.references == 0) {
+    last = std::move(found->second.physical);
     handles_.erase(found);
   }
   return CUDA_SUCCESS;
@@ -120,8 +119,9 @@ CUresult Vmm::Retain(uint64_t address, CUmemGenericAllocationHandle* handle) {
   if (address >= mapping->first + mapping->second.bytes) return CUDA_ERROR_INVALID_VALUE;
   const auto& physical = mapping->second.physical;
   *handle = reinterpret_cast<CUmemGenericAllocationHandle>(physical.get());
-  ++physical->references_;
-  handles_.emplace(*handle, physical);
+  Handle& entry = handles_[*handle];
+  entry.physical = physical;
+  ++entry.references;
   return CUDA_SUCCESS;
 }
 
@@ -172,7 +172,7 @@ CUresult Vmm::Map(uint64_t address, uint64_t bytes, uint64_t offset,
   const std::lock_guard lock(mutex_);
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return CUDA_ERROR_INVALID_VALUE;
-  const auto& physical = found->second;
+  const auto& physical = found->second.physical;
   if (!Whole(bytes) || address % kPageBytes != 0 || offset % kPageBytes != 0 ||
       offset > physical->bytes() || bytes > physical->bytes() - offset ||
       !Reserved(address, bytes)) {

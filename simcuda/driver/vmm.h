@@ -40,7 +40,6 @@ class Physical {
   const std::shared_ptr<Multicast>& multicast() const { return multicast_; }
 
  private:
-  friend class Vmm;
   Physical() = default;
   Device* device_ = nullptr;
   uint64_t bytes_ = 0;
@@ -48,7 +47,6 @@ class Physical {
   int descriptor_ = -1;
   CUmemAllocationProp properties_{};
   std::shared_ptr<Multicast> multicast_;
-  int references_ = 0;  // to the handle; guarded by Vmm
 };
 
 // All handles, reservations and mappings. Thread-safe.
@@ -75,6 +73,10 @@ class Vmm {
   CUresult GetAccess(uint64_t address, int device, unsigned long long* flags);
 
  private:
+  struct Handle {
+    std::shared_ptr<Physical> physical;
+    int references = 0;
+  };
   struct Mapping {
     uint64_t bytes = 0;
     uint64_t offset = 0;
@@ -86,7 +88,7 @@ class Vmm {
   std::vector<std::map<uint64_t, Mapping>::iterator> Cover(uint64_t address, uint64_t bytes);
 
   std::mutex mutex_;
-  std::map<CUmemGenericAllocationHandle, std::shared_ptr<Physical>> handles_;
+  std::map<CUmemGenericAllocationHandle, Handle> handles_;
   std::map<uint64_t, uint64_t> reservations_;
   std::map<uint64_t, Mapping> mappings_;
 };
