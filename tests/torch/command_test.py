@@ -134,7 +134,7 @@ class CommandTest(unittest.TestCase):
                         "-Wl,--version-script=" + at("shell.map"), "-o", shell, at("shell.c")], check=True)
         for kind, options in (("new", []), ("old", ["-Wl,-rpath," + self.folder, "-Wl,--disable-new-dtags"])):
             program = at("user_" + kind)
-            subprocess.run(["gcc", "-w", "-o", program, at("user.c"), shell,
+            subprocess.run(["gcc", "-w", "-std=gnu89", "-o", program, at("user.c"), shell,
                             os.path.join(BUILD, "simcuda", "libcuda.so.1"), *options], check=True)
         os.unlink(shell)
         for words in (["user_new"], ["user_old"], ["env", "user_new"]):
