@@ -49,12 +49,14 @@ void ForEach(const Batch* batch, Visit visit) {
     visit(*reinterpret_cast<const Element*>(at));
 }
 
-void NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, const void* value) {
+// Makes a tensor of memory with a name; false if the name or the memory is empty.
+bool NameMemory(const void* address, std::uint64_t bytes, std::int32_t type, const void* value) {
   NvtxText name;
   name.AppendMessage(type, value);
-  if (bytes == 0 || name.size() == 0) return;
+  if (bytes == 0 || name.size() == 0) return false;
   const auto shape = static_cast<std::int64_t>(bytes);
   memprof_tensor_create(DeviceAt(address), address, bytes, name.Terminated(), "byte", 1, &shape);
+  return true;
 }
 
 // Ends the tensor and the block of a region.
@@ -104,10 +106,11 @@ void CreateBlock(const VirtualRange& range) {
 
 void Register(const void* heap, const VirtualRange& range) {
   if (range.address == nullptr || range.bytes == 0) return;
-  if (Handles()->size() < kMaxRegions)
-    Handles()->Add(HandleTable::Entry(Number(range.address), HandleKind::kNvtxRegion, 0,
-                                      Number(heap), range.bytes));
-  if (heap != nullptr) CreateBlock(range);
+  const bool is_new =
+      Handles()->size() >= kMaxRegions ||
+      Handles()->Add(HandleTable::Entry(Number(range.address), HandleKind::kNvtxRegion, 0,
+                                        Number(heap), range.bytes));
+  if (is_new && heap != nullptr) CreateBlock(range);
 }
 
 void RegionsRegister(const void*, const nvtx::RegionsRegister* batch) {
@@ -148,16 +151,14 @@ void RegionsName(const void*, const nvtx::RegionsName* batch) {
   if (batch == nullptr) return;
   ForEach<nvtx::RegionName>(batch, [](const nvtx::RegionName& named) {
     HandleTable::Entry region;
-    HandleTable* handles = Handles();
-    if (handles->Get(Number(named.region), HandleKind::kNvtxRegion, &region)) {
-      if (region.has_name()) memprof_tensor_destroy(DeviceAt(named.region), named.region);
-      region.set_has_name(true);
-      handles->Update(region);
-    } else {
+    const bool known = Handles()->Get(Number(named.region), HandleKind::kNvtxRegion, &region);
+    if (known && region.has_name()) memprof_tensor_destroy(DeviceAt(named.region), named.region);
+    if (!known) {
       EntryGuard guard;
       region.bytes = DriverState::BytesAt(Number(named.region));
     }
-    NameMemory(named.region, region.bytes, named.message_type, named.message);
+    region.set_has_name(NameMemory(named.region, region.bytes, named.message_type, named.message));
+    if (known) Handles()->Update(region);
   });
 }
 

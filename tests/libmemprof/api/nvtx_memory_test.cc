@@ -98,9 +98,15 @@ TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceHasTheSizeToWhichItWasResized) {
   Unregister(At(0x7000));
   memprof_step(1);
   Unregister(At(0x7000));
-  EXPECT_THAT(Told(),
-              ElementsAre("block 4096", "block 4096", "small 4096", "tensor ends", "block ends",
-                          "block 8192", "large 8192", "step", "tensor ends", "block ends"));
+  EXPECT_THAT(Told(), ElementsAre("block 4096", "small 4096", "tensor ends", "block ends",
+                                  "block 8192", "large 8192", "step", "tensor ends", "block ends"));
+}
+
+TEST_F(NvtxMemory, AnEmptyNameNamesNothing) {
+  Register(nullptr, At(0x7000), 4096);
+  Name(At(0x7000), "");
+  Unregister(At(0x7000));
+  EXPECT_THAT(Told(), ElementsAre());
 }
 
 }  // namespace
