@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "analysis/symbols/symbols.h"
@@ -52,13 +51,7 @@ TEST_F(SymbolsTest, ModuleWithoutBuildIdIsTakenAsItIs) {
 }
 
 TEST_F(SymbolsTest, SymbolTableAloneNamesFunctions) {
-  const TempDirectory directory;
-  Loaded stripped = library_;
-  stripped.path = directory.File("libstripped_guest.so");
-  const std::string command =
-      "objcopy --strip-debug '" + library_.path + "' '" + stripped.path + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const auto session = SessionWith(stripped);
+  const auto session = SessionWithCopy("--strip-debug");
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
   const auto frames = symbols.ResolveStack(session->allocations()[0].stack);
@@ -84,13 +77,7 @@ TEST_F(SymbolsTest, FilesThatAreNoBinaries) {
 }
 
 TEST_F(SymbolsTest, StrippedOfEverythingNamesOnlyWhatItExports) {
-  const TempDirectory directory;
-  Loaded stripped = library_;
-  stripped.path = directory.File("libbare_guest.so");
-  const std::string command =
-      "strip --strip-all -o '" + stripped.path + "' '" + library_.path + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const auto session = SessionWith(stripped);
+  const auto session = SessionWithCopy("--strip-all");
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
   const auto frames = symbols.ResolveStack(session->allocations()[0].stack);
@@ -100,8 +87,8 @@ TEST_F(SymbolsTest, StrippedOfEverythingNamesOnlyWhatItExports) {
   for (const int local : {0, 1}) {
     EXPECT_FALSE(frames[local].symbolised);
     // The offset in the file, not the name of an exported neighbour.
-    EXPECT_THAT(frames[local].function, ::testing::StartsWith("libbare_guest.so+0x"));
-    EXPECT_EQ(frames[local].module, "libbare_guest.so");
+    EXPECT_THAT(frames[local].function, ::testing::StartsWith("libsymbols_guest.so+0x"));
+    EXPECT_EQ(frames[local].module, "libsymbols_guest.so");
   }
   EXPECT_EQ(symbols.unsymbolised(), 2u);
 }

@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <link.h>
 
+#include <cstdlib>
+
 #include "tests/analysis/symbols/symbols_guest.h"
 #include "tests/support/load_log.h"
 
@@ -76,8 +78,18 @@ class SymbolsTest : public ::testing::Test {
     return LoadLog(log);
   }
 
+  // The same in a copy of the library that objcopy makes with `option`; the file's name stays.
+  std::shared_ptr<const Session> SessionWithCopy(const std::string& option) {
+    Loaded copy = library_;
+    copy.path = directory_.File("libsymbols_guest.so");
+    const std::string command =
+        "objcopy " + option + " '" + library_.path + "' '" + copy.path + "'";
+    return std::system(command.c_str()) == 0 ? SessionWith(copy) : nullptr;
+  }
+
   const guest::Capture capture_;
   const Loaded library_;
+  const TempDirectory directory_;
 };
 
 }  // namespace memprof::analysis::testing

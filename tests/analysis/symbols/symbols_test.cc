@@ -56,13 +56,7 @@ TEST_F(SymbolsTest, FunctionsLinesAndInlining) {
 
 // Clang writes no table of address ranges; GCC does.
 TEST_F(SymbolsTest, UnitsAreFoundWithoutATableOfAddressRanges) {
-  const testing::TempDirectory directory;
-  Loaded bare = library_;
-  bare.path = directory.File("libsymbols_guest.so");
-  const std::string copy =
-      "objcopy --remove-section=.debug_aranges '" + library_.path + "' '" + bare.path + "'";
-  ASSERT_EQ(std::system(copy.c_str()), 0);
-  const auto session = SessionWith(bare);
+  const auto session = SessionWithCopy("--remove-section=.debug_aranges");
   ASSERT_NE(session, nullptr);
   Symbols symbols(session);
   ExpectGuestFrames(symbols.ResolveStack(session->allocations()[0].stack));
