@@ -44,9 +44,11 @@ const std::vector<Verb>& Verbs() {
       {"advise", "what wastes memory or transfers, and what to change, with the exact gain",
        AdviseVerb},
       {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
-      {"fragmentation", "free memory that cannot be used, and who pins it", FragmentationVerb},
+      {"fragmentation", "free memory that cannot be used, and which blocks pin it",
+       FragmentationVerb},
       {"diff", "what two runs, or two moments of one, differ by", DiffVerb},
-      {"replay", "the same requests with other allocators, and at best", ReplayVerb},
+      {"replay", "the same requests with other allocators, and the lowest possible peak",
+       ReplayVerb},
       {"footprint", "the memory that an input of another size will take", FootprintVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format: CSV, PyTorch, SQLite, HTML, pprof, Perfetto",
@@ -65,11 +67,10 @@ std::string HelpText() {
   for (const Verb& verb : Verbs()) {
     Append(text, "  ", verb.name, std::string(15 - verb.name.size(), ' '), verb.summary, "\n");
   }
-  Append(
-      text,
-      "\n'memprof VERB --help' explains a verb; 'memprof --version' says which version this is.\n"
-      "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
-      "condition holds.\n");
+  Append(text,
+         "\n'memprof VERB --help' explains a verb; 'memprof --version' prints the version.\n"
+         "Exit status: 0 fine, 1 the input or the run failed, 2 wrong usage, 3 a --fail-on "
+         "condition holds.\n");
   Append(text,
          "\nExamples:\n"
          "  memprof run -o train.mprof -- ./train --steps 50\n"
@@ -106,7 +107,7 @@ int Help(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   if (argc < 2) {
-    PrintError("what shall I do? Name a verb (see 'memprof help')");
+    PrintError("no verb: name one (see 'memprof help')");
     return kExitUsage;
   }
   const std::string name = argv[1];

@@ -55,12 +55,12 @@ class Course {
       const std::lock_guard lock(mutex_);
       const double share =
           std::min(0.999, static_cast<double>(done) / static_cast<double>(expected_));
-      if (share > told_) options_.progress(told_ = share);
+      if (share > reported_) options_.progress(reported_ = share);
     }
     return !stopped();
   }
 
-  void Tell(const DeviceReplay& replay) {
+  void Report(const DeviceReplay& replay) {
     if (!options_.so_far || stopped()) return;
     const std::lock_guard lock(mutex_);
     options_.so_far(replay);
@@ -95,7 +95,7 @@ class Course {
   std::uint64_t expected_ = 0;
   std::atomic<std::uint64_t> done_{0};
   std::mutex mutex_;
-  double told_ = 0;
+  double reported_ = 0;
 };
 
 WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t capacity,
@@ -296,7 +296,7 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
     result.estimated = allocators::EstimateRequests(session, recorded.caching, &run);
   }
   for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
-  course->Tell(result);
+  course->Report(result);
   std::mutex mutex;  // of result.others, which is reported while other threads still work
   ForEach(specs.size(), options.threads, [&](std::size_t i) {
     if (course->stopped()) return;
@@ -304,7 +304,7 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
     other.saving = Difference(result.recorded.peak_reserved, other.figures.peak_reserved);
     const std::lock_guard lock(mutex);
     result.others[i] = std::move(other);
-    course->Tell(result);
+    course->Report(result);
   });
   if (course->stopped()) return result;
 

@@ -160,7 +160,7 @@ std::string CachingAllocator::Inconsistency() const {
     unmapped_blocks += is_unmapped;
     if (block.next == kNone) continue;
     const Block& next = blocks_[block.next];
-    if (next.dead || next.previous != number) return "neighbours do not know each other";
+    if (next.dead || next.previous != number) return "neighbours are not linked";
     if (next.address != block.address + block.bytes) return "neighbours do not touch";
     if (next.pool != block.pool) return "neighbours are of two pools";
     if (!block.in_use && !next.in_use && block.mapped == next.mapped) return "not merged";

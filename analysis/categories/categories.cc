@@ -129,8 +129,8 @@ class Judge {
       Run& run = runs_[unit.process];
       if (seen[unit.process]++ == run.units / 2) run.middle = unit.birth;
     }
-    stacks_tell_ =
-        stacks_.tell_parameters() || (stacks_.tell_backward() && !gradient_sizes_.empty());
+    stacks_identify_ =
+        stacks_.identify_parameters() || (stacks_.identify_backward() && !gradient_sizes_.empty());
   }
   // It was live for half of its process' run, which allocated nothing after it was freed.
   bool LivesToTheEnd(const CategoryUnit& unit) const {
@@ -139,7 +139,7 @@ class Judge {
   }
   // Outside of a backward pass, whatever the shape of the memory in use suggests.
   bool OutsideBackward(std::size_t u) const {
-    return phases_[u].reason == CategoryReason::kLifetime && stacks_.tell_backward() &&
+    return phases_[u].reason == CategoryReason::kLifetime && stacks_.identify_backward() &&
            !stacks_.Of(units_[u].stack).backward;
   }
 
@@ -157,17 +157,17 @@ class Judge {
     const CategoryUnit& unit = units_[u];
     const UnitPhase& phase = phases_[u];
     const CategoryStacks::Facts& facts = stacks_.Of(unit.stack);
-    const bool said = phase.reason == CategoryReason::kStack;
-    if (said && phase.phase == Phase::kOptimizer)
+    const bool by_stack = phase.reason == CategoryReason::kStack;
+    if (by_stack && phase.phase == Phase::kOptimizer)
       return {Category::kOptimizerState, phase.reason, Trust(phase)};
-    if (said && phase.phase == Phase::kCommunication)
+    if (by_stack && phase.phase == Phase::kCommunication)
       return {Category::kCommunication, phase.reason, Trust(phase)};
-    if (said && phase.phase == Phase::kWorkspace)
+    if (by_stack && phase.phase == Phase::kWorkspace)
       return {Category::kWorkspaces, phase.reason, Trust(phase)};
     if (unit.step < 0) {
       const bool parameter = facts.parameter;
       if (!parameter && named_.any()) return {};  // all parameters have a name
-      if (!parameter && stacks_tell_) return OfSetUp(unit, facts);
+      if (!parameter && stacks_identify_) return OfSetUp(unit, facts);
       return {Category::kParameters, parameter ? CategoryReason::kStack : CategoryReason::kLifetime,
               parameter ? kByStack : kByLifetime + kAgreed};
     }
@@ -245,7 +245,7 @@ class Judge {
   std::vector<std::uint8_t> matches_;
   std::vector<UnitPhase> phases_;
   absl::flat_hash_set<Size> parameter_sizes_, gradient_sizes_;
-  bool stacks_tell_ = false;  // which memory is a parameter
+  bool stacks_identify_ = false;  // which memory is a parameter
   absl::flat_hash_map<std::uint8_t, Run> runs_;
 };
 

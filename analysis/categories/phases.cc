@@ -13,11 +13,11 @@ namespace {
 
 constexpr unsigned kFits = 9;         // of ten that a site makes
 constexpr std::uint64_t kScalar = 8;  // at most: a loss
-constexpr std::size_t kSizesThatTell = 3;
+constexpr std::size_t kEnoughSizes = 3;
 // Blocks of a caching allocator from the first size on may exceed the request by less than the
 // second.
 constexpr std::uint64_t kUnsplit = std::uint64_t{10} << 20, kRest = std::uint64_t{1} << 20;
-constexpr std::uint64_t kTelling = 4096;  // smaller sizes are those of many things
+constexpr std::uint64_t kDistinctiveBytes = 4096;  // smaller sizes are those of many things
 
 Phase PhaseOfSlope(Slope slope) {
   switch (slope) {
@@ -57,7 +57,7 @@ class OpenPhases {
   Phase Of(std::uint32_t thread) const {
     const auto own = open_.find(thread);
     if (own != open_.end() && !own->second.empty()) return Innermost(own->second);
-    return telling_.empty() ? Phase::kNone : telling_.begin()->second;
+    return in_phase_.empty() ? Phase::kNone : in_phase_.begin()->second;
   }
 
  private:
@@ -66,16 +66,16 @@ class OpenPhases {
   }
   void Note(std::uint32_t thread, const std::vector<Phase>& open) {
     if (Innermost(open) == Phase::kNone)
-      telling_.erase(thread);
+      in_phase_.erase(thread);
     else
-      telling_[thread] = Innermost(open);
+      in_phase_[thread] = Innermost(open);
   }
 
   const Session& session_;
   absl::flat_hash_map<std::uint32_t, Phase> phases_;  // by name
   // By thread: the phase of each open range within those around it; the last one applies.
   absl::flat_hash_map<std::uint32_t, std::vector<Phase>> open_;
-  std::map<std::uint32_t, Phase> telling_;  // threads with a range that has a phase
+  std::map<std::uint32_t, Phase> in_phase_;  // threads with a range that has a phase
 };
 
 }  // namespace
@@ -160,14 +160,15 @@ std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
     if (!counts(units[u])) continue;
     const std::uint32_t site = stacks.Of(units[u].stack).site;
     if (site == CategoryStacks::kNone) {  // the size is the only evidence
-      matches[u] = hills_read && units[u].bytes >= kTelling && fits(units[u], 0) ? 1 : 0;
+      matches[u] = hills_read && units[u].bytes >= kDistinctiveBytes && fits(units[u], 0) ? 1 : 0;
       continue;
     }
     const Group& group = groups[{units[u].process, site}];
     const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
     const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
     // With few sizes, a site may have them by chance, and small sizes more easily than large ones.
-    if ((ratio != 0 || units[u].bytes < kTelling) && group.sizes.size() < kSizesThatTell) continue;
+    if ((ratio != 0 || units[u].bytes < kDistinctiveBytes) && group.sizes.size() < kEnoughSizes)
+      continue;
     if (*best * 10 >= group.members * kFits && fits(units[u], ratio))
       matches[u] = static_cast<std::uint8_t>(ratio + 1);
   }

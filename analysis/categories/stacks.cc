@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kFewStacks = 8;
 
 // The evidence of one function; cached by frame, because very many stacks share few frames.
-struct Said {
+struct Evidence {
   Phase phase = Phase::kNone;
   bool zeros = false;
   bool own = false;           // the program's, not a package's
@@ -30,48 +30,49 @@ struct Said {
 class FrameWords {
  public:
   FrameWords(const Session& session, Symbols* symbols)
-      : symbols_(symbols), said_(symbols != nullptr ? session.frame_count() : 0) {}
+      : symbols_(symbols), evidence_(symbols != nullptr ? session.frame_count() : 0) {}
 
   // A function of the program is no optimizer by its name if a pass lies within it:
   // optimize_model() of many tutorials does a whole step, and its callees are better evidence.
   void Doubt(const std::vector<FrameId>& stack) {
     bool pass = false;
     for (const FrameId frame : stack) {
-      for (const Said& said : Of(frame)) {
-        if (pass && said.phase == Phase::kOptimizer && said.own) doubted_.insert(said.function);
-        pass |= said.phase == Phase::kForward || said.phase == Phase::kBackward;
+      for (const Evidence& evidence : Of(frame)) {
+        if (pass && evidence.phase == Phase::kOptimizer && evidence.own)
+          doubted_.insert(evidence.function);
+        pass |= evidence.phase == Phase::kForward || evidence.phase == Phase::kBackward;
       }
     }
   }
 
   void Read(const std::vector<FrameId>& stack, CategoryStacks::Facts* facts) {
     for (const FrameId frame : stack) {
-      for (const Said& said : Of(frame)) {
-        if (facts->phase == Phase::kNone && said.zeros) facts->zeros = true;
-        facts->backward |= said.phase == Phase::kBackward;
-        if (said.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
-        if (said.phase == Phase::kOptimizer && doubted_.contains(said.function)) continue;
+      for (const Evidence& evidence : Of(frame)) {
+        if (facts->phase == Phase::kNone && evidence.zeros) facts->zeros = true;
+        facts->backward |= evidence.phase == Phase::kBackward;
+        if (evidence.phase == Phase::kNone || facts->phase != Phase::kNone) continue;
+        if (evidence.phase == Phase::kOptimizer && doubted_.contains(evidence.function)) continue;
         // Gradients and parameters are purposes of memory; the phase is that of the callers.
-        if (said.phase == Phase::kGradient || said.phase == Phase::kParameter)
-          (said.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
+        if (evidence.phase == Phase::kGradient || evidence.phase == Phase::kParameter)
+          (evidence.phase == Phase::kGradient ? facts->gradient : facts->parameter) = true;
         else
-          facts->phase = said.phase;
+          facts->phase = evidence.phase;
       }
     }
   }
 
  private:
-  std::span<Said> Of(FrameId frame) {
-    if (frame.value >= said_.size()) return {};
-    std::vector<Said>& said = said_[frame.value];
-    if (!said.empty()) return said;
+  std::span<Evidence> Of(FrameId frame) {
+    if (frame.value >= evidence_.size()) return {};
+    std::vector<Evidence>& evidence = evidence_[frame.value];
+    if (!evidence.empty()) return evidence;
     for (const SourceFrame& function : symbols_->Resolve(frame)) {
       const bool own = !IsPackage(function) && !IsPlumbing(function);
-      said.push_back({PhaseOfFrame(function),
-                      function.function.find("zeros_like") != std::string::npos, own,
-                      own ? NameOf(function) : std::string_view()});
+      evidence.push_back({PhaseOfFrame(function),
+                          function.function.find("zeros_like") != std::string::npos, own,
+                          own ? NameOf(function) : std::string_view()});
     }
-    return said;
+    return evidence;
   }
 
   // The same for each line of the function.
@@ -80,7 +81,7 @@ class FrameWords {
   }
 
   Symbols* const symbols_;
-  std::vector<std::vector<Said>> said_;  // innermost function first
+  std::vector<std::vector<Evidence>> evidence_;  // innermost function first
   absl::node_hash_set<std::string> names_;
   absl::flat_hash_set<std::string_view> doubted_;
 };
@@ -111,8 +112,8 @@ CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     Facts& facts = facts_[i + 1];
     words.Read(frames[i], &facts);
-    tell_parameters_ |= facts.parameter;
-    tell_backward_ |= facts.backward;
+    identify_parameters_ |= facts.parameter;
+    identify_backward_ |= facts.backward;
     std::size_t at = 0;
     if (stacks.size() >= kFewStacks) {
       while (at < frames[i].size() && through[frames[i][at].value] * 4 > stacks.size()) ++at;

@@ -32,9 +32,9 @@ class CategoryStacks {
   // `symbols` may be null.
   CategoryStacks(const Session& session, Symbols* symbols, const std::vector<CategoryUnit>& units);
 
-  // Whether stacks tell which memory belongs to parameters, and which to a backward pass.
-  bool tell_parameters() const { return tell_parameters_; }
-  bool tell_backward() const { return tell_backward_; }
+  // Whether stacks identify which memory belongs to parameters, and which to a backward pass.
+  bool identify_parameters() const { return identify_parameters_; }
+  bool identify_backward() const { return identify_backward_; }
 
   const Facts& Of(StackId stack) const {
     return stack.value < row_.size() ? facts_[row_[stack.value]] : facts_[0];
@@ -43,7 +43,7 @@ class CategoryStacks {
  private:
   std::vector<std::uint32_t> row_;  // by stack; 0 = no facts
   std::vector<Facts> facts_;
-  bool tell_parameters_ = false, tell_backward_ = false;
+  bool identify_parameters_ = false, identify_backward_ = false;
 };
 
 }  // namespace memprof::analysis

@@ -112,8 +112,8 @@ std::string_view Exporter::Metadata(Id id) const {
   const EventTable& events = session_.events();
   const AllocationRecord& a = session_.record(id);
   if (a.layer == Layer::kBlock) {
-    const std::string_view said = session_.string(StringId(events.label(a.birth.value)));
-    if (!said.empty()) return said;
+    const std::string_view recorded = session_.string(StringId(events.label(a.birth.value)));
+    if (!recorded.empty()) return recorded;
   }
   for (const Id child : session_.Children(id)) {
     const TensorInfo* tensor = session_.tensor(session_.allocation(child).tensor);

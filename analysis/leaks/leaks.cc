@@ -129,7 +129,7 @@ class ProcessLeaks {
       : session_(session), options_(options), clock_(clock), sites_(sites) {
     judged_ = JudgeSites(session, clock, sites);
     PredictOom(session, clock, judged_.leaks);
-    total_ = NameWhatRises(session, clock, sites, &judged_);
+    total_ = DescribeTotalGrowth(session, clock, sites, &judged_);
   }
 
   void AddTo(const LostMemory& lost_memory, LeakReport* report) {

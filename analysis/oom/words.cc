@@ -19,17 +19,17 @@ std::string InPieces(const char* what, const FreePieces& free) {
 std::string CauseWords(const FailureReport& report) {
   const DeviceSpace& space = report.space;
   const FailedRequest& request = report.request;
-  const std::string asked = FormatBytes(request.bytes), free = FormatBytes(space.free);
+  const std::string requested = FormatBytes(request.bytes), free = FormatBytes(space.free);
   const std::uint64_t holes = space.own_pool.bytes + space.other_pools.bytes + space.cached.bytes;
   switch (report.cause) {
     case FailureCause::kCapacity:
       return absl::StrCat(
           "Capacity: ", FormatBytes(report.missing), " too little. The driver had ", free, " free",
           holes > 0 ? absl::StrCat(", and the allocator ", FormatBytes(holes), " unused") : "",
-          ": together less than the ", asked, " asked for.");
+          ": together less than the requested ", requested, ".");
     case FailureCause::kFragmentation:
       return absl::StrCat("Fragmentation: ", FormatBytes(space.free + holes + space.pools),
-                          " were unused, but not in one piece of ", asked,
+                          " were unused, but not in one piece of ", requested,
                           ". The largest that could serve ", "the request had ",
                           FormatBytes(std::max(space.largest_own, space.free)), ".");
     case FailureCause::kOtherPool:
@@ -44,27 +44,28 @@ std::string CauseWords(const FailureReport& report) {
           " was in the right pool, and was not used (a limit on splitting, or a pool that "
           "the program chose and the log does not name).");
     case FailureCause::kSegmentSize:
-      return absl::StrCat("Segment size: the driver had ", free, " free, enough for ", asked,
+      return absl::StrCat("Segment size: the driver had ", free, " free, enough for ", requested,
                           ", but the allocator takes no less than ",
                           FormatBytes(request.driver_bytes), " from it for such requests.");
     case FailureCause::kReserve:
       return absl::StrCat(
           "Reserve: the driver had only ", free, " free, while ",
           FormatBytes(space.cached.bytes + space.pools),
-          " lay unused in whole segments and pools that could have been given back.");
+          " were unused in whole segments and pools that could have been released.");
     case FailureCause::kDespiteFree:
       return absl::StrCat(
-          "The driver refused ", FormatBytes(request.driver_bytes), " although it said that ", free,
-          " were free: rounding to its page size, a limit on a pool, or memory taken "
-          "in between by someone else.");
+          "The driver refused ", FormatBytes(request.driver_bytes), " although it reported ", free,
+          " free: rounding to its page size, a limit on a pool, or memory that was allocated "
+          "elsewhere in between.");
     case FailureCause::kTooLarge:
-      return absl::StrCat("Too large: ", asked, " is more than the device has (",
+      return absl::StrCat("Too large: ", requested, " is more than the device has (",
                           FormatBytes(space.total), ").");
     case FailureCause::kHostMemory:
-      return "Host memory: the request was for page-locked memory of the host, which the device's "
-             "memory says nothing about.";
+      return "Host memory: the request was for page-locked memory of the host, which does not "
+             "depend on "
+             "the device's memory.";
     case FailureCause::kRefused:
-      return absl::StrCat("No want of memory: the driver refused the call with CUresult ",
+      return absl::StrCat("Not a lack of memory: the driver refused the call with CUresult ",
                           request.result, ".");
     case FailureCause::kUnknown:
       break;
@@ -77,11 +78,11 @@ std::string CauseWords(const FailureReport& report) {
 
 std::string GrowthWords(const FailureGrowth& growth) {
   if (growth.iterations > 0)
-    return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held by what ",
-                        FrameText(growth.site, NameStyle::kShort), " made in ",
-                        FormatNumberOf(growth.iterations, "iteration"), ", ",
+    return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held that ",
+                        FrameText(growth.site, NameStyle::kShort), " allocated in ",
+                        FormatNumberOf(growth.iterations, "iteration"), " and did not free, ",
                         FormatBytes(growth.bytes_per_step),
-                        " more with each iteration, and did not free: that filled the device. "
+                        " more with each iteration: that filled the device. "
                         "For this request: ");
   return absl::StrCat(
       "Growth: ", FormatBytes(growth.bytes), " are held by ",
@@ -112,7 +113,7 @@ std::string FirstStepWords(const FirstStep& first) {
       absl::StrCat(", as much as the parameters, ", FormatBytes(first.parameters), ", in the end");
   if (first.optimizer)
     return absl::StrCat(
-        " No step had finished: the optimizer was at work for the first time. With Adam at least ",
+        " No step had finished: the optimizer ran for the first time. With Adam at least ",
         FormatBytes(first.optimizer_state), " of state are still to come: ", kNotEnough);
   return absl::StrCat(
       " No step had finished", first.backward ? ", the first backward pass was under way" : "",
@@ -130,7 +131,7 @@ std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
                                        [](const FailedRequest& f) { return f.recovered; });
   return absl::StrCat(
       FormatNumberOf(failures.size(), "request"), " for memory failed",
-      recovered > 0 ? absl::StrCat(", ", recovered, " of them but for a moment") : "");
+      recovered > 0 ? absl::StrCat(", ", recovered, " of them only temporarily") : "");
 }
 
 // A sentence on private pools, if their unused memory could have mattered; else "".
@@ -139,7 +140,7 @@ std::string PrivatePoolWords(const FailureReport& report) {
   if (unused == 0 || unused < report.missing / 2) return "";
   return absl::StrCat(
       " Another ", FormatBytes(unused),
-      " lay unused in private pools of CUDA graphs, which serve these graphs alone.");
+      " were unused in private pools of CUDA graphs, which serve only these graphs.");
 }
 
 std::string FailureVerdict(const FailureReport& report) {
@@ -168,7 +169,7 @@ std::string RemedyWords(const Session& session, const FailureReport& report, con
   const std::string bytes = FormatBytes(remedy.bytes);
   switch (remedy.kind) {
     case RemedyKind::kReleaseCache:
-      return absl::StrCat("giving unused segments back to the driver: ", bytes);
+      return absl::StrCat("releasing unused segments to the driver: ", bytes);
     case RemedyKind::kTrimPools:
       return absl::StrCat("trimming driver pools: ", bytes);
     case RemedyKind::kSmallSegments:
@@ -227,7 +228,7 @@ std::vector<SpacePart> SpaceParts(const FailureReport& report) {
                             bool always = false) {
     if (bytes > 0 || always) parts.push_back({kind, Layer::kUnspecified, bytes, std::move(words)});
   };
-  add(SpaceKind::kBlocks, space.blocks, "live blocks of allocators, as asked for");
+  add(SpaceKind::kBlocks, space.blocks, "live blocks of allocators, as requested");
   add(SpaceKind::kRounding, space.rounding, "rounding of these blocks");
   if (report.request.framework) {
     add(SpaceKind::kOwnPool, space.own_pool.bytes,
@@ -256,7 +257,7 @@ std::vector<SpacePart> SpaceParts(const FailureReport& report) {
   add(SpaceKind::kUntracked, space.untracked,
       "untracked: contexts, libraries' own memory, lazily loaded code");
   add(SpaceKind::kFree, space.free,
-      space.sampled ? "free, as the driver said" : "free, if nothing else was used",
+      space.sampled ? "free, as the driver reported" : "free, if nothing else was used",
       space.total > 0);
   return parts;
 }

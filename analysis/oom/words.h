@@ -17,7 +17,7 @@ struct SiteNamer {
   std::function<std::string(std::uint32_t)> group;
 };
 
-// "4 requests for memory failed, 3 of them but for a moment": for the result of FindFailures, at
+// "4 requests for memory failed, 3 of them only temporarily": for the result of FindFailures, at
 // least one.
 std::string FailureCountWords(const std::vector<FailedRequest>& failures);
 

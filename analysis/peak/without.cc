@@ -49,7 +49,7 @@ class WithoutRows {
 
   // kNoGroup for allocations that may not be removed, or after a request to stop.
   std::uint32_t Of(AllocationId id, const AllocationRecord& a) {
-    if (++asked_ % 4096 == 0) stopped_ = options_.stop.stop_requested();
+    if (++queries_ % 4096 == 0) stopped_ = options_.stop.stop_requested();
     if (stopped_ || !Passes(id, a)) return kNoGroup;
     const std::uint32_t key = key_(id, a);
     if (key >= by_key_.size()) by_key_.resize(key + 1, kNoGroup);
@@ -109,7 +109,7 @@ class WithoutRows {
   Numbering<std::string> names_;                              // of tensors
   std::unordered_map<std::uint32_t, std::uint32_t> tensors_;  // names, by tensor
   GroupKey key_;
-  std::uint64_t asked_ = 0;
+  std::uint64_t queries_ = 0;
   bool stopped_ = false;
   std::vector<WithoutRow> rows_;
   std::vector<std::uint32_t> by_key_;  // rows

@@ -18,7 +18,7 @@ namespace {
 
 // Confidence in ranges whose names mean steps, in those of the optimizer, and in other repeated
 // ones.
-constexpr double kSaysStep = 0.97, kSaysOptimizer = 0.7, kRepeats = 0.5;
+constexpr double kNamesStep = 0.97, kNamesOptimizer = 0.7, kRepeats = 0.5;
 // For steps that are found only by the optimizer's call stacks, and by the end of gradients.
 constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
 // The most for steps that other evidence contradicts.
@@ -65,7 +65,7 @@ FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
   FoundSteps found;
   const auto ranges = session.ranges();
   // A range of the optimizer ends a step: the next step begins after it.
-  const bool ends = !range.says_step && range.says_optimizer;
+  const bool ends = !range.names_step && range.names_optimizer;
   if (ends) found.steps.push_back({.number = 0, .begin = session.events().first_time()});
   for (std::size_t i = 0; i < range.rows.size(); ++i) {
     if (ends && i + 1 == range.rows.size()) break;  // no step follows the last range
@@ -79,14 +79,14 @@ FoundSteps FromRange(const Session& session, const RepeatedRange& range) {
   SetEnds(session, &found.steps);
   StepOrigin& origin = found.origin;
   origin.source = StepSource::kRanges;
-  origin.confidence = range.says_step        ? kSaysStep
-                      : range.says_optimizer ? kSaysOptimizer
-                                             : kRepeats * (0.5 + 0.5 * range.covered);
+  origin.confidence = range.names_step        ? kNamesStep
+                      : range.names_optimizer ? kNamesOptimizer
+                                              : kRepeats * (0.5 + 0.5 * range.covered);
   origin.why = absl::StrCat("the range \"", range.name, "\" comes ",
                             FormatNumberOf(range.rows.size(), "time"),
-                            range.says_step        ? ", and its name speaks of steps"
-                            : range.says_optimizer ? ", and steps end with the optimizer"
-                                                   : ", but its name does not speak of steps");
+                            range.names_step        ? ", and its name means a step"
+                            : range.names_optimizer ? ", and steps end with the optimizer"
+                                                    : ", but its name does not mean a step");
   return found;
 }
 
@@ -95,9 +95,9 @@ FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& 
   none.origin.why =
       session.ranges().empty() ? "the program named no ranges" : "no range repeats regularly";
   if (repeated.empty()) return none;
-  if (repeated.front().says_step) return FromRange(session, repeated.front());
+  if (repeated.front().names_step) return FromRange(session, repeated.front());
   for (const RepeatedRange& range : repeated)
-    if (range.says_optimizer) return FromRange(session, range);
+    if (range.names_optimizer) return FromRange(session, range);
   return FromRange(session, repeated.front());
 }
 
@@ -140,7 +140,7 @@ FoundSteps StepsAt(const Session& session, const StepStream& stream,
 }
 
 // The confidence in steps of updates. From fewer than three nothing can be computed.
-double Told(const Updates& updates) {
+double ConfidenceOf(const Updates& updates) {
   if (updates.begins.size() < 3) return kDoubted;
   return updates.by_optimizer ? kOptimizerWorks : kGradientsUsed;
 }
@@ -148,10 +148,10 @@ double Told(const Updates& updates) {
 // Steps that each end with an update, whatever repeats.
 FoundSteps FromUpdates(const Session& session, const StepStream& stream, const Updates& updates) {
   FoundSteps found = StepsAt(session, stream, updates.begins);
-  found.origin.confidence = Told(updates);
+  found.origin.confidence = ConfidenceOf(updates);
   found.origin.why = absl::StrCat(
       updates.by_optimizer ? "after each backward pass, or several, the optimizer allocates: "
-                           : "after each backward pass, or several, gradients are given back: ",
+                           : "after each backward pass, or several, gradients are freed: ",
       FormatNumberOf(updates.begins.size(), "step"), updates.begins.size() == 1 ? " ends" : " end",
       " with it");
   return found;
@@ -162,7 +162,7 @@ bool SameCount(std::size_t a, std::size_t b) { return a <= b + 1 && b <= a + 1; 
 
 // Whether steps of the pattern have several different updates each, as for two models that train
 // alternately. With gradients only, their models are not known.
-bool UpdatesTakeTurns(const StepStream& stream, const Updates& updates, const Period& period) {
+bool UpdatesAlternate(const StepStream& stream, const Updates& updates, const Period& period) {
   constexpr double kSame = 0.5;
   if (updates.by_optimizer || period.confidence < kStepConfidence) return false;
   if (period.begins.size() * 2 > updates.begins.size() + 1) return false;
@@ -241,7 +241,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   // If little repeats, steps begin where the updates indicate.
   const bool agree = learns && period.confidence >= kDoubted &&
                      SameCount(period.begins.size(), updates.begins.size());
-  if (learns && !agree && !UpdatesTakeTurns(stream, updates, period))
+  if (learns && !agree && !UpdatesAlternate(stream, updates, period))
     return FromUpdates(session, stream, updates);
   if (period.begins.empty()) {
     found.origin.why =
@@ -254,7 +254,7 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   found.origin.confidence = period.confidence;
   found.origin.why = PeriodWhy(period, by_size, !moved.empty());
   if (agree) {
-    found.origin.confidence = std::max(found.origin.confidence, Told(updates));
+    found.origin.confidence = std::max(found.origin.confidence, ConfidenceOf(updates));
     absl::StrAppend(&found.origin.why, updates.by_optimizer ? "; the optimizer works as often"
                                                             : "; gradients are used as often");
   }
@@ -279,10 +279,10 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
   const std::vector<RepeatedRange> repeated = FindRepeatedRanges(session);
   FoundSteps ranges;
   if (choice != StepChoice::kPattern) ranges = FromRanges(session, repeated);
-  if (choice == StepChoice::kRanges || ranges.origin.confidence >= kSaysStep) return ranges;
+  if (choice == StepChoice::kRanges || ranges.origin.confidence >= kNamesStep) return ranges;
   std::uint32_t optimizer_runs = 0;
   for (const RepeatedRange& range : repeated)
-    if (range.says_optimizer && optimizer_runs == 0)
+    if (range.names_optimizer && optimizer_runs == 0)
       optimizer_runs = static_cast<std::uint32_t>(range.rows.size());
   FoundSteps pattern = FromPattern(session, optimizer_runs, hurry);
   if (choice == StepChoice::kPattern) return pattern;

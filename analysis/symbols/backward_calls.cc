@@ -212,12 +212,12 @@ void BackwardCalls::EndPass() {
     parts.push_back({part.begin, first});
     parts.push_back({behind, part.end});
   }
-  TellNeighbours();
+  SetNeighbours();
   pass_ = runs_.size();
   pass_kinds_.clear();
 }
 
-void BackwardCalls::TellNeighbours() {
+void BackwardCalls::SetNeighbours() {
   std::uint32_t known = kNone;
   for (std::size_t i = pass_; i < runs_.size(); ++i) {
     if (runs_[i].stack != kNone) {

@@ -92,7 +92,7 @@ class BackwardCalls {
   Alignment BestOf(Part part, bool taken_too) const;
   Alignment AlignWith(Stretch stretch, Part part, bool taken_too) const;
   Alignment Find(Part part) const;
-  void TellNeighbours();
+  void SetNeighbours();
 
   std::vector<std::string> operators_, nodes_;
   absl::flat_hash_map<std::string, std::uint32_t> operator_ids_, node_ids_;

@@ -15,7 +15,7 @@ constexpr std::uint32_t kShare = 4;
 
 // For a stack of plumbing only: its most informative frame. The innermost Python line; else the
 // called operator; else one that is neither CUDA's nor an allocator's.
-std::size_t MostTelling(const std::vector<SourceFrame>& frames) {
+std::size_t MostInformative(const std::vector<SourceFrame>& frames) {
   const auto python = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
     return IsPythonCode(frame) && frame.symbolised;
   });
@@ -114,7 +114,7 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
     }
   }
   if (best == frames.size()) best = unseen;
-  return best == frames.size() ? MostTelling(frames) : best;
+  return best == frames.size() ? MostInformative(frames) : best;
 }
 
 SiteChooser::Choice SiteChooser::Choose(StackId stack,

@@ -139,7 +139,7 @@ class ModuleSymbols::Impl {
   std::vector<Unit> units_;                                          // by begin
   bool units_indexed_ = false;
   std::vector<Range> ranges_;  // by begin; empty until many symbols were looked up
-  int asked_ = 0;
+  int lookups_ = 0;
 };
 
 char* ModuleSymbols::Impl::debug_path_ = nullptr;  // libdwfl's own default
@@ -277,7 +277,7 @@ void ModuleSymbols::Impl::IndexSymbols() {
 std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
   // libdwfl searches the whole table every time: half a million symbols of a large library.
   constexpr int kMany = 16;
-  if (++asked_ == kMany) IndexSymbols();
+  if (++lookups_ == kMany) IndexSymbols();
   const auto after =
       std::upper_bound(ranges_.begin(), ranges_.end(), pc,
                        [](GElf_Addr address, const Range& range) { return address < range.begin; });

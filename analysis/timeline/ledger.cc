@@ -49,15 +49,15 @@ LedgerEntry Explain(const Session& session, const MemorySample& sample,
 // second, so a sample that is no older than that, or no later, applies to it too.
 void FillOthers(std::vector<MemorySample>& samples) {
   constexpr TimeNs kSecond = 1'000'000'000;
-  std::vector<std::uint32_t> told;
+  std::vector<std::uint32_t> known;
   for (std::uint32_t i = 0; i < samples.size(); ++i)
-    if (samples[i].others_bytes) told.push_back(i);
+    if (samples[i].others_bytes) known.push_back(i);
   std::size_t next = 0;  // the first sample after it
   for (std::uint32_t i = 0; i < samples.size(); ++i) {
-    while (next < told.size() && told[next] <= i) ++next;
+    while (next < known.size() && known[next] <= i) ++next;
     if (samples[i].others_bytes || !samples[i].failed_call) continue;
-    const MemorySample* before = next > 0 ? &samples[told[next - 1]] : nullptr;
-    const MemorySample* after = next < told.size() ? &samples[told[next]] : nullptr;
+    const MemorySample* before = next > 0 ? &samples[known[next - 1]] : nullptr;
+    const MemorySample* after = next < known.size() ? &samples[known[next]] : nullptr;
     if (before && samples[i].time - before->time <= kSecond)
       samples[i].others_bytes = before->others_bytes;
     else if (after && after->time - samples[i].time <= kSecond)

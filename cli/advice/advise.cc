@@ -106,9 +106,9 @@ int AdviseVerb(int argc, char** argv) {
   std::int64_t top = 10, device = kAllDevices;
   Options options(
       "advise [OPTION...] LOG...",
-      "Tells what wastes memory or transfers, at which call site, what to change, and what that "
-      "would save exactly: leaks, memory that is never used, comes too early, stays too long, lies "
-      "idle or could be another's, rounding and reserve, writes and copies for nothing, pinned "
+      "Shows what wastes memory or transfers, at which call site, what to change, and what that "
+      "would save exactly: leaks, memory that is never used, is allocated too early, is freed too "
+      "late, is idle or could be reused, rounding and reserve, useless writes and copies, pinned "
       "and managed memory, churn. Much of it needs a log with kernel launches and copies "
       "('memprof run --cupti'). The rules are in docs/advise.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.advise/1).");

@@ -123,7 +123,7 @@ absl::StatusOr<Budget::Condition> Budget::ParseOne(std::string_view text, Compar
   Condition condition{.text = std::string(text), .metric = info->metric};
   const bool tier = info->unit == Unit::kTier;
   if (tier != (sign == std::string_view::npos))
-    return Wrong(text, tier ? Cat("a tier of leaks stands alone: '", info->example, "'")
+    return Wrong(text, tier ? Cat("a tier of leaks takes no limit: '", info->example, "'")
                             : Cat("how much? For example '", info->example, "'"));
   if (tier) return condition;
   const absl::Status limit = ParseLimit(text, text.substr(sign), compares, &condition);

@@ -60,9 +60,9 @@ int CategoriesVerb(int argc, char** argv) {
   std::int64_t top = 8, device = kAllDevices;
   std::string at = "peak";
   Options options("categories [OPTION...] LOG...",
-                  "Tells what memory was for: parameters, gradients, optimizer state, activations, "
+                  "Shows what memory was for: parameters, gradients, optimizer state, activations, "
                   "inputs, workspaces, communication, temporaries; by the names of tensors where "
-                  "the program gave them, otherwise by call stacks, named ranges, lifetimes and "
+                  "the program set them, otherwise by call stacks, named ranges, lifetimes and "
                   "sizes. The method is in docs/categories.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.categories/1).");
   options.Text(

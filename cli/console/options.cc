@@ -125,14 +125,14 @@ absl::Status Options::Set(const Option& option, std::string_view value) const {
           std::from_chars(value.data(), value.data() + value.size(), *option.integer);
       if (error == std::errc() && end == value.data() + value.size()) return absl::OkStatus();
       return absl::InvalidArgumentError(
-          Cat("option '--", option.name, "' wants an integer, not '", value, "'"));
+          Cat("option '--", option.name, "' takes an integer, not '", value, "'"));
     }
     case Kind::kChoice: {
       if (std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
         *option.text = std::string(value);
         return absl::OkStatus();
       }
-      return absl::InvalidArgumentError(Cat("option '--", option.name, "' wants one of ",
+      return absl::InvalidArgumentError(Cat("option '--", option.name, "' takes one of ",
                                             Join(option.choices, ", "), ", not '", value, "'"));
     }
   }

@@ -21,8 +21,8 @@ std::string WithoutFunction(std::string_view frame) {
   constexpr std::string_view kFor = " for ";
   const std::size_t open = frame.rfind(" (");
   if (open == std::string_view::npos || !frame.ends_with(')')) return std::string(frame);
-  const std::size_t asked = frame.substr(0, open).find(kFor);
-  return Cat(asked == std::string_view::npos ? "" : frame.substr(0, asked + kFor.size()),
+  const std::size_t at = frame.substr(0, open).find(kFor);
+  return Cat(at == std::string_view::npos ? "" : frame.substr(0, at + kFor.size()),
              frame.substr(open + 2, frame.size() - open - 3));
 }
 
@@ -151,14 +151,15 @@ std::vector<std::string> CutApart(const std::vector<std::string>& cells, std::si
     std::vector<std::string_view> texts;
     for (const std::size_t row : rows)
       texts.push_back(parts.kept.empty() ? cells[row] : PartsOf(cells[row], width).cut);
-    const std::vector<std::string> told = CutWhereTheyDiffer(texts, width - Columns(parts.kept));
-    for (std::size_t i = 0; i < told.size(); ++i) cut[rows[i]] = Cat(parts.kept, told[i]);
+    const std::vector<std::string> distinct =
+        CutWhereTheyDiffer(texts, width - Columns(parts.kept));
+    for (std::size_t i = 0; i < distinct.size(); ++i) cut[rows[i]] = Cat(parts.kept, distinct[i]);
   }
   // Texts that still look alike become too wide rather than equal.
-  std::map<std::string, std::set<std::string>> told;
-  for (std::size_t i = 0; i < cells.size(); ++i) told[cut[i]].insert(cells[i]);
+  std::map<std::string, std::set<std::string>> distinct;
+  for (std::size_t i = 0; i < cells.size(); ++i) distinct[cut[i]].insert(cells[i]);
   for (std::size_t i = 0; i < cells.size(); ++i)
-    if (told.at(cut[i]).size() > 1) cut[i] = cells[i];
+    if (distinct.at(cut[i]).size() > 1) cut[i] = cells[i];
   return cut;
 }
 

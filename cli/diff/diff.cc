@@ -243,8 +243,8 @@ int DiffVerb(int argc, char** argv) {
       "diff [OPTION...] BEFORE AFTER | diff [OPTION...] --from MOMENT [--to MOMENT] LOG",
       "Compares two runs, or two moments of one: peaks, what was live by call site, leaks, steps. "
       "Runs are aligned by step and by the names of functions, so that addresses, clocks and a "
-      "build anew do not matter; a change that is no larger than what one run differs from itself "
-      "by is marked so. The method is in docs/diff.md.");
+      "new build do not matter; a change within the variation of one run is marked. The method is "
+      "in docs/diff.md.");
   options.Flag("json", &asked.json, "Print one JSON object (schema memprof.diff/1).");
   options.Text(
       "from", &asked.from, "MOMENT",

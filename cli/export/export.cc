@@ -62,21 +62,22 @@ int ExportVerb(int argc, char** argv) {
                  "What the rows of CSV are (default allocations).");
   options.Choice("memory", &input.memory, {"used", "driver", "tensors", "host"},
                  "What pprof counts: memory in use (default: blocks of a framework's allocator, "
-                 "and driver memory that is none of its segments), all that the driver gave, "
+                 "and driver memory that is none of its segments), all that the driver allocated, "
                  "tensors, or page-locked host memory.");
-  options.Flag(
-      "whole-stacks", &input.whole_stacks,
-      "Stacks of pprof begin in the allocator, not at the place that a person would name.");
+  options.Flag("whole-stacks", &input.whole_stacks,
+               "Stacks of pprof begin in the allocator, not at the user's call site.");
   options.Text("output", &path, "FILE", "Where to write; '-' is standard output.", 'o');
   options.Flag("force", &force, "Overwrite FILE if it exists.");
   for (const Format& format : Formats()) options.Example(format.example, format.effect);
   options.Example("memprof export --table=events -o - train.mprof | head", "The first events.");
   if (const int status = ParseOrExit(options, "export", argc, argv); status >= 0) return status;
-  if (path.empty()) return UsageError("export", "where to? Give -o FILE ('-' is standard output)");
+  if (path.empty())
+    return UsageError("export", "no output file: name it with -o FILE ('-' is standard output)");
   const auto format = std::find_if(Formats().begin(), Formats().end(),
                                    [&to](const Format& f) { return f.name == to; });
   if (path == "-" && !format->to_standard_output)
-    return UsageError("export", Cat("--to=", to, " cannot go to standard output; give -o a file"));
+    return UsageError(
+        "export", Cat("--to=", to, " cannot be written to standard output; name a file with -o"));
   int status = kExitFine;
   input.session = OpenLogs(options, "export", &status);
   if (!input.session) return status;

@@ -75,9 +75,9 @@ int FragmentationVerb(int argc, char** argv) {
   std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
   Options options(
       "fragmentation [OPTION...] LOG...",
-      "Tells, for each pool of a framework's allocator, how much of its free memory "
-      "cannot be used, and which blocks keep the holes apart: at the instant when most "
-      "was reserved, unless told otherwise; and the worst instant of each pool over time. "
+      "Shows, for each pool of a framework's allocator, how much of its free memory "
+      "cannot be used, and which blocks separate the holes: at the instant when most "
+      "was reserved, unless an option names another; and the worst instant of each pool over time. "
       "Formulas are in docs/fragmentation.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.fragmentation/1).");
   options.Integer("device", &device, "N", "Only this device.");

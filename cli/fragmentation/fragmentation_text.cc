@@ -45,7 +45,7 @@ std::string PinsText(const Session& session, analysis::Symbols& symbols,
                   worst[i].empties_segment ? ", alone in its segment" : "")});
   }
   if (pins.empty()) return "";
-  return Cat("\n  Blocks that keep free memory apart (freeing one joins that much):\n",
+  return Cat("\n  Blocks that separate free memory (freeing one joins that much):\n",
              pins.Text(kWidth), MoreLine(Shown(worst.size(), top), worst.size()));
 }
 

@@ -155,7 +155,7 @@ int LeaksVerb(int argc, char** argv) {
   LeaksArguments arguments;
   Options options(
       "leaks [OPTION...] LOG...",
-      "Tells which call sites keep more memory with every training step, or without steps "
+      "Shows which call sites keep more memory with every training step, or without steps "
       "the longer the program runs, with the evidence, what would disprove it, and the call "
       "stack; then what was merely alive at the end. The method is in docs/leaks.md.");
   Declare(&options, &arguments);

@@ -212,7 +212,7 @@ int DumpVerb(int argc, char** argv) {
     error = Cat("'", address, "' is no address");
   }
   if (error.empty() && dump.limit < 0) error = "--limit cannot be negative";
-  if (error.empty() && from_step > to_step) error = "--from-step lies behind --to-step";
+  if (error.empty() && from_step > to_step) error = "--from-step is greater than --to-step";
   if (!error.empty()) return UsageError("dump", error);
   filter.ops = {ops.begin(), ops.end()};
   filter.layers = {layers.begin(), layers.end()};

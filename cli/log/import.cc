@@ -53,7 +53,7 @@ void PrintNotes(const std::string& path, const analysis::ImportSummary& summary)
   }
   if (summary.contradictions > 0) {
     PrintNote(Cat(path, ": trace and final state contradict each other in ",
-                  FormatNumberOf(summary.contradictions, "place"), "; the state was believed"));
+                  FormatNumberOf(summary.contradictions, "place"), "; the state was used"));
   }
   if (summary.unknown_actions > 0) {
     PrintNote(Cat(path, ": left out ", FormatNumberOf(summary.unknown_actions, "action"),
@@ -70,7 +70,7 @@ int ImportVerb(int argc, char** argv) {
                   "Writes another tool's recording as a memprof log, which every verb and the "
                   "viewer then read. FILE is a memory snapshot of PyTorch (the pickle that "
                   "torch.cuda.memory._dump_snapshot() writes; nothing in it is ever run) or a CSV "
-                  "file of RMM's logging resource adaptor; which of them is seen from its "
+                  "file of RMM's logging resource adaptor; the kind is detected from the "
                   "contents.");
   options.Text("output", &path, "LOG", "Where to write the log.", 'o');
   options.Flag("force", &force, "Overwrite LOG if it exists.");
@@ -78,9 +78,10 @@ int ImportVerb(int argc, char** argv) {
   options.Example("memprof import -o rmm.mprof rmm_log.dev0.csv", "From RMM, device 0.");
   if (const int status = ParseOrExit(options, "import", argc, argv); status >= 0) return status;
   if (options.arguments().size() != 1)
-    return UsageError("import", options.arguments().empty() ? "which file? Name what to read"
-                                                            : "one file at a time, please");
-  if (path.empty()) return UsageError("import", "where to? Give -o LOG");
+    return UsageError("import", options.arguments().empty()
+                                    ? "no input file: name the recording to read"
+                                    : "more than one input file");
+  if (path.empty()) return UsageError("import", "no output file: name it with -o LOG");
   const std::string& input = options.arguments()[0];
   std::string bytes;
   if (!ReadInput(input, &bytes)) return kExitFailed;

@@ -87,7 +87,7 @@ int OomVerb(int argc, char** argv) {
   bool json = false;
   std::int64_t top = 10, event = kLast;
   Options options("oom [OPTION...] LOG...",
-                  "Tells why a request for memory failed: where every byte of the device was at "
+                  "Explains why a request for memory failed: where every byte of the device was at "
                   "that instant, whether it was too little or too scattered, what would have let "
                   "the request fit, and what had changed since the step before. Where nothing "
                   "failed, how close it came to that. The method is in docs/oom.md.");

@@ -50,7 +50,7 @@ std::string LibrariesText(const Session& session, analysis::Symbols& symbols, co
   const analysis::LibraryUses uses = analysis::UsesAt(session, symbols, peak);
   if (!always && !uses.worth_telling()) return "";
   std::string text =
-      Cat("\n  By library, what was asked of the driver:\n",
+      Cat("\n  By library, what was requested from the driver:\n",
           LibraryTable(session, symbols, savings, peak, PeakLayer::kDriver, uses.driver));
   const bool named = std::any_of(uses.blocks.begin(), uses.blocks.end(), [](const LibraryUse& use) {
     return use.library.role != LibraryRole::kProgram;

@@ -120,10 +120,12 @@ void Declare(Options* options, PeakArguments* arguments) {
       "at", &arguments->at, "WHEN",
       "What was live when a request for memory last failed (oom), or at the program's last "
       "snapshot of a name (snapshot=LABEL), in place of the peak.");
-  options->List("what-if", &arguments->what_if, "TEXT=FACTOR",
-                "Also the exact peak if whatever has TEXT in the name of its call site, or of a "
-                "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
-                "wide a type). Any number of times; all at once, and the first that fits counts.");
+  options->List(
+      "what-if", &arguments->what_if, "TEXT=FACTOR",
+      "Also the exact peak if all memory that has TEXT in the name of its call site, or of a "
+      "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
+      "wide a type). Any number of times; all apply at once, for each allocation the first that "
+      "matches.");
   options->Text("by", &arguments->by, "WHAT",
                 "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
                 "pools of frameworks.");
@@ -142,7 +144,7 @@ std::string Misuse(const PeakArguments& arguments) {
   if (arguments.top < 0) return "--top cannot be negative";
   if (arguments.device != kAllDevices && arguments.device < 0) return "--device cannot be negative";
   if (arguments.step != kNoStep && arguments.step < 0) return "--step cannot be negative";
-  if (!arguments.by.empty() && arguments.by != "library") return "--by knows library alone";
+  if (!arguments.by.empty() && arguments.by != "library") return "--by takes library only";
   if (!arguments.at.empty() && !IsMarkedInstant(arguments.at))
     return "--at takes oom or snapshot=LABEL";
   if (arguments.step != kNoStep && !arguments.at.empty())
@@ -157,7 +159,7 @@ std::string Misuse(const PeakArguments& arguments) {
 int PeakVerb(int argc, char** argv) {
   PeakArguments arguments;
   Options options("peak [OPTION...] LOG...",
-                  "Tells when each device held most memory, and what was live at that instant: by "
+                  "Shows when each device held most memory, and what was live at that instant: by "
                   "layer, by call site, by tensor, by library and by category, and what the peak "
                   "of the whole run would be without each of them.");
   Declare(&options, &arguments);

@@ -146,7 +146,7 @@ std::string PeakText(const Session& session, analysis::Symbols& symbols, const a
     Append(text, LayerTable(session, *savings, peak));
   }
   const auto layer = [&peak](Layer l) { return peak.by_layer[static_cast<std::size_t>(l)]; };
-  Append(text, "\n  By call site, what the program asked of the driver:\n",
+  Append(text, "\n  By call site, what the program requested from the driver:\n",
          PlaceTable(session, symbols, savings, peak.device, PeakLayer::kDriver, peak.sites,
                     peak.bytes, top));
   if (!peak.blocks.empty()) {

@@ -73,9 +73,9 @@ void DeclareFootprint(Options* options, FootprintArguments* arguments) {
       "batch", &arguments->batch, "N,N,...",
       "Sizes of the runs' inputs, in the order of the logs. Without it they are read from "
       "the recorded command lines (--batch, --batch-size and the like).");
-  options->Text("predict", &arguments->predict, "N,...", "Tell the peaks with these sizes.");
+  options->Text("predict", &arguments->predict, "N,...", "Show the peaks with these sizes.");
   options->Text("capacity", &arguments->capacity, "SIZE",
-                "Tell the largest input that fits into SIZE, e.g. 24GiB, in place of the device's "
+                "Show the largest input that fits into SIZE, e.g. 24GiB, in place of the device's "
                 "own memory.");
   options->Text(
       "recorded", &arguments->recorded, "NAME[:OPTION[=VALUE],...]",
@@ -109,7 +109,7 @@ int ReadSizes(const FootprintArguments& arguments, std::vector<analysis::Footpri
         given->empty() ? BatchOf(input.session->run()) : std::optional<std::uint64_t>((*given)[i]);
     if (!size) {
       return UsageError("footprint", Cat(input.session->path(),
-                                         ": its command line does not tell the size of its input; "
+                                         ": its command line does not show the size of its input; "
                                          "give --batch"));
     }
     input.batch = *size;

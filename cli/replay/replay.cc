@@ -68,12 +68,12 @@ std::string Fits(const DeviceReplay& replay, const WhatIf& what) {
 std::string ResidualLine(const DeviceReplay& replay) {
   const std::string name = analysis::allocators::SpecName(replay.replayed.spec);
   std::string text = Cat("  Replayed as ", name);
-  if (replay.origin == SpecOrigin::kGiven) text += ", as told";
-  if (replay.origin == SpecOrigin::kEnvironment) text += ", as the recorded environment says";
+  if (replay.origin == SpecOrigin::kGiven) text += ", as given by --recorded";
+  if (replay.origin == SpecOrigin::kEnvironment) text += ", from the recorded environment";
   if (replay.unchecked) {
     return text +
-           ". The log does not say what the driver rounds to, nor often enough what is free: "
-           "nothing checks this.";
+           ". The log does not show the driver's rounding, and has too few samples of free memory: "
+           "this replay is not checked.";
   }
   if (replay.samples > 0) {
     const std::string samples = FormatNumberOf(replay.samples, "sample");
@@ -89,8 +89,8 @@ std::string ResidualLine(const DeviceReplay& replay) {
          replay.residual > 0 ? " more" : " less", " than the recorded peak (", OneDecimal(share),
          ")");
   text += replay.uncertain
-              ? "; whatever was recorded, it is not quite this: take savings with care."
-              : ": savings are in doubt by as much.";
+              ? "; the recorded allocator differs from this one: savings are uncertain."
+              : ": savings are uncertain by as much.";
   return text;
 }
 
@@ -141,13 +141,14 @@ struct Arguments {
 
 void Declare(Options* options, Arguments* arguments) {
   options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.replay/1).");
-  options->List("with", &arguments->with, "NAME[:OPTION[=VALUE],...]",
-                "An allocator to compare with, in place of the usual choice; may be given again. "
-                "--with=help lists names and options.");
+  options->List(
+      "with", &arguments->with, "NAME[:OPTION[=VALUE],...]",
+      "An allocator to compare with, in place of the usual choice; may be given several times. "
+      "--with=help lists names and options.");
   options->Text("recorded", &arguments->recorded, "NAME[:OPTION[=VALUE],...]",
                 "What the program used, where the log does not show it well.");
   options->Text("capacity", &arguments->capacity, "SIZE",
-                "Tell what fits into SIZE, e.g. 16GiB, in place of what the recorded run could "
+                "Show what fits into SIZE, e.g. 16GiB, in place of what the recorded run could "
                 "have.");
   options->Integer("device", &arguments->device, "N", "Only this device.");
   options->Text("seconds", &arguments->seconds, "S",
@@ -229,7 +230,7 @@ std::string RemarkLines(const DeviceReplay& replay) {
         replay.placement.height == replay.placement.bound
             ? "is at the bound, so that nothing is better"
             : Cat("is ", OneDecimal(replay.placement.gap()), " above the bound");
-    Append(text, "  The offline optimum knows the future and ", gap, ".\n");
+    Append(text, "  The offline optimum knows all lifetimes in advance and ", gap, ".\n");
   }
   if (replay.too_many_live) {
     text += Wrap("  No offline optimum was sought: too many requests live at once.", kWidth, 2);
@@ -299,7 +300,7 @@ int ReplayVerb(int argc, char** argv) {
   Arguments arguments;
   Options options(
       "replay [OPTION...] LOG...",
-      "Repeats the recorded requests with other allocators, and tells for each how much "
+      "Repeats the recorded requests with other allocators, and shows for each how much "
       "it would have reserved, what of that would have been unused at the peak, and "
       "whether it would have fitted. Methods: docs/replay.md.");
   Declare(&options, &arguments);

@@ -115,7 +115,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
     Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(told ? peak.bytes : blocks)),
            told ? "" : " of blocks", " on device ", peak.device, label, ", after ",
            Since(session, peak.time), "\n");
-    if (!told) text += "    What the allocator held of the driver is not in this log.\n";
+    if (!told) text += "    The driver memory of the allocator is not in this log.\n";
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
@@ -273,7 +273,7 @@ int ReportVerb(int argc, char** argv) {
   std::vector<std::string> fail_on;
   Options options(
       "report [OPTION...] LOG...",
-      "Tells where the memory went: the peak and what was live then, leaks with their "
+      "Shows where the memory went: the peak and what was live then, leaks with their "
       "evidence, the busiest call sites, fragmentation, and what the recording missed.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.report/1).");
   options.Integer("top", &top, "N", "Rows of each table; 0 = all (default 10).");

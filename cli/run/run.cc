@@ -44,7 +44,7 @@ Options Describe(RunOptions* values) {
                'o');
   options.Text(
       "sim", &values->sim, "SPEC",
-      "Run on the stand-in CUDA, without a GPU. SPEC may be left out (an H100 of 80 GB), or say "
+      "Run on the stand-in CUDA, without a GPU. SPEC may be left out (an H100 of 80 GB), or be "
       "for instance gpu=A100-40GB or devices=2,memory=24GiB. For libraries such as cuBLAS that "
       "PROGRAM, or its Python's PyTorch or CuPy, links against, stand-ins are compiled first, "
       "once. Allocation is real, values are not: kernels do nothing. All processes of the run "
@@ -73,7 +73,7 @@ Options Describe(RunOptions* values) {
       "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
   options.Flag("scan", &values->scan,
                "When the program exits, look through its host memory for pointers to what "
-               "cudaMalloc gave it, to prove leaks; about a second for 10 GiB.");
+               "cudaMalloc returned, to prove leaks; about a second for 10 GiB.");
   options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
@@ -153,8 +153,8 @@ void FoldRings(const std::vector<std::string>& logs) {
   }
 }
 
-void SayWhereTheLogIs(const RunOptions& options, bool can_record,
-                      const std::vector<std::string>& logs) {
+void PrintLogPath(const RunOptions& options, bool can_record,
+                  const std::vector<std::string>& logs) {
   if (logs.empty() && !can_record) return;  // the reason was already printed
   const auto shown = [](const std::string& path) {
     std::error_code error;
@@ -177,7 +177,7 @@ void SayWhereTheLogIs(const RunOptions& options, bool can_record,
 
 // Programs that a shell starts are not known in advance: their PyTorch may lack libraries, or find
 // no GPU.
-void SayWhatTorchNeeds(const RunOptions& options, const char* program, bool went_well) {
+void PrintTorchHint(const RunOptions& options, const char* program, bool went_well) {
   if (options.sim.empty() || went_well) return;
   const std::string name = fs::path(program).filename().string();
   for (const std::string_view shell : {"sh", "bash", "dash", "zsh", "make", "srun", "mpirun"})
@@ -256,9 +256,9 @@ int RunVerb(int argc, char** argv) {
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.
-  if (!logs.empty() || !remains.static_runtime) SayWhereTheLogIs(values, *can_record, logs);
+  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, *can_record, logs);
   if (!by_torch_sim)
-    SayWhatTorchNeeds(values, argv[program], outcome.wait_status == 0 && !logs.empty());
+    PrintTorchHint(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
                                           : WEXITSTATUS(outcome.wait_status);
 }

@@ -149,7 +149,7 @@ int StepsVerb(int argc, char** argv) {
   std::string source = "auto";
   Options options(
       "steps [OPTION...] LOG...",
-      "Tells the training steps of a run, where they come from (the program's marks, "
+      "Shows the training steps of a run, where they come from (the program's marks, "
       "named ranges, or the pattern of its allocations), what each of them did, and what "
       "its forward pass, backward pass and optimizer took. "
       "The method is in docs/steps.md.");

@@ -41,11 +41,11 @@ TEST(HostileTest, ExtremeLogsAreAnswered) {
   for (const char* more : {"footprint", "export sqlite", "steps --json", "dump --json",
                            "dump --symbols", "report --json", "peak --json", "diff --json"})
     verbs.emplace_back(more);
-  std::size_t turn = 0;
+  std::size_t file = 0;
   for (const std::string& name : fuzz::CraftedNames()) {
     const std::string path = directory.Write(name + ".mprof", fuzz::CraftedBytes(name, 2000));
-    ++turn;
-    for (std::size_t i = turn % 6; i < verbs.size(); i += 6) ExpectAnswered(verbs[i], path);
+    ++file;
+    for (std::size_t i = file % 6; i < verbs.size(); i += 6) ExpectAnswered(verbs[i], path);
   }
 }
 

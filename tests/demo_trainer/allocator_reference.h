@@ -1,7 +1,7 @@
 // A second caching allocator that is obviously correct and slow: segments are vectors of blocks,
 // and every query loops over all of them.
-#ifndef TESTS_DEMO_TRAINER_ALLOCATOR_TWIN_H_
-#define TESTS_DEMO_TRAINER_ALLOCATOR_TWIN_H_
+#ifndef TESTS_DEMO_TRAINER_ALLOCATOR_REFERENCE_H_
+#define TESTS_DEMO_TRAINER_ALLOCATOR_REFERENCE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace memprof::demo {
 
-class AllocatorTwin {
+class AllocatorReference {
  public:
   struct Block {
     uintptr_t address;
@@ -32,7 +32,8 @@ class AllocatorTwin {
     bool Unused() const { return blocks.size() == 1 && !blocks[0].in_use; }
   };
 
-  AllocatorTwin(FakeDriver* driver, size_t max_split) : driver_(driver), max_split_(max_split) {}
+  AllocatorReference(FakeDriver* driver, size_t max_split)
+      : driver_(driver), max_split_(max_split) {}
 
   // Returns 0 when out of memory.
   uintptr_t Allocate(size_t bytes, StreamHandle stream) {
@@ -210,4 +211,4 @@ class AllocatorTwin {
 
 }  // namespace memprof::demo
 
-#endif  // TESTS_DEMO_TRAINER_ALLOCATOR_TWIN_H_
+#endif  // TESTS_DEMO_TRAINER_ALLOCATOR_REFERENCE_H_

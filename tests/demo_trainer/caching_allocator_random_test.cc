@@ -14,7 +14,7 @@ namespace memprof::demo {
 namespace {
 
 // Both must have the same blocks after every call.
-void ExpectSame(const CachingAllocator& allocator, const AllocatorTwin& reference) {
+void ExpectSame(const CachingAllocator& allocator, const AllocatorReference& reference) {
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> expected;
   std::vector<std::tuple<uintptr_t, size_t, uintptr_t, bool>> actual;
   size_t reserved = 0;
@@ -38,9 +38,9 @@ size_t RandomSize(std::mt19937_64* random) {
   return 1 + (*random)() % ranges[(*random)() % 5];
 }
 
-void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
+void CompareWithReference(uint64_t seed, size_t capacity, size_t max_split) {
   FakeDriver reference_driver(capacity);
-  AllocatorTwin reference(&reference_driver, max_split);
+  AllocatorReference reference(&reference_driver, max_split);
   Fixture f(capacity, max_split);
   std::mt19937_64 random(seed);
   std::vector<std::pair<uintptr_t, size_t>> live;
@@ -91,17 +91,17 @@ void CompareWithTwin(uint64_t seed, size_t capacity, size_t max_split) {
 }
 
 TEST(CachingAllocatorTest, AgreesWithReferenceWithoutPressure) {
-  CompareWithTwin(1, 64 * 1024 * kMiB, std::numeric_limits<size_t>::max());
+  CompareWithReference(1, 64 * 1024 * kMiB, std::numeric_limits<size_t>::max());
 }
 
 TEST(CachingAllocatorTest, AgreesWithReferenceUnderPressure) {
   for (const uint64_t seed : {2, 3, 4}) {
-    CompareWithTwin(seed, 700 * kMiB, std::numeric_limits<size_t>::max());
+    CompareWithReference(seed, 700 * kMiB, std::numeric_limits<size_t>::max());
   }
 }
 
 TEST(CachingAllocatorTest, AgreesWithReferenceWithLimitedSplitting) {
-  for (const uint64_t seed : {5, 6, 7}) CompareWithTwin(seed, 700 * kMiB, 32 * kMiB);
+  for (const uint64_t seed : {5, 6, 7}) CompareWithReference(seed, 700 * kMiB, 32 * kMiB);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ void FindRounding(Drafts& drafts) {
     Draft& draft = drafts.At(Pattern::kRounding, a);
     drafts.Count(
         draft, waste,
-        {a.birth, AllocationId(i), {}, absl::StrCat(FormatBytes(a.bytes - waste), " asked for")});
+        {a.birth, AllocationId(i), {}, absl::StrCat(FormatBytes(a.bytes - waste), " requested")});
     draft.other += a.bytes;
     draft.changes.push_back(Resized(a, a.bytes - waste));
     draft.finding.byte_seconds +=

@@ -82,11 +82,11 @@ void FindManagedFaults(Drafts& drafts) {
                                      [](const Access& use) { return use.use == Use::kKernel; });
     if (kernel == uses.end()) continue;
     const auto marks = drafts.session().Marks(id);
-    const bool told = std::any_of(marks.begin(), marks.end(), [&](EventId mark) {
+    const bool advised = std::any_of(marks.begin(), marks.end(), [&](EventId mark) {
       const Op op = drafts.events().op(mark.value);
       return (op == Op::kPrefetch || op == Op::kAdvise) && mark < kernel->event;
     });
-    if (told) continue;
+    if (advised) continue;
     Draft& draft = drafts.At(Pattern::kManagedFaults, a);
     drafts.Count(draft, a.bytes, {kernel->event, id, {}, {}});
     draft.finding.moved_bytes += a.bytes;

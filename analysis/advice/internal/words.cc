@@ -51,8 +51,8 @@ std::string LaunchesOnAverage(const advice::Draft& draft) {
 std::string UnknownNote(const advice::Draft& draft) {
   if (draft.unknown == 0) return "";
   return absl::StrCat("In ", draft.unknown, " of ", draft.finding.count,
-                      " cases launches whose arguments are not known ran in between: none of them "
-                      "may use it.");
+                      " cases, launches whose arguments are not known ran in between: none of "
+                      "them used it.");
 }
 
 constexpr char kHiddenPointers[] =
@@ -93,7 +93,8 @@ Sentences OfLifetimes(const advice::Draft& draft) {
           draft.launches == 0
               ? "no kernel ran on its device while it lived, and nothing was copied to or from it"
               : absl::StrCat("none of the ", draft.launches,
-                             " launches in its time named it, and nothing was copied to or "
+                             " launches during its lifetime had a pointer to it, and nothing was "
+                             "copied to or "
                              "from it");
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), ": ", none, "."),
               "Do not allocate it, or only where it is needed.",
@@ -112,13 +113,14 @@ Sentences OfLifetimes(const advice::Draft& draft) {
               UseAssumption(draft)};
     case Pattern::kReusable:
       return {absl::StrCat(Times(f.count),
-                           " memory of the same size had seen its last use before "
-                           "the first use of this, and was still held for ",
-                           mean, " beside it on average."),
+                           ", memory of the same size had its last use before the first use of "
+                           "this allocation, and both "
+                           "were held at once for ",
+                           mean, " on average."),
               "Use that memory again in place of a new allocation, or free it before.",
               UseAssumption(draft)};
     case Pattern::kIdle:
-      return {absl::StrCat(Times(f.count), " it lay between two uses for ", mean, " and ",
+      return {absl::StrCat(Times(f.count), " it was unused between two uses, for ", mean, " and ",
                            LaunchesOnAverage(draft),
                            " on average, while other memory was "
                            "allocated."),
@@ -142,29 +144,31 @@ Sentences OfTransfers(const advice::Draft& draft) {
               "Leave the first write out.", kHiddenPointers};
     case Pattern::kDuplicateTransfer:
       return {absl::StrCat(copies, " of ", FormatBytes(f.bytes),
-                           " brought bytes where they already were: neither end can have changed "
-                           "since the same copy before."),
+                           " copied bytes to a place that already held them: neither source nor "
+                           "destination can have "
+                           "changed since the same copy before."),
               "Copy once and keep the result.",
-              absl::StrCat(kHiddenPointers, " What the host received it still has.")};
+              absl::StrCat(kHiddenPointers, " The host still has what it received.")};
     case Pattern::kRoundTrip:
       return {absl::StrCat(copies, " of ", FormatBytes(f.bytes),
-                           " brought back from the host what the device still had: it had been "
+                           " copied from the host what the device still had: it had been "
                            "copied to the host from there, and cannot have changed since."),
               "Use the memory that is on the device already.",
               "The host did not change the bytes in between: a log has addresses and sizes, not "
               "contents."};
     case Pattern::kRepeatedUpload:
-      return {absl::StrCat(FormatNumberOf(f.count, "time"),
-                           " more than once, the same host memory "
-                           "was copied to the same place on the "
-                           "device."),
-              "If the bytes are the same each time, upload them once; if they are new, as a batch "
-              "is, all is well.",
-              "The host did not change the bytes in between: a log has addresses and sizes, not "
-              "contents."};
+      return {
+          absl::StrCat(
+              "After the first copy, the same host memory was copied to the same place on the "
+              "device another ",
+              Times(f.count), "."),
+          "If the bytes are the same each time, upload them once; if they are new, as those of a "
+          "batch, change nothing.",
+          "The host did not change the bytes in between: a log has addresses and sizes, not "
+          "contents."};
     case Pattern::kPageableCopy:
       return {absl::StrCat(copies, " of ", FormatBytes(f.bytes),
-                           " in the loop had a host end that is not page-locked: the driver "
+                           " in the loop used host memory that is not page-locked: the driver "
                            "copies such bytes twice, and the call waits."),
               "Keep a page-locked buffer for it (cudaHostAlloc, pin_memory).",
               "It was not page-locked before recording began."};
@@ -181,7 +185,7 @@ Sentences OfTheDriver(const advice::Draft& draft) {
               "Freed after as many steps as the site's other blocks live."};
     case Pattern::kRounding:
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), " of ", FormatBytes(draft.other),
-                           ", of which ", FormatBytes(f.bytes), " were never asked for."),
+                           ", of which ", FormatBytes(f.bytes), " were not requested."),
               f.layer == Layer::kPitched
                   ? "Choose a width near a multiple of the pitch's alignment, or allocate linearly."
                   : "Choose sizes just below the allocator's steps, or join small allocations.",
@@ -189,21 +193,21 @@ Sentences OfTheDriver(const advice::Draft& draft) {
     case Pattern::kOverReservation:
       return {absl::StrCat("At its peak the allocator held ", FormatBytes(draft.launches),
                            " of segments, and at most ", FormatBytes(draft.other),
-                           " of blocks were ever in use at once."),
+                           " of blocks were in use at once."),
               "Let segments grow (PyTorch: expandable_segments:True), or limit splitting; 'memprof "
-              "fragmentation' says which blocks keep the rest apart.",
-              "An allocator could get by with what is in use: that is a bound, not a forecast."};
+              "fragmentation' shows which blocks separate the free memory.",
+              "An allocator needs at least what is in use: the saving is a bound, not a forecast."};
     case Pattern::kChurn:
       return {absl::StrCat(FormatNumberOf(f.count, "pair"), " of allocation and free in the loop, ",
                            FormatBytes(f.bytes), " in total."),
               ChurnFix(f.layer), ""};
     case Pattern::kCacheChurn:
       return {absl::StrCat(Times(f.count),
-                           " the allocator took a segment from the driver of a size "
-                           "that it had given back before, ",
+                           " the allocator requested a segment from the driver of a size "
+                           "that it had released before, ",
                            FormatBytes(f.bytes), " in total."),
-              "Do not empty the cache in the loop: each segment given back waits for the device, "
-              "and is asked for again.",
+              "Do not empty the cache in the loop: each release of a segment waits for the device, "
+              "and the segment is requested again.",
               ""};
     case Pattern::kRetriedFailure:
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), " of ", FormatBytes(f.bytes),
@@ -227,8 +231,8 @@ Sentences OfTheHost(const advice::Draft& draft) {
       return {absl::StrCat(FormatNumberOf(f.count, "page-locked allocation"), " of ",
                            FormatBytes(f.bytes),
                            ": while others were copied, nothing was copied from or to it, and no "
-                           "kernel named it."),
-              "Use ordinary memory: page-locked memory cannot be given to anybody else.",
+                           "kernel had a pointer to it."),
+              "Use ordinary memory: the system cannot use page-locked memory for anything else.",
               "No library uses it for other transfers."};
     case Pattern::kPinnedHuge:
       return {absl::StrCat(FormatBytes(f.bytes),
@@ -240,9 +244,9 @@ Sentences OfTheHost(const advice::Draft& draft) {
     case Pattern::kManagedFaults:
       return {
           absl::StrCat(FormatNumberOf(f.count, "managed allocation"), " of ", FormatBytes(f.bytes),
-                       ": the first kernel that used it came without a prefetch or advice."),
-          "Call cudaMemPrefetchAsync before the first kernel that uses it: else each page "
-          "moves when a kernel stumbles over it.",
+                       ": no prefetch or advice preceded the first kernel that used it."),
+          "Call cudaMemPrefetchAsync before the first kernel that uses it: otherwise each "
+          "page migrates at a page fault of a kernel.",
           "The host had written it before."};
     default:
       return {};

@@ -121,7 +121,7 @@ std::string Heap::Inconsistency() const {
     listed += is_listed;
     if (block.next == kNone) continue;
     const Block& next = blocks_[block.next];
-    if (next.dead || next.previous != number) return "neighbours do not know each other";
+    if (next.dead || next.previous != number) return "neighbours are not linked";
     if (next.address != block.address + block.bytes) return "neighbours do not touch";
     if (!block.in_use && !next.in_use) return "not merged";
   }

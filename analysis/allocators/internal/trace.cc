@@ -81,11 +81,11 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device,
             const TraceReplayOptions& options) {
   Feeder feeder(trace, allocator, device, options);
   std::uint64_t reserved = 0;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    if (options.tick && i - told == kReplayTick) {
-      if (!options.tick(i - told)) return;
-      told = i;
+    if (options.tick && i - reported == kReplayTick) {
+      if (!options.tick(i - reported)) return;
+      reported = i;
     }
     feeder.Feed(trace.events[i]);
     if (options.reserved && allocator->figures().reserved != reserved) {
@@ -93,7 +93,7 @@ void Replay(const Trace& trace, Allocator* allocator, Device* device,
       options.reserved(i, reserved);
     }
   }
-  if (options.tick) options.tick(trace.events.size() - told);
+  if (options.tick) options.tick(trace.events.size() - reported);
 }
 
 std::uint64_t MaxLive(const Trace& trace) {

@@ -18,7 +18,7 @@ absl::flat_hash_map<SizeAtPlace, std::size_t> CountParameters(
   absl::flat_hash_map<SizeAtPlace, std::size_t> counts;
   for (const CategoryUnit& unit : units) {
     if (unit.step < 0 && unit.stays &&
-        (stacks.Of(unit.stack).parameter || !stacks.tell_parameters()))
+        (stacks.Of(unit.stack).parameter || !stacks.identify_parameters()))
       ++counts[{unit.place(), unit.bytes}];
   }
   return counts;
@@ -63,7 +63,7 @@ std::vector<bool> HeldGradients(const std::vector<CategoryUnit>& units,
     std::vector<std::size_t> held;
   };
   absl::flat_hash_map<std::uint32_t, Pass> at_hand;  // by place
-  for (std::size_t u = units.size(); stacks.tell_backward() && u-- > 0;) {
+  for (std::size_t u = units.size(); stacks.identify_backward() && u-- > 0;) {
     const CategoryUnit& unit = units[u];
     const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
     if (facts.phase == Phase::kWorkspace || facts.phase == Phase::kCommunication) continue;

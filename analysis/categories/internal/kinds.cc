@@ -7,10 +7,10 @@
 namespace memprof::analysis {
 
 CategoryKinds::CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                             const ParameterSizes& sizes, bool stacks_tell)
-    : stacks_tell_(stacks_tell), sizes_(sizes) {
+                             const ParameterSizes& sizes, bool by_stacks)
+    : by_stacks_(by_stacks), sizes_(sizes) {
   Count(units);
-  if (stacks_tell) CountForPasses(units, stacks);
+  if (by_stacks) CountForPasses(units, stacks);
 }
 
 void CategoryKinds::Count(const std::vector<CategoryUnit>& units) {

@@ -26,12 +26,12 @@ class CategoryKinds {
     std::int32_t for_passes = 0;               // > 0: mostly allocated for a forward pass
   };
 
-  // `stacks_tell`: kinds are by stack, not by size. `sizes` must outlive this.
+  // `by_stacks`: kinds are by stack, not by size. `sizes` must outlive this.
   CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                const ParameterSizes& sizes, bool stacks_tell);
+                const ParameterSizes& sizes, bool by_stacks);
 
   const Kind& Of(const CategoryUnit& unit) const { return kinds_.at(KeyOf(unit)); }
-  bool ByStack(const CategoryUnit& unit) const { return stacks_tell_ && unit.stack.valid(); }
+  bool ByStack(const CategoryUnit& unit) const { return by_stacks_ && unit.stack.valid(); }
 
   // Whether it lives on into the next step. For units of the last step this follows from earlier
   // steps: whether the run ended within the step or right after it is chance.
@@ -56,7 +56,7 @@ class CategoryKinds {
   void Count(const std::vector<CategoryUnit>& units);
   void CountForPasses(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks);
 
-  const bool stacks_tell_;
+  const bool by_stacks_;
   const ParameterSizes& sizes_;
   absl::flat_hash_map<Key, Kind> kinds_;
 };

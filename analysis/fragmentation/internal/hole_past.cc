@@ -36,30 +36,30 @@ void ForPages(const MapSegment& segment, Visit visit) {
 }
 
 // For the search of the last end in each hole: kForever = not found yet.
-class Told {
+class LastEndSearch {
  public:
-  explicit Told(std::span<const MapSegment> segments)
-      : segments_(segments), times_(segments.size()), untold_of_(segments.size()) {
+  explicit LastEndSearch(std::span<const MapSegment> segments)
+      : segments_(segments), times_(segments.size()), unresolved_of_(segments.size()) {
     for (std::size_t s = 0; s < segments.size(); ++s) {
       times_[s].assign(segments[s].pieces.size(), 0);
       for (std::size_t i = 0; i < segments[s].pieces.size(); ++i) {
         if (!segments[s].pieces[i].hole()) continue;
         times_[s][i] = kForever;
-        ++untold_of_[s];
+        ++unresolved_of_[s];
       }
-      untold_ += untold_of_[s];
+      unresolved_ += unresolved_of_[s];
     }
   }
-  std::size_t untold() const { return untold_; }
-  std::size_t untold_of(std::size_t segment) const { return untold_of_[segment]; }
+  std::size_t unresolved() const { return unresolved_; }
+  std::size_t unresolved_of(std::size_t segment) const { return unresolved_of_[segment]; }
   // A block that ended at `time` was in [address, end); called latest first.
   void Ended(std::size_t segment, std::uint64_t address, std::uint64_t end, TimeNs time) {
-    if (untold_of_[segment] == 0) return;
+    if (unresolved_of_[segment] == 0) return;
     ForHolesIn(segments_[segment], address, end, [&](std::size_t piece) {
       if (times_[segment][piece] != kForever) return;
       times_[segment][piece] = time;
-      --untold_of_[segment];
-      --untold_;
+      --unresolved_of_[segment];
+      --unresolved_;
     });
   }
   // Memory that was never in use is free since the birth of its segment.
@@ -75,8 +75,8 @@ class Told {
  private:
   const std::span<const MapSegment> segments_;
   TimesOfPieces times_;
-  std::vector<std::size_t> untold_of_;  // holes, by segment
-  std::size_t untold_ = 0;
+  std::vector<std::size_t> unresolved_of_;  // holes, by segment
+  std::size_t unresolved_ = 0;
 };
 
 // The event of the last end at each address of a segment.
@@ -137,11 +137,11 @@ std::uint64_t LargestRequests::At(const PoolKey& pool, EventId event) const {
 
 TimesOfPieces LookBackAtHoles(const Session& session, std::span<const MapSegment> segments,
                               TimeNs now) {
-  Told told(segments);
+  LastEndSearch search(segments);
   absl::flat_hash_map<std::uint32_t, std::size_t> of;  // segments with holes, by their pages
   std::uint32_t first = EventId::kNone;
   for (std::size_t s = 0; s < segments.size(); ++s) {
-    if (told.untold_of(s) == 0) continue;
+    if (search.unresolved_of(s) == 0) continue;
     ForPages(segments[s], [&](AllocationId page) {
       of[page.value] = s;
       first = std::min(first, session.record(page).birth.value);
@@ -152,13 +152,14 @@ TimesOfPieces LookBackAtHoles(const Session& session, std::span<const MapSegment
     if (block.layer != Layer::kBlock || !block.parent.valid()) return;
     const auto found = of.find(block.parent.value);
     if (found == of.end()) return;
-    told.Ended(found->second, block.address, EndAddress(block.address, block.bytes),
-               session.events().time(block.death.value));
+    search.Ended(found->second, block.address, EndAddress(block.address, block.bytes),
+                 session.events().time(block.death.value));
   };
   const EventId from = session.EventAt(now);
   const EventTable& events = session.events();
   std::span<const AllocationId> others = session.other_deaths();  // by death
-  for (std::uint32_t e = from.valid() ? from.value + 1 : 0; told.untold() > 0 && e-- > first;) {
+  for (std::uint32_t e = from.valid() ? from.value + 1 : 0;
+       search.unresolved() > 0 && e-- > first;) {
     while (!others.empty() && session.record(others.back()).death.value >= e) {
       if (session.record(others.back()).death.value == e) ended(others.back());
       others = others.first(others.size() - 1);
@@ -167,7 +168,7 @@ TimesOfPieces LookBackAtHoles(const Session& session, std::span<const MapSegment
     const AllocationId id = events.allocation(e);
     if (id.valid() && session.record(id).death.value == e) ended(id);
   }
-  return std::move(told).Finish(session);
+  return std::move(search).Finish(session);
 }
 
 HoleIndex::HoleIndex(const Session& session) {
@@ -240,17 +241,17 @@ class HoleIndex::Asked {
     const std::span<const AllocationId> since = ends.subspan(begin, limit - begin);
     const auto stop = std::upper_bound(since.begin(), since.end(), now_, is_later);
     // Back in time until every hole is resolved; those that another page resolved do not count.
-    std::size_t untold = Holes();
-    for (auto end = stop; end != since.begin() && untold > 0;) {
+    std::size_t unresolved = Holes();
+    for (auto end = stop; end != since.begin() && unresolved > 0;) {
       if (end - since.begin() > kAhead) Prefetch(session_, *(end - 1 - kAhead));
       const AllocationRecord& block = session_.record(*--end);
       ForHolesIn(segment_, block.address, EndAddress(block.address, block.bytes),
                  [&](std::size_t piece) {
-                   untold -= !last[piece].valid();
+                   unresolved -= !last[piece].valid();
                    Take(block.death, last[piece]);
                  });
     }
-    if (later != copies.begin() && untold > 0) FromCopy(*std::prev(later), past, last);
+    if (later != copies.begin() && unresolved > 0) FromCopy(*std::prev(later), past, last);
   }
 
  private:

@@ -29,7 +29,7 @@ class PickleReader {
       const auto opcode = static_cast<std::uint8_t>(bytes_[at_++]);
       if (const absl::Status status = Step(opcode); !status.ok()) return status;
       if (memory_ + stack_.size() * sizeof(PickleValue) > memory_allowed_)
-        return Error("takes more memory than a file of this size may");
+        return Error("needs more memory than a file of this size may use");
     }
     return Pickle(root_, std::move(containers_), protocol_);
   }
@@ -82,7 +82,7 @@ class PickleReader {
     return absl::InvalidArgumentError(absl::StrCat("at offset ", start_, ": ", text));
   }
   absl::Status Cut() const { return Error("the pickle ends before its STOP"); }
-  absl::Status Underflow() const { return Error("the pickle takes more than it put down"); }
+  absl::Status Underflow() const { return Error("the pickle pops more than it pushed"); }
 
   absl::Status Step(std::uint8_t opcode);
   absl::Status StepData(std::uint8_t opcode);

@@ -30,16 +30,16 @@ class Names {
   }
 
   // The label that a user or the compiler gave to an action: text, or "key=value, …".
-  std::uint32_t Label(PickleValue said) {
-    if (said.is_text()) return log_.String(said.Text().substr(0, kMaxLabel));
-    if (!said.is_dict()) return 0;
-    const auto [at, fresh] = labels_.try_emplace(said.container(), 0);
+  std::uint32_t Label(PickleValue value) {
+    if (value.is_text()) return log_.String(value.Text().substr(0, kMaxLabel));
+    if (!value.is_dict()) return 0;
+    const auto [at, fresh] = labels_.try_emplace(value.container(), 0);
     if (!fresh) return at->second;
     std::string text;
-    const auto pairs = pickle_.Pairs(said);
+    const auto pairs = pickle_.Pairs(value);
     for (std::size_t i = 0; i + 1 < pairs.size() && text.size() < kMaxLabel; i += 2)
       absl::StrAppend(&text, text.empty() ? "" : ", ", Word(pairs[i]), "=", Word(pairs[i + 1]));
-    return labels_[said.container()] = log_.String(text.substr(0, kMaxLabel));
+    return labels_[value.container()] = log_.String(text.substr(0, kMaxLabel));
   }
 
  private:

@@ -148,7 +148,7 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
     if (by_blocks.verdict != SiteVerdict::kTooShort) return;
     ++judged->undecided;
     judged->steps_needed = std::max(judged->steps_needed, by_blocks.steps_needed);
-    judged->told[index] = true;  // no part of a group either
+    judged->settled[index] = true;  // no part of a group either
     judged->rising.push_back(MakeCandidate(session, clock, site, {index}, std::move(history),
                                            by_blocks, LeakEvidence::By::kBlocks));
     return;
@@ -158,23 +158,23 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
   constexpr double kMinHeldSlope = 512;
   const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kMinHeldSlope;
   const bool leaks = judgement.score >= kSuspicion && !is_slow;
-  judged->told[index] = leaks;
+  judged->settled[index] = leaks;
   (leaks ? judged->leaks : judged->rising)
       .push_back(MakeCandidate(session, clock, site, {index}, std::move(history), judgement, by));
 }
 
 void JudgeGroups(const Session& session, const StepClock& clock, const std::vector<LeakSite>& sites,
                  JudgedSites* judged) {
-  for (const SiteGroup& group : GroupsThatGrow(session, clock, sites, judged->told, kMinRises)) {
+  for (const SiteGroup& group : GroupsThatGrow(session, clock, sites, judged->settled, kMinRises)) {
     LeakSite all = MergeSites(session, sites, group.sites);
     SiteHistory history = HistoryOf(session, clock, all);
     const SiteJudgement judgement = JudgeSite(history);
     if (judgement.score < kSuspicion || judgement.old_births < kMinRises) continue;
-    bool told = false;
-    for (const std::size_t index : group.sites) told |= judged->told[index];
-    if (told) continue;
+    bool settled = false;
+    for (const std::size_t index : group.sites) settled |= judged->settled[index];
+    if (settled) continue;
     for (const std::size_t index : group.sites) {
-      judged->told[index] = true;
+      judged->settled[index] = true;
       std::erase_if(judged->rising,
                     [&](const LeakCandidate& one) { return one.sites.front() == index; });
     }
@@ -217,17 +217,17 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
                        const std::vector<LeakSite>& sites) {
   JudgedSites judged;
   judged.steps_needed = StepsNeeded(GuardSteps(0));
-  judged.told.resize(sites.size());
+  judged.settled.resize(sites.size());
   if (clock.completed() < judged.steps_needed) return judged;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const LeakSite& site = sites[i];
     const bool own = site.layer != Layer::kImported;  // foreign memory does not leak here
-    judged.told[i] = !own;
+    judged.settled[i] = !own;
     if (own && !site.judged_alive.empty() && site.members.size() >= kMinOldBirths)
       JudgeOne(session, clock, site, i, &judged);
   }
   JudgeGroups(session, clock, sites, &judged);
-  DropWhatIsLevel(session, clock, sites, &judged);
+  DemoteLevelGrowth(session, clock, sites, &judged);
   if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
   JudgeUse(session, clock, judged.leaks);
   CountSiblings(judged.leaks);

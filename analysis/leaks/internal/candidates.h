@@ -27,7 +27,7 @@ struct JudgedSites {
   std::vector<LeakCandidate> leaks;
   // Borderline: no leak by the rule, and not level either; best score first.
   std::vector<LeakCandidate> rising;
-  std::vector<bool> told;      // by index of the sites: reported, and in no further group
+  std::vector<bool> settled;   // by index of the sites: reported, and in no further group
   std::int64_t undecided = 0;  // sites that need more steps
   std::int64_t steps_needed = 0;
 };

@@ -66,7 +66,7 @@ SiteHistory RoughHistory(const Session& session, const StepClock& clock,
 
 std::vector<SiteGroup> GroupsThatGrow(const Session& session, const StepClock& clock,
                                       const std::vector<LeakSite>& sites,
-                                      const std::vector<bool>& told, std::int64_t least) {
+                                      const std::vector<bool>& settled, std::int64_t least) {
   struct Way {
     std::size_t length = 0, allocations = 0;
     std::vector<std::size_t> sites;
@@ -76,7 +76,7 @@ std::vector<SiteGroup> GroupsThatGrow(const Session& session, const StepClock& c
   const std::int64_t warm = WarmupSteps(clock.completed());
   for (std::size_t i = 0; i < sites.size(); ++i) {
     allocations += sites[i].members.size();
-    const bool grows = !told[i] && !sites[i].judged_alive.empty() &&
+    const bool grows = !settled[i] && !sites[i].judged_alive.empty() &&
                        clock.IndexAt(session.record(sites[i].judged_alive.back()).birth) >= warm;
     const std::vector<std::uint64_t> way = WayOf(session, sites[i]);
     for (std::size_t length = 0; length < way.size(); ++length) {

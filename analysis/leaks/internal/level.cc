@@ -12,7 +12,7 @@ namespace {
 constexpr double kSameWork = 0.25;
 // If the rest of the device frees at least this share of the candidates' growth, they are not
 // growth of the run.
-constexpr double kGivenBack = 0.5;
+constexpr double kFreedShare = 0.5;
 // The rest frees memory gradually, as at the end of a pass, if it falls in at least this share of
 // the steps.
 constexpr double kGradually = 0.3;
@@ -67,8 +67,8 @@ bool Falls(const std::vector<std::uint64_t>& lows, std::int64_t begin, double by
 
 }  // namespace
 
-void DropWhatIsLevel(const Session& session, const StepClock& clock,
-                     const std::vector<LeakSite>& sites, JudgedSites* judged) {
+void DemoteLevelGrowth(const Session& session, const StepClock& clock,
+                       const std::vector<LeakSite>& sites, JudgedSites* judged) {
   if (judged->leaks.empty()) return;
   const StepSource source = session.StepOriginOf(judged->leaks.front().site.process).source;
   const bool marked = source == StepSource::kMarks || source == StepSource::kRanges;
@@ -89,7 +89,7 @@ void DropWhatIsLevel(const Session& session, const StepClock& clock,
   std::set<int> level;
   for (const auto& [device, bytes] : taken) {
     const auto lows = LowsOfTheRest(session, clock, sites, stacks[device], device);
-    if (Falls(lows, since[device], kGivenBack * bytes)) level.insert(device);
+    if (Falls(lows, since[device], kFreedShare * bytes)) level.insert(device);
   }
   std::vector<LeakCandidate> leaks;
   for (LeakCandidate& candidate : judged->leaks) {

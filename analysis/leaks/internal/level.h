@@ -11,7 +11,7 @@ namespace memprof::analysis {
 // Moves candidates to those that are merely rising, if the end of the run does other work than its
 // beginning, or if the rest of their device frees about what they take. Steps that the program
 // marked are trusted.
-void DropWhatIsLevel(const Session& session, const StepClock& clock,
-                     const std::vector<LeakSite>& sites, JudgedSites* judged);
+void DemoteLevelGrowth(const Session& session, const StepClock& clock,
+                       const std::vector<LeakSite>& sites, JudgedSites* judged);
 
 }  // namespace memprof::analysis

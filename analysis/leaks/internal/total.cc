@@ -74,8 +74,8 @@ void AddRising(const Session& session, const StepClock& clock, const std::vector
 
 }  // namespace
 
-std::string NameWhatRises(const Session& session, const StepClock& clock,
-                          const std::vector<LeakSite>& sites, JudgedSites* judged) {
+std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
+                                const std::vector<LeakSite>& sites, JudgedSites* judged) {
   std::string words;
   if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
   // A single pass rises, too.
@@ -87,9 +87,9 @@ std::string NameWhatRises(const Session& session, const StepClock& clock,
     AddRising(session, clock, sites, device, judged);
     const std::int64_t window = judgement.window_end - judgement.window_begin;
     absl::StrAppend(
-        &words, words.empty() ? "" : " ", "What is held ",
-        device == kNoDevice ? "of the host's memory" : absl::StrCat("on device ", device),
-        " rises for good in ", FormatCount(judgement.old_births), " of the ",
+        &words, words.empty() ? "" : " ", "Memory held ",
+        device == kNoDevice ? "on the host" : absl::StrCat("on device ", device),
+        " rises and does not fall again in ", FormatCount(judgement.old_births), " of the ",
         FormatNumberOf(window, clock.of_steps() ? "step" : "window"), " judged",
         clock.of_steps() ? absl::StrCat(", by ", FormatBytes(judgement.slope), " per step") : "",
         ", but no site is sure to leak: see those that rise most, with their scores.");

@@ -57,7 +57,7 @@ std::string Verdict(const LeakReport& report, const StepClock& clock, const Judg
   if (report.horizon_too_short && judged.undecided == 0) {
     return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
                         " in the log, and at least ", judged.steps_needed,
-                        " are needed to tell a leak from a warm-up.");
+                        " are needed to distinguish a leak from a warm-up.");
   }
   std::string verdict = GrowthWords(report, total);
   if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)

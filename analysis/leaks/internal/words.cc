@@ -89,8 +89,8 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
                      clock.NumberOf(judgement.window_begin), " to ",
                      clock.NumberOf(judgement.window_end - 1), ")");
     if (held)
-      return absl::StrCat("What is held rose for good in ", judged,
-                          ", though no block is old: each is replaced by a larger one. ");
+      return absl::StrCat("Held memory rose and did not fall again in ", judged,
+                          ", although no block is old: each is replaced by a larger one. ");
     return absl::StrCat(judged, " left memory behind", where, " that was not freed ",
                         Steps(judgement.guard), " later; the oldest of it is from step ",
                         leak.first_step, ". ");
@@ -104,8 +104,9 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
       ". Live memory of ", evidence.sites > 1 ? "these sites" : "this site", " rose ",
       FormatNumberOf(static_cast<std::uint64_t>(rises), "time"), " in a row; ",
       FormatCount(judgement.old_births), " of the ", FormatNumberOf(window, "window"),
-      " of equal activity that were judged ", held ? "raised what is held" : "left memory behind",
-      where, " for good. ");
+      " of equal activity that were judged ",
+      held ? "raised held memory, which did not fall again. "
+           : absl::StrCat("left memory behind", where, " that was not freed later. "));
 }
 
 // Why it is too early to judge.
@@ -127,11 +128,11 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
   std::string why = absl::StrCat(
       WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
       BlockWord(leak.layer, leak.blocks),
-      evidence.freed_on_exit ? " were held when the last step began, and given back only as the "
+      evidence.freed_on_exit ? " were held when the last step began, and freed only when the "
                                "program ended"
                              : " are still held at the end");
   if (leak.bytes_per_step > 0)
-    absl::StrAppend(&why, "; memory that is never given back grows by ",
+    absl::StrAppend(&why, "; memory that is never freed grows by ",
                     FormatBytes(leak.bytes_per_step), " per step");
   why += ".";
   if (evidence.frees > 0) {
@@ -148,17 +149,19 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
   }
   if (evidence.level)
     absl::StrAppend(&why,
-                    " But other memory is given back meanwhile, or the run does other things at "
-                    "its end than at its beginning: it may be a single pass that goes on.");
+                    " But other memory is freed in the same period, or the run does other work at "
+                    "its end than at "
+                    "its beginning: it may be a single pass that is still running.");
   if (evidence.one_pass)
     absl::StrAppend(
         &why,
-        " But all that was allocated meanwhile was allocated in one pass through a "
+        " But all other memory of that period was allocated in one pass through a "
         "network: its layers look like iterations of a loop. Mark steps, or record several.");
   if (evidence.access_known) {
-    absl::StrAppend(&why, evidence.in_use
-                              ? " Kernels or copies still used most of it in the last steps."
-                              : " No kernel, copy or memset named it in the last steps.");
+    absl::StrAppend(&why,
+                    evidence.in_use
+                        ? " Kernels or copies still used most of it in the last steps."
+                        : " No kernel, copy or memset had a pointer to it in the last steps.");
   }
   if (evidence.siblings > 0) {
     absl::StrAppend(&why, " ", FormatNumberOf(evidence.siblings, "other site"),
@@ -182,7 +185,7 @@ std::string LeakDisproof(const Leak& leak, const LeakEvidence& evidence) {
   if (evidence.in_use) {
     absl::StrAppend(&text, " It is in use, so it may be meant to grow.");
   } else if (!evidence.access_known) {
-    absl::StrAppend(&text, " The log does not tell whether the survivors are still used.");
+    absl::StrAppend(&text, " The log does not show whether the survivors are still used.");
   } else {
     absl::StrAppend(&text, " Uses by kernels whose arguments the log does not know are not seen.");
   }
@@ -197,7 +200,7 @@ std::string UnreachableWhy(const Leak& leak, const Unreachable& lost, std::uint6
           : absl::StrCat(FormatCount(lost.blocks), " of its ", FormatCount(leak.blocks),
                          " allocations (", FormatBytes(lost.bytes), ")"),
       " was left in ", FormatBytes(scanned_bytes),
-      " of host memory, but for the driver's own: nothing can free it any more.");
+      " of host memory, apart from the driver's own: nothing can free it any more.");
 }
 
 std::string UnreachableDisproof() {
@@ -213,10 +216,11 @@ std::string ImportWhy(const Session& session, const LeakSite& site) {
       site.alive_at_end.size() == 1
           ? "never closed."
           : absl::StrCat(FormatCount(site.alive_at_end.size()), " of them never closed."));
-  absl::StrAppend(&why, IsImportView(kind)
-                            ? " What it shows has been given back, or was there before the log."
-                            : " It belongs to whoever made it, so it is in no total; an open "
-                              "import can keep the owner's memory from being given back.");
+  absl::StrAppend(&why,
+                  IsImportView(kind)
+                      ? " The memory that it maps was freed, or allocated before the log began."
+                      : " It belongs to the process that allocated it, so it is in no total; an "
+                        "open import can keep the owner's memory allocated.");
   return why;
 }
 

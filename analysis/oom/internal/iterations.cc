@@ -15,7 +15,7 @@ namespace {
 
 // Fewer iterations are no evidence of growth, neither of lines that alternate with another one nor
 // of those found only by their allocations.
-constexpr std::size_t kFewTurns = 4;
+constexpr std::size_t kFewIterations = 4;
 
 bool IsUsers(const SourceFrame& frame) {
   return !IsPlumbing(frame) && frame.file.find("-packages/") == std::string::npos;
@@ -24,7 +24,7 @@ bool IsUsers(const SourceFrame& frame) {
 // The line that runs in iterations: in Python the program's last line, from the outermost frame
 // inward, before the first frame of a package (a model's modules loop over layers, not over
 // batches).
-SourceFrame TurnLine(Symbols& symbols, StackId stack) {
+SourceFrame IterationLine(Symbols& symbols, StackId stack) {
   const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
   const SourceFrame* line = nullptr;
   for (std::size_t i = frames.size(); i-- > 0;) {
@@ -121,7 +121,7 @@ class Iterations {
   std::uint32_t LineOf(StackId stack) {
     const std::size_t slot = std::min<std::size_t>(stack.value, line_of_.size() - 1);
     if (line_of_[slot] != kUnseen) return line_of_[slot];
-    const SourceFrame frame = TurnLine(symbols_, stack);
+    const SourceFrame frame = IterationLine(symbols_, stack);
     const std::string function = frame.function + '\n' + frame.file;
     const auto [at, fresh] = by_name_.try_emplace(function + '\n' + std::to_string(frame.line),
                                                   static_cast<std::uint32_t>(lines_.size()));
@@ -149,7 +149,7 @@ class Iterations {
 // still rise; else 0.
 std::uint64_t Growth(const Line& line, EventId failure) {
   const std::vector<std::uint64_t>& levels = line.levels;
-  if (levels.size() < kFewTurns + 1 || levels.back() <= levels.front()) return 0;
+  if (levels.size() < kFewIterations + 1 || levels.back() <= levels.front()) return 0;
   const std::uint64_t growth = levels.back() - levels.front();
   for (std::size_t quarter = 0; quarter < 4; ++quarter) {
     const std::uint64_t before = levels[(levels.size() - 1) * quarter / 4];
@@ -187,7 +187,7 @@ std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols
     line = Largest(iterations.lines(), end, &growth);
   }
   if (line == nullptr) return std::nullopt;
-  FailureGrowth found{.stack = line->example, .site = TurnLine(symbols, line->example)};
+  FailureGrowth found{.stack = line->example, .site = IterationLine(symbols, line->example)};
   found.sites = 1;
   found.iterations = line->levels.size();
   found.bytes = line->live;

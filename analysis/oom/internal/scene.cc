@@ -83,9 +83,9 @@ void AddBlocks(const Session& session, const MapSegment& segment, DeviceSpace& s
   for (const MapPiece& piece : segment.pieces) {
     if (piece.hole()) continue;
     const Allocation block = session.allocation(piece.allocation);
-    const std::uint64_t asked = std::min(piece.bytes, std::min(block.bytes, block.requested));
-    space.blocks += asked;
-    space.rounding += piece.bytes - asked;
+    const std::uint64_t requested = std::min(piece.bytes, std::min(block.bytes, block.requested));
+    space.blocks += requested;
+    space.rounding += piece.bytes - requested;
   }
 }
 

@@ -227,12 +227,12 @@ void SolveOn(const PlacementProblem& problem, SharedOrders* shared, std::uint64_
   // Alternates between the two searches, because it depends on the problem which one is better.
   OrderSearch among_orders(problem, orders[shared->best], &space, best, seed);
   LocalSearch around_top(problem, &space, best, seed);
-  constexpr int kTurns = 6;
-  for (int turn = 0; turn < kTurns && best->height() > bound; ++turn) {
+  constexpr int kRounds = 6;
+  for (int round = 0; round < kRounds && best->height() > bound; ++round) {
     const Clock::time_point now = Clock::now();
-    const Clock::duration slice = (deadline - now) / (kTurns - turn);
+    const Clock::duration slice = (deadline - now) / (kRounds - round);
     if (slice <= Clock::duration::zero()) return;
-    if (turn % 3 != 2 && among_orders.possible()) {
+    if (round % 3 != 2 && among_orders.possible()) {
       among_orders.Run(bound, now + slice);
     } else {
       around_top.Run(bound, now + slice);

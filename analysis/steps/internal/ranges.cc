@@ -40,8 +40,8 @@ struct Group {
 RepeatedRange Describe(const Session& session, const std::string& name, Group group) {
   RepeatedRange repeated;
   repeated.name = name;
-  repeated.says_step = SaysStep(name);
-  repeated.says_optimizer = SaysOptimizer(name);
+  repeated.names_step = NamesStep(name);
+  repeated.names_optimizer = NamesOptimizer(name);
   const auto ranges = session.ranges();
   double inside = 0;
   for (const std::size_t row : group.rows)
@@ -77,14 +77,14 @@ std::string WithoutNumbers(std::string_view name, std::int64_t* number) {
   return text;
 }
 
-bool SaysOptimizer(std::string_view name) {
+bool NamesOptimizer(std::string_view name) {
   const std::string lower = Lower(name);
   return lower.find("optim") != std::string::npos || HasWord(name, "adam") ||
          HasWord(name, "adamw") || HasWord(name, "sgd");
 }
 
-bool SaysStep(std::string_view name) {
-  if (SaysOptimizer(name)) return false;
+bool NamesStep(std::string_view name) {
+  if (NamesOptimizer(name)) return false;
   for (const std::string_view word : {"step", "iteration", "iter", "batch"})
     if (HasWord(name, word)) return true;
   return false;
@@ -122,14 +122,14 @@ std::vector<RepeatedRange> FindRepeatedRanges(const Session& session) {
   for (auto& [key, group] : groups) {
     if (group.nested || group.rows.size() < 2) continue;
     RepeatedRange repeated = Describe(session, std::string(text_of[key.first]), std::move(group));
-    if (repeated.rows.size() < 3 && !repeated.says_step) continue;
+    if (repeated.rows.size() < 3 && !repeated.names_step) continue;
     RepeatedRange& best = by_name[key.first];
     if (repeated.rows.size() > best.rows.size()) best = std::move(repeated);
   }
   std::vector<RepeatedRange> all;
   for (auto& [text, repeated] : by_name) all.push_back(std::move(repeated));
   std::stable_sort(all.begin(), all.end(), [](const RepeatedRange& a, const RepeatedRange& b) {
-    if (a.says_step != b.says_step) return a.says_step;
+    if (a.names_step != b.names_step) return a.names_step;
     return a.covered > b.covered;
   });
   return all;

@@ -12,9 +12,9 @@ namespace memprof::analysis {
 struct RepeatedRange {
   std::string name;  // with "#" for numbers
   // Whether the name means a step: "train_step", "iteration 12", "ProfilerStep#3".
-  bool says_step = false;
+  bool names_step = false;
   // Whether the name means the optimizer, with which steps end.
-  bool says_optimizer = false;
+  bool names_optimizer = false;
   double covered = 0;                 // share of the time from the first to the end of the last
   std::vector<std::size_t> rows;      // of Session::ranges(), in order of time
   std::vector<std::int64_t> numbers;  // in the names, if each has one and they ascend; else empty
@@ -29,8 +29,8 @@ std::vector<RepeatedRange> FindRepeatedRanges(const Session& session);
 std::string WithoutNumbers(std::string_view name, std::int64_t* number);
 
 // Whether `name` means training steps.
-bool SaysStep(std::string_view name);
+bool NamesStep(std::string_view name);
 // Whether `name` means the optimizer.
-bool SaysOptimizer(std::string_view name);
+bool NamesOptimizer(std::string_view name);
 
 }  // namespace memprof::analysis

@@ -151,8 +151,8 @@ Updates FindUpdates(const Session& session, const StackRoles& stacks, const Step
   updates.by_optimizer = !ends.empty();
   if (ends.empty()) ends = GradientsUsed(session, stream, roles);
   // If gradients are never freed, it is not known when they are used.
-  const bool told = updates.by_optimizer || ends.size() > 1 || updates.passes == 1;
-  if (ends.empty() || !told) return updates;
+  const bool certain = updates.by_optimizer || ends.size() > 1 || updates.passes == 1;
+  if (ends.empty() || !certain) return updates;
   for (std::uint32_t& end : ends) {
     // The optimizer is not visible: the next step begins with its forward pass.
     const auto next = std::lower_bound(forward.begin(), forward.end(), end);

@@ -15,16 +15,16 @@ bool LiesInPool(Layer layer) { return layer == Layer::kBlock || layer == Layer::
 
 struct LibraryFinder::Memory {
   std::mutex mutex;
-  std::vector<std::optional<Library>> known;  // by stack
-  std::vector<bool> in_pool;                  // by stack
-  std::vector<std::optional<bool>> speaks;    // by frame: whether it indicates a library
+  std::vector<std::optional<Library>> known;   // by stack
+  std::vector<bool> in_pool;                   // by stack
+  std::vector<std::optional<bool>> indicates;  // by frame: whether it indicates a library
 };
 
 LibraryFinder::LibraryFinder(const Session& session, Symbols& symbols)
     : session_(session), symbols_(symbols), memory_(std::make_unique<Memory>()) {
   memory_->known.resize(session.stack_count());
   memory_->in_pool.resize(session.stack_count());
-  memory_->speaks.resize(session.frame_count());
+  memory_->indicates.resize(session.frame_count());
   for (const AllocationRecord& record : session.records())
     if (record.stack.valid() && record.stack.value < memory_->in_pool.size() &&
         LiesInPool(record.layer))
@@ -35,13 +35,13 @@ LibraryFinder::~LibraryFinder() = default;
 Library LibraryFinder::Of(StackId stack) {
   if (!stack.valid() || stack.value >= memory_->known.size()) return {};
   const std::vector<FrameId> ids = session_.StackFrames(stack);
-  bool speaks = false;
+  bool indicates = false;
   {
     const std::lock_guard lock(memory_->mutex);
     if (memory_->known[stack.value]) return *memory_->known[stack.value];
-    for (const FrameId id : ids) speaks |= memory_->speaks[id.value].value_or(true);
+    for (const FrameId id : ids) indicates |= memory_->indicates[id.value].value_or(true);
   }
-  const Library found = speaks ? Read(ids, memory_->in_pool[stack.value]) : Library();
+  const Library found = indicates ? Read(ids, memory_->in_pool[stack.value]) : Library();
   const std::lock_guard lock(memory_->mutex);
   memory_->known[stack.value] = found;
   return found;
@@ -58,7 +58,7 @@ Library LibraryFinder::Read(const std::vector<FrameId>& ids, bool in_pool) {
   const std::lock_guard lock(memory_->mutex);
   std::size_t begin = 0;
   for (std::size_t i = 0; i < ids.size(); begin = ends[i++]) {
-    std::optional<bool>& known = memory_->speaks[ids[i].value];
+    std::optional<bool>& known = memory_->indicates[ids[i].value];
     if (known) continue;
     const auto of_frame = std::span(frames).subspan(begin, ends[i] - begin);
     known = std::any_of(of_frame.begin(), of_frame.end(), SpeaksOfLibrary);

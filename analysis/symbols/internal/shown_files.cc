@@ -73,12 +73,12 @@ std::string ShownFiles::Of(const SourceFrame& frame) const {
   const auto found = paths_.find(NameOf(frame, path));
   for (std::size_t folders = 0;; ++folders) {
     std::string shown = LastOf(path, folders, package);
-    const bool told =
+    const bool unique =
         found == paths_.end() ||
         std::none_of(found->second.begin(), found->second.end(), [&](const std::string& other) {
           return other != path && LastOf(other, folders, package) == shown;
         });
-    if (told || shown == path) return shown;
+    if (unique || shown == path) return shown;
   }
 }
 

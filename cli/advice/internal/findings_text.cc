@@ -141,12 +141,13 @@ std::string EvidenceText(const analysis::AdviceReport& report) {
            analysis::PatternName(static_cast<analysis::Pattern>(i)));
   }
   if (missing.empty() && report.notes.empty()) return text;
-  Append(text, Heading("What this log cannot tell"));
+  Append(text, Heading("What this log cannot show"));
   for (const std::string& note : report.notes)
     Append(text, "  ", Wrap(Cat("..", note), kWidth, 2).substr(2), "\n");
   for (const auto& [evidence, patterns] : missing) {
     Append(text, "  ",
-           Wrap(Cat("..Not looked for, for want of ", evidence, ": ", patterns, "."), kWidth, 2)
+           Wrap(Cat("..Not looked for, because the log lacks ", evidence, ": ", patterns, "."),
+                kWidth, 2)
                .substr(2),
            "\n");
   }

@@ -177,7 +177,7 @@ class Page {
         "</h3>\n<p class=\"faint\">Click a box to look closer, the top one to go back.</p>\n",
         FlameHtml(BuildFlame(session_, symbols_, query)));
     if (blocks) Sites("blocks of the allocator", FindSites(session_, query));
-    Sites("what the program asked of the driver", peak.sites);
+    Sites("what the program requested from the driver", peak.sites);
     Tensors(peak.tensors);
   }
 

@@ -36,7 +36,7 @@ std::string SpaceTable(const FailureReport& report) {
   Table table({Align::kRight, Align::kRight, Align::kLeft});
   const std::uint64_t whole = analysis::SpaceWhole(space);
   table.Header({"bytes", "share",
-                Cat("of the ", FormatBytes(whole), space.total > 0 ? "" : " that the log knows of",
+                Cat("of the ", FormatBytes(whole), space.total > 0 ? "" : " that the log shows",
                     " of device ", report.request.device)});
   for (const analysis::SpacePart& part : analysis::SpaceParts(report))
     table.Row({FormatBytes(part.bytes),
@@ -81,7 +81,7 @@ std::string RequestSite(const FailureReport& report) {
 std::string RequestLines(const Session& session, const FailureReport& report) {
   const FailedRequest& request = report.request;
   std::string text =
-      Cat("  Asked for by ", Styled(Style::kCyan, CutSite(RequestSite(report), kWidth - 15)), "\n");
+      Cat("  Requested by ", Styled(Style::kCyan, CutSite(RequestSite(report), kWidth - 15)), "\n");
   const std::string_view api = session.string(request.api);
   if (request.driver.valid() && request.framework)
     Append(text, "  The allocator asked the driver for a segment of ",
@@ -100,7 +100,7 @@ std::string FailureTable(const Session& session, const analysis::FailureExplaine
                          const std::vector<FailedRequest>& failures, std::size_t top) {
   Table table(
       {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
-  table.Header({"event", "after", "step", "asked for", "", "site"});
+  table.Header({"event", "after", "step", "requested", "", "site"});
   const std::size_t shown = Shown(failures.size(), top);
   for (std::size_t i = failures.size() - shown; i < failures.size(); ++i) {
     const FailedRequest& request = failures[i];
@@ -122,7 +122,7 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
       Heading(Cat("Event ", request.event.value, ": ", FormatBytes(request.bytes), where,
                   StepLabel(session, request.step), ", after ", Since(session, request.time)));
   Append(text, Styled(Style::kBold, Indented(analysis::FailureVerdict(report), 2)), "\n",
-         request.recovered ? "  The same thread then got the memory after all.\n" : "",
+         request.recovered ? "  A later attempt of the same thread succeeded.\n" : "",
          RequestLines(session, report));
   if (report.space.total > 0 || report.space.known() > 0)
     Append(text, "\n  Where every byte was:\n", SpaceTable(report));
@@ -167,7 +167,7 @@ std::string HeadroomText(const Session& session, const std::vector<analysis::Hea
                room.samples == 0 ? std::string("-") : FormatBytes(room.lowest_free),
                Cat(Since(session, room.time), StepLabel(session, room.step))});
   }
-  if (table.empty()) return "  The log does not say how much memory its devices have.\n";
+  if (table.empty()) return "  The log does not show how much memory its devices have.\n";
   return table.Text(kWidth);
 }
 

@@ -18,7 +18,7 @@ Grouping ByOperator(analysis::Operators& operators) {
                 return number == analysis::Operators::kNone ? std::string("(no operator)")
                                                             : operators.name(number);
               },
-          .title = "By operator that asked for it",
+          .title = "By operator that requested it",
           .column = "operator"};
 }
 

@@ -63,9 +63,10 @@ std::string RunsText(const Footprint& footprint, const std::vector<std::string>&
   std::string text = table.Text(kWidth);
   if (footprint.uncertain()) {
     text += Paragraph(
-        "Replayed, the runs do not come out as recorded: the program's allocator is not "
-        "understood, "
-        "and predictions are in doubt by as much. If you know it, say so with --recorded.");
+        "The replayed peaks differ from the recorded ones: the program's allocator is not known "
+        "exactly, "
+        "and predictions are uncertain by as much. If you know the allocator, name it with "
+        "--recorded.");
   }
   return text;
 }
@@ -79,9 +80,10 @@ std::string GrowthText(const Footprint& footprint) {
     per_square += site.per_square;
     if (site.growth == Growth::kIrregular) irregular += site.bytes;
   }
-  std::string line = Cat("Where the largest run asks for most, ", FormatBytes(std::max(0.0, fixed)),
-                         " do not depend on the input, and each unit of it takes ",
-                         FormatBytes(std::max(0.0, per_unit)));
+  std::string line =
+      Cat("At the largest run's peak of requests, ", FormatBytes(std::max(0.0, fixed)),
+          " do not depend on the input, and each unit of it takes ",
+          FormatBytes(std::max(0.0, per_unit)));
   if (per_square >= 1) Append(line, ", and ", FormatBytes(per_square), " times its square");
   line += ".";
   const analysis::FootprintGrowth& growth = footprint.growth();
@@ -90,8 +92,8 @@ std::string GrowthText(const Footprint& footprint) {
          FormatCount(growth.linear), " grow in proportion");
   if (growth.quadratic > 0) Append(line, ", ", FormatCount(growth.quadratic), " with the square");
   if (growth.irregular > 0) {
-    Append(line, ", ", FormatCount(growth.irregular), " by no law (call sites with such hold ",
-           FormatBytes(irregular), " there)");
+    Append(line, ", ", FormatCount(growth.irregular),
+           " irregularly (call sites with such requests hold ", FormatBytes(irregular), " there)");
   }
   if (growth.unknown > 0)
     Append(line, ", ", FormatCount(growth.unknown), " are in no other run and count as they are");
@@ -99,7 +101,7 @@ std::string GrowthText(const Footprint& footprint) {
 }
 
 std::string FailureOf(const FootprintPrediction& prediction) {
-  if (prediction.failed_bytes == 0) return "memory beside the allocator's is too much";
+  if (prediction.failed_bytes == 0) return "memory outside the allocator is too much";
   return Cat("a request of ", FormatBytes(prediction.failed_bytes), " fails");
 }
 
@@ -108,7 +110,7 @@ std::string FitsText(const FootprintAnswer& answer, const FootprintPrediction& p
   if (!prediction.fits) return Cat("no: ", FailureOf(prediction));
   const std::uint64_t overhead = answer.footprint->overhead();
   if (prediction.peaks.driver + overhead <= answer.capacity) return "yes";
-  return Cat("yes, in ", FormatBytes(prediction.held), ": cache is given back");
+  return Cat("yes, in ", FormatBytes(prediction.held), ": cached memory is released");
 }
 
 std::string PredictionsText(const FootprintAnswer& answer) {
@@ -129,7 +131,7 @@ std::string PredictionsText(const FootprintAnswer& answer) {
 // What a larger device would show for the same size, if that differs.
 std::string HowHeld(const FootprintPrediction& prediction) {
   if (prediction.held >= prediction.peaks.driver) return "";
-  return Cat(" (with memory to spare, it would keep ", FormatBytes(prediction.peaks.driver), ")");
+  return Cat(" (on a larger device it would keep ", FormatBytes(prediction.peaks.driver), ")");
 }
 
 std::string LimitText(const FootprintAnswer& answer) {
@@ -137,7 +139,7 @@ std::string LimitText(const FootprintAnswer& answer) {
   const FootprintLimit& limit = answer.limit;
   std::string line;
   if (limit.unbounded) {
-    Append(line, "As far as these runs tell, every size fits into ", FormatBytes(answer.capacity),
+    Append(line, "According to these runs, every size fits into ", FormatBytes(answer.capacity),
            ": what is live at a time does not grow with it.");
   } else if (!limit.any) {
     Append(line, "No size fits into ", FormatBytes(answer.capacity), ": with ",

@@ -149,7 +149,7 @@ std::string ProcessesText(const Session& session, const std::vector<analysis::Le
     imported = std::max(imported, process.imported_peak_bytes);
   if (imported > 0)
     Append(text, " Memory of others, up to ", FormatBytes(imported),
-           ", is counted once, where it was made.");
+           ", is counted once, where it was allocated.");
   return Cat(ProcessTable(session, figures), text.empty() ? "" : "  ",
              Wrap(Cat("..", text), kWidth, 2).substr(2), text.empty() ? "" : "\n");
 }

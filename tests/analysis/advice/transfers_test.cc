@@ -69,7 +69,7 @@ TEST(AdviceDeadWriteTest, WhatIsCapturedMovesNothing) {
   s.CaptureCopy(b, a, kMiB);
   s.CaptureCopy(b, a, kMiB);  // the same nodes again, in another graph
   s.CaptureMemset(a, kMiB);
-  for (int turn = 0; turn < 5; ++turn) s.Launch();  // launches of the graphs
+  for (int launch = 0; launch < 5; ++launch) s.Launch();  // launches of the graphs
   s.Free(a);
   s.Free(b);
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kDeadWrite).empty());

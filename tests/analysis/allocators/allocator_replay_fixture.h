@@ -101,7 +101,7 @@ class ReferenceLog {
   }
 
   demo::FakeDriver driver_;
-  demo::AllocatorTwin reference_;
+  demo::AllocatorReference reference_;
   LogBuilder log_;
   std::vector<std::uint64_t> live_;
   std::map<std::uint64_t, std::uint64_t> segments_;

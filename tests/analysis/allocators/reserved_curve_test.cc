@@ -9,7 +9,7 @@
 namespace memprof::analysis {
 namespace {
 
-struct Told {
+struct AddedValues {
   std::vector<CurvePoint> points;  // all values passed
 
   // The maximum in [begin, end).
@@ -25,24 +25,24 @@ struct Told {
   }
 };
 
-Told Tell(std::uint32_t seed, int changes, ReservedCurve* curve) {
+AddedValues AddRandomValues(std::uint32_t seed, int changes, ReservedCurve* curve) {
   std::mt19937 random(seed);
-  Told told;
+  AddedValues added;
   TimeNs time = 100;
   for (int i = 0; i < changes; ++i) {
     time += random() % 4;  // repeated times too
     const std::uint64_t bytes = random() % 50;
-    if (told.points.empty() || told.points.back().bytes != bytes)
-      told.points.push_back({time, bytes});
+    if (added.points.empty() || added.points.back().bytes != bytes)
+      added.points.push_back({time, bytes});
     curve->Add(time, bytes);
   }
-  return told;
+  return added;
 }
 
 TEST(ReservedCurveTest, IsExactWhileThereAreFewChanges) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     ReservedCurve curve(1000);
-    const Told told = Tell(seed, 300, &curve);
+    const AddedValues added = AddRandomValues(seed, 300, &curve);
     const std::vector<CurvePoint> points = curve.Take();
     std::mt19937 random(seed);
     for (const TimeNs width : {1, 3, 17, 100}) {
@@ -52,7 +52,7 @@ TEST(ReservedCurveTest, IsExactWhileThereAreFewChanges) {
       const std::vector<std::uint64_t> most = MostInColumns(points, edges);
       ASSERT_EQ(most.size(), edges.size() - 1);
       for (std::size_t i = 0; i < most.size(); ++i)
-        EXPECT_EQ(most[i], told.Most(edges[i], edges[i + 1]))
+        EXPECT_EQ(most[i], added.Most(edges[i], edges[i + 1]))
             << "seed " << seed << " from " << edges[i] << " width " << width;
     }
   }
@@ -61,21 +61,21 @@ TEST(ReservedCurveTest, IsExactWhileThereAreFewChanges) {
 TEST(ReservedCurveTest, HidesNoPeakHoweverManyChanges) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     ReservedCurve curve(8);
-    const Told told = Tell(seed, 1000 + static_cast<int>(seed), &curve);
+    const AddedValues added = AddRandomValues(seed, 1000 + static_cast<int>(seed), &curve);
     const std::vector<CurvePoint> points = curve.Take();
     EXPECT_LE(points.size(), 17u);
     EXPECT_GE(points.size(), 8u) << "no coarser than necessary";
-    const std::vector<TimeNs> all = {0, told.points.back().time + 1};
-    EXPECT_EQ(MostInColumns(points, all).front(), told.Most(0, all.back()));
-    EXPECT_EQ(points.front().time, told.points.front().time);
+    const std::vector<TimeNs> all = {0, added.points.back().time + 1};
+    EXPECT_EQ(MostInColumns(points, all).front(), added.Most(0, all.back()));
+    EXPECT_EQ(points.front().time, added.points.front().time);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const TimeNs end = i + 1 < points.size() ? points[i + 1].time : points.back().time + 10'000;
       // Each point is at least the maximum of its time span, and reached in it. (A value that was
       // replaced at the beginning of the span may be counted in the previous point.)
       if (end > points[i].time + 1) {
-        EXPECT_GE(points[i].bytes, told.Most(points[i].time + 1, end));
+        EXPECT_GE(points[i].bytes, added.Most(points[i].time + 1, end));
       }
-      EXPECT_TRUE(std::any_of(told.points.begin(), told.points.end(), [&](const CurvePoint& p) {
+      EXPECT_TRUE(std::any_of(added.points.begin(), added.points.end(), [&](const CurvePoint& p) {
         return p.time >= points[i].time && p.time <= end && p.bytes == points[i].bytes;
       }));
     }

@@ -137,8 +137,8 @@ TEST(CategoryStacksTest, RandomStacks) {
       backward |= facts.backward;
       seen.insert(facts.phase);
     }
-    EXPECT_EQ(read.tell_parameters(), parameters);
-    EXPECT_EQ(read.tell_backward(), backward);
+    EXPECT_EQ(read.identify_parameters(), parameters);
+    EXPECT_EQ(read.identify_backward(), backward);
   }
   EXPECT_TRUE(some_doubted && some_site_behind);
   EXPECT_EQ(seen.size(), 4u) << "none, forward, backward, optimizer";

@@ -82,7 +82,7 @@ TEST(PickleRefusalTest, WhatTakesMoreThanThereIs) {
         "e"s, "(e"s, "s"s, "}K\x01s"s, "u"s, "t"s, "\x85"s, "K\x01\x86"s, "\x94"s, "q\x00"s,
         "]((e"s, "N(\x85"s, "K\x01(a"s}) {
     const Parsed parsed(Of(opcodes));
-    EXPECT_THAT(parsed.error(), HasSubstr("takes more than it put down")) << opcodes;
+    EXPECT_THAT(parsed.error(), HasSubstr("pops more than it pushed")) << opcodes;
   }
   EXPECT_THAT(Parsed(Of("h\x05")).error(), HasSubstr("nothing was put in slot 5"));
   EXPECT_THAT(Parsed(Of("}K\x01"
@@ -123,12 +123,12 @@ TEST(PickleLimitTest, MemoryIsBounded) {
        {std::string(10'000, ']'), std::string(10'000, 'N'), "]" + std::string(10'000, '\x94')}) {
     const std::string bytes = Of(bomb);
     EXPECT_THAT(std::string(Pickle::Parse(bytes, limits).status().message()),
-                HasSubstr("takes more memory"));
+                HasSubstr("needs more memory"));
   }
   std::string growing = "]";  // a single growing list; the stack stays small
   for (int i = 0; i < 2000; ++i) growing += "(NNNNe";
   EXPECT_THAT(std::string(Pickle::Parse(Of(growing), limits).status().message()),
-              HasSubstr("takes more memory"));
+              HasSubstr("needs more memory"));
   const std::string modest = Of(std::string(200, ']'));
   EXPECT_TRUE(Pickle::Parse(modest, limits).ok());
 }

@@ -15,7 +15,7 @@ using testing::ToyOptions;
 using testing::Viewer;
 
 // All information of a log, event by event, as text.
-std::vector<std::string> Told(const Session& session) {
+std::vector<std::string> LinesOf(const Session& session) {
   std::vector<std::string> lines;
   const EventTable& events = session.events();
   for (std::size_t e = 0; e < events.size(); ++e) {
@@ -45,7 +45,7 @@ TEST(TorchRoundTripTest, RealSnapshotsComeBackEventByEvent) {
     const std::string exported = Export(first);
     const auto second = ImportAndLoad(exported);
     ASSERT_NE(second, nullptr);
-    EXPECT_EQ(Told(*first), Told(*second));
+    EXPECT_EQ(LinesOf(*first), LinesOf(*second));
     EXPECT_EQ(Export(second), exported);
     Viewer viewer(exported);
     viewer.Replay(0);
@@ -65,7 +65,7 @@ TEST_P(ToyRoundTripTest, EventByEvent) {
     const std::string exported = Export(first);
     const auto second = ImportAndLoad(exported);
     ASSERT_NE(second, nullptr);
-    ASSERT_EQ(Told(*first), Told(*second));
+    ASSERT_EQ(LinesOf(*first), LinesOf(*second));
     Viewer viewer(exported);
     viewer.Replay(static_cast<std::size_t>(options.device));
     EXPECT_EQ(viewer.blocks(), toy.states()[toy.actions().size() - ring].blocks.size());

@@ -39,9 +39,10 @@ TEST(LeaksTest, ImportedMemoryIsNeverALeakAndReportedOpen) {
   EXPECT_EQ(leak.bytes, 10u * 4096);
   EXPECT_EQ(leak.bytes_per_step, 0);
   EXPECT_THAT(leak.why, HasSubstr("Imported (IPC memory) and 10 of them never closed."));
-  EXPECT_THAT(leak.why, HasSubstr("belongs to whoever made it"));
-  EXPECT_THAT(report.live_at_exit[1].why,
-              HasSubstr("(a view of external memory) and never closed. What it shows has been"));
+  EXPECT_THAT(leak.why, HasSubstr("belongs to the process that allocated it"));
+  EXPECT_THAT(
+      report.live_at_exit[1].why,
+      HasSubstr("(a view of external memory) and never closed. The memory that it maps was"));
 }
 
 // Imported memory is reported once, however many buffers and arrays are views of it.

@@ -109,7 +109,7 @@ TEST(LeaksTest, LongLivedBlocksAskForALongerRun) {
   EXPECT_TRUE(report.leaks.empty());
   EXPECT_TRUE(report.horizon_too_short);
   EXPECT_THAT(report.verdict, HasSubstr("1 more site holds memory of several steps"));
-  EXPECT_THAT(report.verdict, HasSubstr("What is held on device 0 rises"));
+  EXPECT_THAT(report.verdict, HasSubstr("Memory held on device 0 rises"));
   ASSERT_EQ(report.rising.size(), 1u) << "it is named";
   EXPECT_GT(report.rising[0].steps_needed, 40);
   EXPECT_GT(report.rising[0].bytes, 30 * kMiB);
@@ -146,7 +146,7 @@ TEST(LeaksTest, NoGrowthIsNotSaidWhileWhatIsHeldRises) {
   ASSERT_NE(session, nullptr);
   const LeakReport report = FindLeaks(*session);
   EXPECT_TRUE(report.leaks.empty());
-  EXPECT_THAT(report.verdict, HasSubstr("What is held on device 0 rises for good"));
+  EXPECT_THAT(report.verdict, HasSubstr("Memory held on device 0 rises and does not fall again"));
   EXPECT_THAT(report.verdict, HasSubstr("by 1.00 MiB per step"));
   EXPECT_EQ(report.rising.size(), 3u);
 }

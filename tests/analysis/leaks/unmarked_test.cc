@@ -20,15 +20,15 @@ using testing::LoadLog;
 using testing::LogBuilder;
 
 // Iterations of a loop without step marks. Each allocates and frees temporaries around the call of
-// `turn`.
-std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,
-                                            const std::function<void(LogBuilder&, int)>& turn) {
+// `body`.
+std::shared_ptr<const Session> UnmarkedLoop(int iterations, int temporaries,
+                                            const std::function<void(LogBuilder&, int)>& body) {
   LogBuilder log;
   const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
-  for (int i = 0; i < turns; ++i) {
+  for (int i = 0; i < iterations; ++i) {
     for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
       log.Alloc(Layer::kLinear, 0x900'0000'0000 + t * kMiB, 4096 << t % 4, {.stack = work});
-    turn(log, i);
+    body(log, i);
     for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(temporaries); ++t)
       log.Free(0x900'0000'0000 + t * kMiB);
   }
@@ -37,9 +37,9 @@ std::shared_ptr<const Session> UnmarkedLoop(int turns, int temporaries,
 
 TEST(LeaksUnmarkedTest, ABlockOfEachTurnIsALeakByTime) {
   for (const int temporaries : {0, 5}) {
-    const auto session = UnmarkedLoop(300, temporaries, [](LogBuilder& log, int turn) {
+    const auto session = UnmarkedLoop(300, temporaries, [](LogBuilder& log, int iteration) {
       const int lose = log.Stack({"main (a.cc:1)", "Lose (a.cc:7)"});
-      log.Alloc(Layer::kLinear, 0x100000 + static_cast<std::uint64_t>(turn) * 4096, 4096,
+      log.Alloc(Layer::kLinear, 0x100000 + static_cast<std::uint64_t>(iteration) * 4096, 4096,
                 {.stack = lose});
     });
     ASSERT_NE(session, nullptr);
@@ -60,9 +60,9 @@ TEST(LeaksUnmarkedTest, ABlockOfEachTurnIsALeakByTime) {
 }
 
 TEST(LeaksUnmarkedTest, WhatIsMadeFirstAndKeptIsNoLeak) {
-  const auto session = UnmarkedLoop(300, 5, [](LogBuilder& log, int turn) {
+  const auto session = UnmarkedLoop(300, 5, [](LogBuilder& log, int iteration) {
     const int make = log.Stack({"main (a.cc:1)", "MakeWeights (a.cc:7)"});
-    for (std::uint64_t i = 0; turn == 0 && i < 300; ++i)
+    for (std::uint64_t i = 0; iteration == 0 && i < 300; ++i)
       log.Alloc(Layer::kLinear, 0x100000 + i * 4096, 4096, {.stack = make});
   });
   ASSERT_NE(session, nullptr);
@@ -101,7 +101,7 @@ TEST(LeaksUnmarkedTest, ASinglePassIsNoLoop) {
 
 // 60 iterations that each keep a result and free a temporary, called by `way`; with `outside`, each
 // iteration first allocates there.
-LeakReport TurnsUnder(const std::vector<std::string>& way, const std::string& outside = "") {
+LeakReport IterationsUnder(const std::vector<std::string>& way, const std::string& outside = "") {
   LogBuilder log;
   const auto stack = [&](const std::string& site) {
     std::vector<std::string> frames = way;
@@ -130,7 +130,7 @@ TEST(LeaksUnmarkedTest, LayersOfOneForwardPassAreNoTurns) {
                          Way{"main (train.py:9)", "step (optimizers.py:7)"},
                          Way{"main (train.py:9)", "Adam.step (optimizers.py:7)"},
                          Way{"torch::autograd::Engine::evaluate_function (engine.cpp:3)"}}) {
-    const LeakReport report = TurnsUnder(way);
+    const LeakReport report = IterationsUnder(way);
     EXPECT_TRUE(report.leaks.empty()) << report.verdict;
     ASSERT_EQ(report.rising.size(), 1u) << report.verdict;
     EXPECT_LT(report.rising[0].score, 50);
@@ -140,15 +140,15 @@ TEST(LeaksUnmarkedTest, LayersOfOneForwardPassAreNoTurns) {
 
 TEST(LeaksUnmarkedTest, ALoopAroundPassesMakesSomethingOutsideOfThem) {
   const LeakReport report =
-      TurnsUnder({"main (train.py:9)", "forward (model.py:7)"}, "main (train.py:8)");
+      IterationsUnder({"main (train.py:9)", "forward (model.py:7)"}, "main (train.py:8)");
   ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
   EXPECT_EQ(report.leaks[0].blocks, 60u);
 }
 
 // A function is not an optimizer just because it is named "step".
 TEST(LeaksUnmarkedTest, AStepThatIsNoOptimizersIsATurn) {
-  EXPECT_EQ(TurnsUnder({"main (train.py:9)", "step (train.py:3)"}).leaks.size(), 1u);
-  EXPECT_EQ(TurnsUnder({"main (train.py:9)"}).leaks.size(), 1u);
+  EXPECT_EQ(IterationsUnder({"main (train.py:9)", "step (train.py:3)"}).leaks.size(), 1u);
+  EXPECT_EQ(IterationsUnder({"main (train.py:9)"}).leaks.size(), 1u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct KindsEvent {
 };
 
 // The rules of docs/log-format.md, with one list and loops over it.
-class KindsTwin {
+class KindsReference {
  public:
   struct Life {
     Layer layer;

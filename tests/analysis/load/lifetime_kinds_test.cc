@@ -16,7 +16,7 @@ namespace {
 
 using testing::CountOf;
 using testing::KindsEvent;
-using testing::KindsTwin;
+using testing::KindsReference;
 using testing::kPiece;
 using testing::LoadLog;
 using testing::LogBuilder;
@@ -116,13 +116,13 @@ TEST(LifetimeKindsTest, EqualsItsBruteForceTwin) {
                  .aux0 = event.handle,
                  .aux1 = static_cast<std::uint64_t>(event.kind),
                  .context = event.context});
-    KindsTwin reference;
+    KindsReference reference;
     reference.Run(trace);
     const auto session = LoadLog(log, {.events_per_chunk = 64});
     ASSERT_NE(session, nullptr);
     ASSERT_EQ(session->allocations().size(), reference.lives.size());
     for (std::uint32_t i = 0; i < reference.lives.size(); ++i) {
-      const KindsTwin::Life& expected = reference.lives[i];
+      const KindsReference::Life& expected = reference.lives[i];
       const Allocation& actual = session->allocations()[i];
       ASSERT_EQ(actual.end_reason, expected.reason) << "round " << round << " allocation " << i;
       ASSERT_EQ(actual.death.value, expected.death) << "round " << round << " allocation " << i;

@@ -84,7 +84,8 @@ TEST(OomTest, MemoryOfGraphsServesNobodyElse) {
   EXPECT_EQ(c.last.cause, FailureCause::kCapacity);
   EXPECT_EQ(c.Find(RemedyKind::kReleaseCache), nullptr);
   EXPECT_EQ(c.Find(RemedyKind::kOnePool), nullptr);
-  EXPECT_THAT(FailureVerdict(c.last), ::testing::HasSubstr("14.0 MiB lay unused in private pools"));
+  EXPECT_THAT(FailureVerdict(c.last),
+              ::testing::HasSubstr("14.0 MiB were unused in private pools"));
   EXPECT_EQ(Sum(c.last.space), c.last.space.total + c.last.space.elsewhere);
 }
 

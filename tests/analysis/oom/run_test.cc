@@ -88,15 +88,15 @@ TEST(OomRunTest, GrowthThatIsLessThanWhatLiesUnusedIsNotTheReason) {
   EXPECT_FALSE(GrowingRun(2 * kMiB, false).last.growth) << "nothing leaks";
 }
 
-// An evaluation without steps, of `turns` batches; the results of each batch are kept if `keeps`.
-Case Evaluation(int turns, bool keeps, bool loads) {
+// An evaluation without steps, of so many batches; the results of each batch are kept if `keeps`.
+Case Evaluation(int batches, bool keeps, bool loads) {
   LogBuilder log;
   log.Device(0, 512 * kMiB);
   const int load = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:7)"});
   const int layer = log.Stack({"main (a.cc:1)", "Evaluate (a.cc:8)"});
   Segment(log, kBase, 100 * kMiB);
   std::uint64_t at = kBase + 8 * kMiB;
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int batch = 0; batch < batches; ++batch) {
     if (loads) log.Alloc(Layer::kBlock, kBase, 2 * kMiB, {.stack = load});
     for (const std::uint64_t bytes : {2 * kMiB, kMiB}) {
       log.Alloc(Layer::kBlock, at, bytes, {.stack = layer});

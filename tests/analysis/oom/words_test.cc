@@ -170,7 +170,7 @@ TEST(FailureVerdict, SaysHowFarTheFirstStepHadCome) {
                         "in the end)"));
   report.first_step = {.optimizer = true, .parameters = 10 * kMiB, .optimizer_state = 15 * kMiB};
   EXPECT_THAT(FailureVerdict(report),
-              HasSubstr("No step had finished: the optimizer was at work for the first time. With "
+              HasSubstr("No step had finished: the optimizer ran for the first time. With "
                         "Adam at least 15.0 MiB of state are still to come"));
 }
 
@@ -179,7 +179,7 @@ TEST(FailureCountWords, TellsThoseThatWereButForAMoment) {
   passing.recovered = true;
   EXPECT_EQ(FailureCountWords({lasting}), "1 request for memory failed");
   EXPECT_EQ(FailureCountWords({passing, lasting, passing}),
-            "3 requests for memory failed, 2 of them but for a moment");
+            "3 requests for memory failed, 2 of them only temporarily");
 }
 
 TEST(RemedyWords, NameSitesAndBytes) {

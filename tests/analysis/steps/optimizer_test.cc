@@ -115,7 +115,7 @@ TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
   const auto thrice = NeverTheSame(3, 24, 9, &begins);
   EXPECT_EQ(BirthsBefore(*thrice, FindSteps(*thrice)), begins) << "the last one was truncated";
   const auto never = NeverTheSame(3, 24, 100, &begins);
-  EXPECT_THAT(FindSteps(*never).origin.why, HasSubstr("gradients are given back"));
+  EXPECT_THAT(FindSteps(*never).origin.why, HasSubstr("gradients are freed"));
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ using testing::LogBuilder;
 TEST(StepRangesTest, NamesThatSpeakOfSteps) {
   for (const char* name : {"step", "train_step", "TrainStep", "ProfilerStep#12", "iteration 3",
                            "Iter", "batch_7", "step12"})
-    EXPECT_TRUE(SaysStep(name)) << name;
+    EXPECT_TRUE(NamesStep(name)) << name;
   for (const char* name : {"forward", "footsteps", "Optimizer.step#Adam.step", "iterate", "", "7"})
-    EXPECT_FALSE(SaysStep(name)) << name;
+    EXPECT_FALSE(NamesStep(name)) << name;
   for (const char* name : {"optimizer", "Optimizer.step#SGD.step", "adam", "run_optim", "AdamW"})
-    EXPECT_TRUE(SaysOptimizer(name)) << name;
-  for (const char* name : {"madam", "step", ""}) EXPECT_FALSE(SaysOptimizer(name)) << name;
+    EXPECT_TRUE(NamesOptimizer(name)) << name;
+  for (const char* name : {"madam", "step", ""}) EXPECT_FALSE(NamesOptimizer(name)) << name;
 }
 
 TEST(StepRangesTest, NumbersInNames) {
@@ -52,11 +52,11 @@ TEST(StepRangesTest, WhatRepeats) {
   const std::vector<RepeatedRange> repeated = FindRepeatedRanges(*session);
   ASSERT_EQ(repeated.size(), 2u);
   EXPECT_EQ(repeated[0].name, "iteration #");
-  EXPECT_TRUE(repeated[0].says_step);
+  EXPECT_TRUE(repeated[0].names_step);
   EXPECT_THAT(repeated[0].numbers, ElementsAre(10, 11, 12, 13));
   EXPECT_GT(repeated[0].covered, 0.8);
   EXPECT_EQ(repeated[1].name, "optimizer");
-  EXPECT_TRUE(repeated[1].says_optimizer);
+  EXPECT_TRUE(repeated[1].names_optimizer);
   EXPECT_TRUE(repeated[1].numbers.empty());
   const FoundSteps found = FindSteps(*session);
   ASSERT_EQ(found.steps.size(), 4u);

@@ -30,7 +30,7 @@ struct Recorder {
   void After(EventId) { ++events; }
 };
 
-void ExpectTwin(const Session& session) {
+void ExpectReference(const Session& session) {
   Recorder recorder;
   WalkLifetimes(session, recorder);
   std::vector<Happening> reference;
@@ -50,7 +50,7 @@ TEST(LifetimeWalkTest, RandomLogsInOrder) {
     RandomLog log({.seed = seed});
     const auto session = LoadLog(log.builder());
     ASSERT_NE(session, nullptr);
-    ExpectTwin(*session);
+    ExpectReference(*session);
   }
 }
 
@@ -75,7 +75,7 @@ TEST(LifetimeWalkTest, SeveralDeathsAtOneEvent) {
   const auto session = LoadLog(log);
   ASSERT_NE(session, nullptr);
   EXPECT_GE(session->other_deaths().size(), 5u);
-  ExpectTwin(*session);
+  ExpectReference(*session);
 }
 
 }  // namespace

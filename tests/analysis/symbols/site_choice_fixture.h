@@ -32,7 +32,7 @@ inline std::string SiteOf(const std::vector<NamedStack>& stacks, std::size_t i) 
   return session ? Symbols(session).Site(session->allocations()[i].stack).function : "no log";
 }
 
-inline std::string Told(const SourceFrame& frame) {
+inline std::string TextOf(const SourceFrame& frame) {
   return frame.function + " (" + frame.shown_file + ":" + std::to_string(frame.line) + ")";
 }
 
@@ -48,7 +48,7 @@ inline std::vector<std::string> SitesOf(const std::vector<std::vector<std::strin
   std::vector<std::string> sites;
   for (const AllocationRecord& record : session->records()) {
     const CallSite site = symbols.SiteOf(record.stack);
-    sites.push_back(Told(site.user) + (site.in_library() ? ", in " + Told(site.library) : ""));
+    sites.push_back(TextOf(site.user) + (site.in_library() ? ", in " + TextOf(site.library) : ""));
   }
   return sites;
 }

@@ -163,7 +163,7 @@ TEST_F(AdviseTest, TopAndDeviceChoose) {
 TEST_F(AdviseTest, SaysWhatIsMissingAndHowToRecordIt) {
   const std::string poor = Run({"raw.mprof"}).out;
   EXPECT_THAT(poor, HasSubstr("memprof run --cupti"));
-  EXPECT_THAT(poor, HasSubstr("Not looked for, for want of"));
+  EXPECT_THAT(poor, HasSubstr("Not looked for, because the log lacks"));
   EXPECT_THAT(Run({"used.mprof"}).out, Not(HasSubstr("--cupti")));
 }
 

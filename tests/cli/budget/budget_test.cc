@@ -72,7 +72,7 @@ TEST(BudgetTest, WhatIsNoCondition) {
       {"peak>=3", "write 'peak>"},
       {"peak=3", "write 'peak>"},
       {"headroom>3", "write 'headroom<"},
-      {"suspected>3", "stands alone"},
+      {"suspected>3", "takes no limit"},
       {"peak>5%", "For a change write 'peak>+5%'"},
       {"peak>+5%", "is for 'memprof diff'"},
       {"fragmentation>30", "is no unit of fragmentation; for example 'fragmentation>30%'"},

@@ -64,9 +64,9 @@ TEST(OptionsTest, RefusesWithAReason) {
   EXPECT_THAT(message({"-x"}), HasSubstr("unknown option '-x'"));
   EXPECT_THAT(message({"--t=1"}), HasSubstr("unknown option '--t'"));
   EXPECT_THAT(message({"--flag=1"}), HasSubstr("takes no value"));
-  EXPECT_THAT(message({"--number=1x"}), HasSubstr("wants an integer, not '1x'"));
-  EXPECT_THAT(message({"--number=99999999999999999999"}), HasSubstr("wants an integer"));
-  EXPECT_THAT(message({"--choice=c"}), HasSubstr("wants one of a, b, not 'c'"));
+  EXPECT_THAT(message({"--number=1x"}), HasSubstr("takes an integer, not '1x'"));
+  EXPECT_THAT(message({"--number=99999999999999999999"}), HasSubstr("takes an integer"));
+  EXPECT_THAT(message({"--choice=c"}), HasSubstr("takes one of a, b, not 'c'"));
   EXPECT_THAT(message({"--text"}), HasSubstr("needs a value"));
 }
 

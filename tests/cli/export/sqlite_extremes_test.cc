@@ -81,7 +81,7 @@ TEST(ExportSqliteTest, NeedsAFileAndLeavesNoneBehindThatIsNotWhole) {
   const Logs logs;
   const Result piped = Memprof({"export", "--to=sqlite", "-o", "-", "train.mprof"}, logs.path());
   EXPECT_EQ(piped.status, 2);
-  EXPECT_THAT(piped.err, HasSubstr("cannot go to standard output"));
+  EXPECT_THAT(piped.err, HasSubstr("cannot be written to standard output"));
   Streams streams;
   streams.file_limit = 4096;
   const Result full =

@@ -134,8 +134,9 @@ TEST(ImportTest, FilesAreNotOverwrittenUnlessAsked) {
 TEST(ImportTest, Usage) {
   const TempDirectory directory;
   EXPECT_EQ(Memprof({"import"}).status, 2);
-  EXPECT_THAT(Memprof({"import", kOom}).err, HasSubstr("where to? Give -o LOG"));
-  EXPECT_THAT(Memprof({"import", "-o", "x", kOom, kOom}).err, HasSubstr("one file at a time"));
+  EXPECT_THAT(Memprof({"import", kOom}).err, HasSubstr("no output file: name it with -o LOG"));
+  EXPECT_THAT(Memprof({"import", "-o", "x", kOom, kOom}).err,
+              HasSubstr("more than one input file"));
   const Result missing =
       Memprof({"import", "-o", directory.File("x"), directory.File("none.pickle")});
   EXPECT_EQ(missing.status, 1);

@@ -177,9 +177,9 @@ std::string GrowingLog() {
   log.Device(0, 64 * kMiB);
   const int load = log.Stack({"main (eval.cc:10)", "Evaluate (eval.cc:7)"});
   const int model = log.Stack({"main (eval.cc:10)", "Evaluate (eval.cc:8)"});
-  for (std::uint64_t turn = 0; turn < 20; ++turn) {
+  for (std::uint64_t batch = 0; batch < 20; ++batch) {
     log.Alloc(Layer::kLinear, 0x7e0000000000, kMiB, {.stack = load});
-    log.Alloc(Layer::kLinear, 0x7f0000000000 + turn * 4 * kMiB, 3 * kMiB, {.stack = model});
+    log.Alloc(Layer::kLinear, 0x7f0000000000 + batch * 4 * kMiB, 3 * kMiB, {.stack = model});
     log.Free(0x7e0000000000);
   }
   log.AllocFailed(Layer::kLinear, 3 * kMiB,
@@ -197,9 +197,9 @@ TEST_F(OomVerbTest, GrowthWithoutStepsIsTold) {
   EXPECT_EQ(failure["growth"]["bytes_per_step"], 3 * kMiB);
   EXPECT_EQ(failure["remedies"][0]["kind"], "sites");
   EXPECT_EQ(failure["remedies"][0]["beyond_request_bytes"], 58 * kMiB);
-  EXPECT_THAT(Oom({"growing.mprof"}).out, HasSubstr("in 20 iterations, 3.00 MiB"));
+  EXPECT_THAT(Oom({"growing.mprof"}).out, HasSubstr("allocated in 20 iterations and did not free"));
   const std::string report = Memprof({"report", "growing.mprof"}, logs_.path()).out;
-  EXPECT_THAT(report, HasSubstr("Growth: 60.0 MiB are held by what Evaluate"));
+  EXPECT_THAT(report, HasSubstr("Growth: 60.0 MiB are held that Evaluate"));
   EXPECT_THAT(report, HasSubstr("Host memory was scanned for pointers 1 time (24.0 MiB"));
 }
 

@@ -68,7 +68,7 @@ TEST(ReplayTest, LooksForTheOptimum) {
   const Logs logs;
   const Result result = Memprof({"replay", "--seconds=0.05", "train.mprof"}, logs.path());
   EXPECT_THAT(result.out, HasSubstr("offline optimum"));
-  EXPECT_THAT(result.out, HasSubstr("The offline optimum knows the future and is"));
+  EXPECT_THAT(result.out, HasSubstr("The offline optimum knows all lifetimes in advance and is"));
 }
 
 TEST(ReplayTest, JsonHasTheDocumentedKeys) {
