@@ -208,7 +208,7 @@ TEST_F(LeaksTest, DetailsTellEveryFactOfTheSurvivor) {
   auto* details = window_.findChild<DetailsPanel*>();
   const QString text = details->SelectionText();
   for (const char* fact :
-       {"Size", "1.00 MiB", "1,048,480 bytes asked for", "Kind", "block on GPU 0", "Address",
+       {"Size", "1.00 MiB", "1,048,480 bytes requested", "Kind", "block on GPU 0", "Address",
         "loss.retained", "Category", "Life", "born in step 3", "never freed", "Last use",
         "no kernel or copy was recorded", "segment"})
     EXPECT_TRUE(text.contains(S(fact))) << fact << " in " << qPrintable(text);

@@ -140,7 +140,7 @@ TEST_F(MapPictureTest, DescribesHolesAndSegments) {
 TEST_F(MapPictureTest, AHolesStoryNamesTheBlockToBlame) {
   // Between the weights of 4 MiB and the pin of 1 MiB: without the pin, 5 + 1 + 6.
   const auto [segment, piece] = At(kBase + 4 * kMiB);
-  const HoleStory left = TellHole(*session_, *picture_, segment, piece);
+  const HoleStory left = DescribeHole(*session_, *picture_, segment, piece);
   EXPECT_EQ(left.pin, Id(kBase + 9 * kMiB));
   for (const char* part : {"Hole of 5.00 MiB", "segment of 16.0 MiB", "2 blocks",
                            "pinned by Workspace (w.cc:7) (1.00 MiB) and w<0> (4.00 MiB)",
@@ -148,7 +148,7 @@ TEST_F(MapPictureTest, AHolesStoryNamesTheBlockToBlame) {
     EXPECT_TRUE(left.text.contains(QString::fromUtf8(part))) << part << qPrintable(left.text);
   }
   const auto [at, right_piece] = At(kBase + 10 * kMiB);
-  const HoleStory right = TellHole(*session_, *picture_, at, right_piece);
+  const HoleStory right = DescribeHole(*session_, *picture_, at, right_piece);
   EXPECT_EQ(right.pin, left.pin) << "at the segment's end there is only the pin";
   EXPECT_TRUE(right.text.contains(QStringLiteral("Without the block it would be 12.0 MiB.")))
       << qPrintable(right.text);

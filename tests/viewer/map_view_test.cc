@@ -177,7 +177,7 @@ TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
   window_.WaitUntilSettled();
   const analysis::Session& session = *window_.document().session();
   const auto tell = [&](const MapHit& hit) {
-    return TellHole(session, *canvas_->picture(), hit.segment, hit.piece);
+    return DescribeHole(session, *canvas_->picture(), hit.segment, hit.piece);
   };
   std::optional<MapHit> hole;
   for (const MapHit& hit : WidePieces(10))
@@ -338,8 +338,8 @@ TEST_F(OwnMapTest, AFailedRequestIsDrawnBesideTheLargestHole) {
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   EXPECT_TRUE(map->SummaryText().contains(QStringLiteral("would hold it")));
-  EXPECT_TRUE(TellHole(*window_.document().session(), *map->canvas()->picture(), 0, 0)
-                  .text.contains(QStringLiteral("nothing is in")));
+  EXPECT_TRUE(DescribeHole(*window_.document().session(), *map->canvas()->picture(), 0, 0)
+                  .text.contains(QStringLiteral("the whole segment is free")));
 }
 
 TEST_F(OwnMapTest, AnInstantBeforeEverythingSaysSo) {

@@ -151,7 +151,7 @@ TEST_F(ProcessesTest, TheChosenLaneIsAsClearAsTheOthers) {
 
 TEST_F(ProcessesTest, OfTwoNoneIsOdd) {
   OpenRanks({10, 200});
-  EXPECT_TRUE(view_->SummaryText().contains(QStringLiteral("Of two, nobody can say")));
+  EXPECT_TRUE(view_->SummaryText().contains(QStringLiteral("With two processes, no outlier can")));
   EXPECT_FALSE(Cell(1, ProcessModel::kDriverPeak, ProcessModel::kOutlierRole).isValid());
 }
 

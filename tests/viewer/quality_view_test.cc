@@ -197,7 +197,7 @@ TEST(QualityVerdicts, AreAsBadAsTheWorstFinding) {
     return JudgeQuality(rows);
   };
   EXPECT_EQ(judge({}).worst, Grade::kGood);
-  EXPECT_TRUE(judge({Grade::kInfo}).text.endsWith(QStringLiteral("1 finding good to know.")));
+  EXPECT_TRUE(judge({Grade::kInfo}).text.endsWith(QStringLiteral("1 finding for information.")));
   EXPECT_EQ(judge({Grade::kNotice, Grade::kGood}).worst, Grade::kNotice);
   EXPECT_TRUE(judge({Grade::kError, Grade::kNotice, Grade::kNotice})
                   .text.endsWith(QStringLiteral("did not work: 1 error, 2 notices.")));

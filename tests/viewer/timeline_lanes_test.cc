@@ -149,7 +149,7 @@ TEST_F(TimelineTest, AFailuresMarkNamesWhoAsked) {
     for (int x = static_cast<int>(middle); x < view()->width() && tip.isEmpty(); x += 3)
       if (const QString at = TipAt(view(), QPoint(x, y)); at.contains(QStringLiteral("failed")))
         tip = at;
-  EXPECT_TRUE(tip.contains(QStringLiteral("asked by Model::Forward (model.cc:9)")))
+  EXPECT_TRUE(tip.contains(QStringLiteral("requested by Model::Forward (model.cc:9)")))
       << qPrintable(tip);
 }
 

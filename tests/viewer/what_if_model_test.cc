@@ -91,18 +91,18 @@ TEST_F(CompareModels, VerdictsSayHowWellTheRecordedOneIsKnown) {
   EXPECT_TRUE(verdict(replay).contains(S("the recorded peak exactly")));
   replay.residual = static_cast<std::int64_t>(kMiB);
   EXPECT_TRUE(verdict(replay).contains(S("1.00 MiB more than the recorded peak")));
-  EXPECT_TRUE(verdict(replay).contains(S("in doubt")));
+  EXPECT_TRUE(verdict(replay).contains(S("uncertain by")));
   replay.uncertain = true;
-  EXPECT_TRUE(verdict(replay).contains(S("take savings with care")));
+  EXPECT_TRUE(verdict(replay).contains(S("savings are uncertain.")));
   replay.samples = 5;
   EXPECT_TRUE(verdict(replay).contains(S("at the worst of 5 samples")));
   replay.residual = 0;
   EXPECT_TRUE(verdict(replay).contains(S("5 samples of free memory agree exactly")));
   replay.unchecked = true;
-  EXPECT_TRUE(verdict(replay).contains(S("nothing checks")));
+  EXPECT_TRUE(verdict(replay).contains(S("not checked")));
   EXPECT_EQ(DescribeReplay(*session, replay, true).doubt, S("unchecked"));
   replay.origin = analysis::SpecOrigin::kEnvironment;
-  EXPECT_TRUE(verdict(replay).contains(S("as the recorded environment says")));
+  EXPECT_TRUE(verdict(replay).contains(S("from the recorded environment")));
 }
 
 TEST_F(CompareModels, OwnConfigurationsComeBeforeTheLimits) {

@@ -87,14 +87,14 @@ qsizetype CommonPrefix(const QStringList& texts, const std::vector<qsizetype>& w
 }
 
 // Cuts texts again that look the same after the cut: from the first character in which they differ.
-void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, double width,
-               const TextMeasure& measure, QStringList* out) {
+void Distinguish(const QStringList& texts, const std::vector<qsizetype>& which, double width,
+                 const TextMeasure& measure, QStringList* out) {
   std::map<QString, std::vector<qsizetype>> alike;
   for (const qsizetype i : which) alike[(*out)[i]].push_back(i);
   for (const auto& [shown, group] : alike) {
     const QString& first = texts[group.front()];
-    const bool differ = std::any_of(group.begin(), group.end(),
-                                    [&](qsizetype i) { return texts[i] != first; });
+    const bool differ =
+        std::any_of(group.begin(), group.end(), [&](qsizetype i) { return texts[i] != first; });
     if (!differ) continue;
     const qsizetype common = CommonPrefix(texts, group);
     bool moved = false;
@@ -105,7 +105,7 @@ void TellApart(const QStringList& texts, const std::vector<qsizetype>& which, do
       (*out)[i] = cut;
     }
     // Each time the texts agree in more characters, so this ends.
-    if (moved) TellApart(texts, group, width, measure, out);
+    if (moved) Distinguish(texts, group, width, measure, out);
   }
 }
 
@@ -159,7 +159,7 @@ QStringList ElideApart(const QStringList& texts, double width, const TextMeasure
     all.push_back(out.size());
     out << ElideName(text, width, measure);
   }
-  TellApart(texts, all, width, measure, &out);
+  Distinguish(texts, all, width, measure, &out);
   NumberTheRest(texts, width, measure, &out);
   return out;
 }

@@ -49,7 +49,7 @@ Band OfLayer(Layer layer) {
 Band OfCategory(Category category) {
   if (category == Category::kUnknown) {
     return Make(BandRole::kOther, "Unknown purpose",
-                "Neither names nor stacks nor lifetimes tell what this memory is for.");
+                "Neither names nor stacks nor lifetimes show what this memory is for.");
   }
   QString name = ToQString(analysis::CategoryName(category));
   const QString help =
@@ -60,11 +60,11 @@ Band OfCategory(Category category) {
 
 Band OfSite(analysis::StackId site, int color, analysis::Symbols* symbols) {
   Band band{BandRole::kGroup, color, QStringLiteral("No call stack"),
-            QStringLiteral("Made by calls whose stack was not recorded."), site};
+            QStringLiteral("Allocated by calls whose stack was not recorded."), site};
   if (!site.valid()) return band;
   band.name = symbols == nullptr ? QStringLiteral("Call stack %1").arg(site.value)
                                  : SiteName(*symbols, site);
-  band.help = QStringLiteral("Made at this place, whatever the way there. Click: select it.");
+  band.help = QStringLiteral("Allocated at this call site, over any call path. Click: select it.");
   if (symbols != nullptr)
     band.help = ToQString(analysis::Symbols::Describe(symbols->Site(site))) + QLatin1String(". ") +
                 band.help;
@@ -140,10 +140,10 @@ Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int co
                   "framework only.");
     case StackBandKind::kOtherDriver:
       return Make(kinds ? BandRole::kLinear : BandRole::kOtherDriver, "Other driver memory",
-                  "Asked of the driver by code other than the framework's allocator.");
+                  "Requested from the driver by code other than the framework's allocator.");
     case StackBandKind::kPools:
       return Make(BandRole::kPool, "Held by driver pools",
-                  "Kept by stream-ordered pools and VMM beyond what the program asked for.");
+                  "Kept by stream-ordered pools and VMM beyond what the program requested.");
   }
   return {};
 }
@@ -233,7 +233,7 @@ QString GroupingHelp(TimelineGrouping grouping) {
       return QStringLiteral(
           "Tensors, other blocks, what is cached; without a framework, driver memory by layer.");
     case TimelineGrouping::kLayer:
-      return QStringLiteral("What was asked of the driver, by the kind of call.");
+      return QStringLiteral("What was requested from the driver, by the kind of call.");
     case TimelineGrouping::kCategory:
       return QStringLiteral("Parameters, gradients, optimizer state, activations, …");
     case TimelineGrouping::kSite:

@@ -62,11 +62,11 @@ void DemoRecorder::Finished(int code, QProcess::ExitStatus status) {
     emit Recorded(log_);
     return;
   }
-  const QStringList said =
+  const QStringList output =
       QString::fromLocal8Bit(process_.readAll()).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
   QFile::remove(log_);
   emit Failed(tr("The demo could not be recorded: %1")
-                  .arg(said.isEmpty() ? tr("status %1").arg(code) : said.last()));
+                  .arg(output.isEmpty() ? tr("status %1").arg(code) : output.last()));
 }
 
 }  // namespace memprof::viewer

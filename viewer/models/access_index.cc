@@ -14,8 +14,8 @@ AccessIndex::AccessIndex(Document* document) : QObject(document), document_(docu
 
 std::shared_ptr<const KnownUses> AccessIndex::Ask() {
   const auto& session = document_->session();
-  if (asked_ != session) {
-    asked_ = session;
+  if (queried_ != session) {
+    queried_ = session;
     uses_.reset();
     job_.Cancel();
     if (session == nullptr) return nullptr;

@@ -37,7 +37,7 @@ class AccessIndex : public QObject {
 
   Document* const document_;
   std::shared_ptr<const KnownUses> uses_;
-  std::shared_ptr<const analysis::Session> asked_;
+  std::shared_ptr<const analysis::Session> queried_;
   JobTracker job_;
 };
 

@@ -289,8 +289,8 @@ QVariant AdviceModel::headerData(int section, Qt::Orientation orientation, int r
         return tr("Bytes of copies and memsets that would no longer be made");
       case kSure:
         return tr(
-            "Certain: the events alone say so. Likely: unless pointers in device memory, or "
-            "other streams, say otherwise. Possible: under the assumption named below.");
+            "Certain: proved by the events alone. Likely: true unless pointers in device memory or "
+            "other streams contradict it. Possible: under the assumption named below.");
       default:
         return {};
     }

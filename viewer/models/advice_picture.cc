@@ -28,7 +28,7 @@ QStringList NotesOf(const analysis::AdviceReport& report) {
       missing[report.patterns[i].missing]
           << ToQString(PatternName(static_cast<analysis::Pattern>(i)));
   for (const auto& [evidence, patterns] : missing)
-    notes << QStringLiteral("Not looked for, for want of %1: %2.")
+    notes << QStringLiteral("Not looked for, because the log lacks %1: %2.")
                  .arg(ToQString(evidence), patterns.join(QStringLiteral(", ")));
   return notes;
 }

@@ -127,7 +127,7 @@ QVariant DiffModel::headerData(int section, Qt::Orientation orientation, int rol
                           tr("The change, to scale: to the left less, to the right more"),
                           tr("Change of the number of live allocations"),
                           tr("Change of the bytes allocated in a steady step"),
-                          tr("New, gone, or no more than a run differs from itself by")};
+                          tr("New, gone, or within the variation of one run")};
   if (role == Qt::DisplayRole) return titles[section];
   if (role == Qt::ToolTipRole) return help[section];
   return {};

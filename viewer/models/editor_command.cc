@@ -54,12 +54,12 @@ EditorSettings EditorSettings::FromEnvironment() {
 std::optional<EditorCommand> MakeEditorCommand(const EditorSettings& settings, const QString& file,
                                                int line) {
   QStringList words;
-  for (const QString& told : {settings.memprof_editor, settings.setting}) {
-    if (words.isEmpty()) words = QProcess::splitCommand(told.trimmed());
+  for (const QString& command_line : {settings.memprof_editor, settings.setting}) {
+    if (words.isEmpty()) words = QProcess::splitCommand(command_line.trimmed());
   }
-  for (const QString& told : {settings.visual, settings.editor}) {
+  for (const QString& command_line : {settings.visual, settings.editor}) {
     if (!words.isEmpty()) break;
-    const QStringList command = QProcess::splitCommand(told.trimmed());
+    const QStringList command = QProcess::splitCommand(command_line.trimmed());
     if (command.isEmpty() || FindKnown(command.front()) == nullptr || StaysInTerminal(command))
       continue;
     words = command;

@@ -187,7 +187,7 @@ std::vector<FactColumn> PinColumns() {
           {QObject::tr("Block"), true, QObject::tr("Its own bytes")},
           {QObject::tr("Born"), true, {}},
           {QObject::tr("Unused since"), true,
-           QObject::tr("Since when nothing has been in the holes beside it")},
+           QObject::tr("Since when the holes beside it have been free")},
           {QObject::tr("Call site"), false, {}, true},
           {QObject::tr("Holds"), false, QObject::tr("The largest tensor in it")},
           {QObject::tr("Pool"), false, {}}};

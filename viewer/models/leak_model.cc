@@ -79,8 +79,7 @@ QString TierTitle(LeakTier tier) {
 QString TierMeaning(LeakTier tier) {
   switch (tier) {
     case LeakTier::kDefinite:
-      return LeakModel::tr(
-          "Nothing can give this memory back any more, or growth is beyond doubt.");
+      return LeakModel::tr("Nothing can free this memory any more, or its growth is certain.");
     case LeakTier::kSuspected:
       return LeakModel::tr("Allocations of many steps survive; each step adds to them.");
     case LeakTier::kGrowing:
@@ -252,7 +251,7 @@ QVariant LeakModel::headerData(int section, Qt::Orientation orientation, int rol
                                       "Which kind of memory it is",
                                       "How strong the evidence is, 0 to 100",
                                       "Bytes that were still alive when the log ended",
-                                      "Memory never given back, for each training step",
+                                      "Memory that is never freed, for each training step",
                                       "Number of surviving allocations",
                                       "Birth step of the oldest survivor that is evidence"};
   if (role == Qt::DisplayRole) return QString::fromUtf8(kTitles[section]);

@@ -155,7 +155,7 @@ std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::FragmentationHi
   return picture;
 }
 
-HoleStory TellHole(const Session& session, const MapPicture& picture, int segment, int piece) {
+HoleStory DescribeHole(const Session& session, const MapPicture& picture, int segment, int piece) {
   const MapSegment& in = picture.map.segments[static_cast<std::size_t>(segment)];
   const std::vector<MapPiece>& pieces = in.pieces;
   const auto at = static_cast<std::ptrdiff_t>(piece);
@@ -167,8 +167,8 @@ HoleStory TellHole(const Session& session, const MapPicture& picture, int segmen
       pieces.begin(), pieces.end(), [](const MapPiece& other) { return !other.hole(); }));
   if (blocks == 0) {
     story.text = title + QStringLiteral(
-                             " that nothing is in: its allocator keeps it, and could give it back "
-                             "to the driver.");
+                             ": the whole segment is free; its allocator keeps it, and could "
+                             "release it to the driver.");
     return story;
   }
   // The size of the hole without the block on one side.

@@ -60,8 +60,8 @@ struct HoleStory {
   QString text;
   analysis::AllocationId pin;
 };
-HoleStory TellHole(const analysis::Session& session, const MapPicture& picture, int segment,
-                   int piece);
+HoleStory DescribeHole(const analysis::Session& session, const MapPicture& picture, int segment,
+                       int piece);
 
 // The tensor in a block, or the tensor itself, at an instant, as text; "" for none.
 QString TensorAt(const analysis::Session& session, analysis::AllocationId id,

@@ -29,7 +29,7 @@ OomExplainer::Explained OomExplainer::Explain(const FailedRequest& request) {
   found.report = explainer_.Explain(request);
   const FailureReport& report = found.report;
   found.verdict = ToQString(analysis::FailureVerdict(report));
-  found.asked_by = request.stack.valid() ? ShortSite(report.site) : NoStack();
+  found.requested_by = request.stack.valid() ? ShortSite(report.site) : NoStack();
   const QString api = ToQString(session_->string(request.api));
   if (request.driver.valid() && request.framework) {
     found.driver_call = QObject::tr("The allocator asked the driver for a segment of %1")

@@ -26,7 +26,7 @@ class OomExplainer {
 
   struct Explained {
     analysis::FailureReport report;
-    QString verdict, asked_by, driver_call;
+    QString verdict, requested_by, driver_call;
     std::vector<QString> remedies;  // as text, in the order of report.remedies
     // For the groups in the report: a stack and the name of each.
     std::map<std::uint32_t, analysis::StackId> sites;

@@ -133,9 +133,9 @@ std::vector<ByteBar> ScaleBars(const FailureReport& report) {
   const DeviceSpace& space = report.space;
   std::vector<ByteBar> bars;
   if (request.bytes == 0 || request.device == analysis::kNoDevice) return bars;
-  bars.push_back(ScaleBar(QObject::tr("Asked for"), request.bytes, PartStyle::kDanger));
+  bars.push_back(ScaleBar(QObject::tr("Requested"), request.bytes, PartStyle::kDanger));
   if (request.framework && request.driver_bytes > request.bytes)
-    bars.push_back(ScaleBar(QObject::tr("Segment asked of the driver"), request.driver_bytes,
+    bars.push_back(ScaleBar(QObject::tr("Segment requested from the driver"), request.driver_bytes,
                             PartStyle::kDanger));
   const bool allocator = space.own_pool.count + space.other_pools.count + space.cached.count > 0;
   if (request.framework) {
@@ -237,9 +237,10 @@ QString Headline(const Session& session, const FailedRequest& request) {
 std::vector<FactColumn> FailureColumns() {
   return {{QObject::tr("After"), true, {}},
           {QObject::tr("Step"), true, {}},
-          {QObject::tr("Asked for"), true, {}},
-          {QObject::tr("Asked for by"), false, {}, true},
-          {QObject::tr("Then"), false, QObject::tr("Whether the same thread got it after all")}};
+          {QObject::tr("Requested"), true, {}},
+          {QObject::tr("Requested by"), false, {}, true},
+          {QObject::tr("Then"), false,
+           QObject::tr("Whether a later attempt of the same thread succeeded")}};
 }
 
 std::shared_ptr<const FailuresPicture> MakeFailuresPicture(
@@ -281,7 +282,7 @@ std::vector<FactColumn> SpaceColumns() {
 std::vector<FactColumn> RemedyColumns() {
   return {{QObject::tr("Fits"), false, {}},
           {QObject::tr("With"), false, {}},
-          {QObject::tr("Gives"), true, QObject::tr("Bytes that it gives")},
+          {QObject::tr("Gives"), true, QObject::tr("Bytes that it makes available")},
           {QObject::tr("Still short"), true, QObject::tr("What would be missing even then")}};
 }
 std::vector<FactColumn> LiveColumns() {
@@ -307,7 +308,7 @@ std::shared_ptr<const OomPicture> MakeOomPicture(const Session& session, OomExpl
   picture->cause = report.cause;
   picture->headline = Headline(session, request);
   picture->verdict = explained.verdict;
-  picture->asked_by = explained.asked_by;
+  picture->requested_by = explained.requested_by;
   picture->driver_call = explained.driver_call;
   picture->whole = SpaceWhole(report.space);
   picture->whole_is_capacity = report.space.total > 0;
@@ -345,7 +346,7 @@ QString HeadroomSentence(const Session& session, const std::vector<Headroom>& ro
   }
   if (tightest == nullptr)
     return QObject::tr(
-        "No request for memory failed. How near it came is not known: the log does not say how "
+        "No request for memory failed. How near it came is not known: the log does not show how "
         "much memory its devices have.");
   QString when = FormatDuration(Since(session, tightest->time));
   if (tightest->step >= 0) when += QObject::tr(" (step %1)").arg(tightest->step);

@@ -35,7 +35,7 @@ struct OomPicture {
   analysis::FailedRequest request;
   analysis::FailureCause cause = analysis::FailureCause::kUnknown;
   QString headline;  // "1.00 MiB on device 0 at step 15, after 2.57 s"
-  QString verdict, asked_by, driver_call;
+  QString verdict, requested_by, driver_call;
   std::uint64_t whole = 0;  // bytes of the full width of the bars
   bool whole_is_capacity = false;
   ByteBar by_site, by_category;  // the use of every byte; the second is empty if unknown

@@ -22,21 +22,22 @@ struct ColumnText {
 };
 
 constexpr std::array<ColumnText, ProcessModel::kColumnCount> kColumns = {{
-    {"Process", "process", "Its rank, as the launcher said, or its place among the logs"},
+    {"Process", "process", "Its rank, as the launcher set it, or its position among the logs"},
     {"PID", "pid", "As the operating system numbered it"},
     {"Host", "host", "The machine that it ran on"},
     {"Devices", "devices", "On which it held memory"},
-    {"Driver peak", "driver_peak_bytes", "The most that it held of the driver at one time"},
+    {"Driver peak", "driver_peak_bytes", "The most driver memory that it held at one time"},
     {"In-use peak", "in_use_peak_bytes",
      "The most that the blocks of its framework's allocator took at one time"},
     {"Reserved peak", "reserved_peak_bytes",
      "The most that its framework's allocator held at one time, in use or not"},
-    {"Over time", nullptr, "Held of the driver, and in use of it, on one scale for all"},
-    {"At the end", "driver_end_bytes", "Held of the driver when the log ended"},
-    {"Leaked", "leaked_bytes", "Alive at the end at the sites that are taken for leaks"},
+    {"Over time", nullptr, "Driver memory held and in use, on one scale for all"},
+    {"At the end", "driver_end_bytes", "Driver memory held when the log ended"},
+    {"Leaked", "leaked_bytes", "Alive at the end at the sites that are judged to leak"},
     {"Host memory", "host_peak_bytes", "The most pinned and registered host memory at one time"},
     {"Of others", "imported_peak_bytes",
-     "The most that it had open of other processes; counted where it was made, not here"},
+     "The most memory of other processes that it had open; counted where it was allocated, not "
+     "here"},
     {"Events", "events", "In its log"},
     {"Clock", "clock_shift_s", "Added to its times, so that all are on one clock"},
     {"Log", "log", "Where all this was read"},
@@ -170,7 +171,8 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
   const QString rule =
       ProcessModel::tr("further from the median than 3 scaled median deviations and than 5 %");
   if (figures.size() < 3) {
-    sentences << ProcessModel::tr("Of two, nobody can say which is the odd one: none is marked.");
+    sentences << ProcessModel::tr(
+        "With two processes, no outlier can be determined: none is marked.");
   } else if (odd.empty()) {
     sentences << ProcessModel::tr("None stands out: none is %1.").arg(rule);
   } else {
@@ -179,7 +181,7 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
   }
   sentences << (imported > 0
                     ? ProcessModel::tr("Memory that a process opened of another, up to %1, is "
-                                       "counted once, where it was made.")
+                                       "counted once, where it was allocated.")
                           .arg(FormatBytes(imported))
                     : ProcessModel::tr("No process opened memory of another."));
   if (shifted)
@@ -316,7 +318,7 @@ QString ProcessModel::Tip(std::uint32_t process, int column) const {
   if (column == kLog || column == kProcess) return ToQString(info.path);
   if (column == kOverTime) {
     const ProcessFigures& figures = picture_->figures[process];
-    return tr("Held of the driver at most %1, of that in use at most %2, in the whole run")
+    return tr("In the whole run, driver memory held: at most %1; in use: at most %2")
         .arg(FormatBytes(figures.driver_peak_bytes), FormatBytes(figures.in_use_peak_bytes));
   }
   const Spread* spread = SpreadOf(column);

@@ -75,13 +75,13 @@ class Finder {
     std::stable_sort(rows_.begin() + static_cast<std::ptrdiff_t>(first), rows_.end(),
                      [](const QualityRow& a, const QualityRow& b) { return a.grade > b.grade; });
     if (rows_.size() == first)
-      Add("Anomalies", Tr("none"), Grade::kGood, Tr("Nothing was lost, and nothing was odd."));
+      Add("Anomalies", Tr("none"), Grade::kGood, Tr("Nothing was lost, and nothing was unusual."));
   }
 
   void Sources() {
     if (session_.sources().empty())
       Add("Sources", Tr("none named"), Grade::kInfo,
-          Tr("The log does not say from where its events come."),
+          Tr("The log does not name the sources of its events."),
           Tr("Imported and older logs do not; nothing is wrong with the events."));
     for (const analysis::SourceInfo& source : session_.sources()) {
       const QString detail = ToQString(source.detail);
@@ -95,11 +95,11 @@ class Finder {
           break;
         case log::SOURCE_OFF:
           add(Grade::kInfo, Tr("off"),
-              Tr("It was not asked for: what only it sees is not in the log."));
+              Tr("It was not requested: what only it sees is not in the log."));
           break;
         case log::SOURCE_REFUSED:
           add(Grade::kNotice, Tr("refused"),
-              Tr("It was asked for and could not be had: what only it sees is not in the log."));
+              Tr("It was requested, but not available: what only it sees is not in the log."));
           break;
         case log::SOURCE_LOST:
           add(Grade::kDataLoss, Tr("lost"),
@@ -200,7 +200,7 @@ class Finder {
     const std::uint64_t frames = session_.frame_count();
     if (frames == 0) {
       Add("Call stacks", Tr("frames"), Grade::kNotice, Tr("The log has no call stacks."),
-          Tr("Who allocated cannot be told. Record with MEMPROF_STACK_DEPTH above 0."));
+          Tr("Which code allocated is not known. Record with MEMPROF_STACK_DEPTH above 0."));
       return;
     }
     if (report_ == nullptr) {
@@ -229,7 +229,7 @@ class Finder {
       case analysis::StepSource::kNone:
         Add("Steps", Tr("confidence"), Grade::kInfo,
             why.isEmpty() ? Tr("None are known.") : Tr("None are known: %1").arg(why),
-            Tr("What is asked by step (growth, leaks that creep) needs them: call memprof_step() "
+            Tr("Results by step (growth, slow leaks) need them: call memprof_step() "
                "once in every iteration."));
         return;
       case analysis::StepSource::kRanges:
@@ -241,7 +241,7 @@ class Finder {
         (ranges ? Tr("%1, found in named ranges; confidence %2. %3")
                 : Tr("%1, found in the pattern of allocations; confidence %2. %3"))
             .arg(count, FormatPercent(origin.confidence), why),
-        Tr("memprof_step(), called once in every iteration, would leave no doubt."));
+        Tr("To make them certain, call memprof_step() once in every iteration."));
   }
 
   void Devices() {
@@ -264,7 +264,7 @@ class Finder {
       if (!figures.ledger.last) {
         Add("Devices", Tr("memory of %1").arg(subject), Grade::kInfo,
             Tr("Its free memory was never sampled."),
-            Tr("What other programs and the driver itself took of it is unknown."));
+            Tr("How much of it other programs and the driver itself used is unknown."));
         return;
       }
       const analysis::LedgerEntry& last = *figures.ledger.last;
@@ -275,7 +275,7 @@ class Finder {
           Tr("Of %1 used when it was sampled last, %2 cannot be explained.")
               .arg(FormatBytes(used), FormatBytes(last.untracked_bytes)),
           much ? Tr("Contexts, kernels and libraries take memory that no call shows; `memprof "
-                    "report` takes it apart.")
+                    "report` lists the parts.")
                : QString());
     }
   }
@@ -315,7 +315,7 @@ QualityVerdict JudgeQuality(const std::vector<QualityRow>& rows) {
     verdict.text = Tr("All is well: nothing was lost, and the figures can be trusted.");
     if (counts[1] > 0)
       verdict.text +=
-          QLatin1Char(' ') + Tr("%1 good to know.").arg(FormatPlural(counts[1], Tr("finding")));
+          QLatin1Char(' ') + Tr("%1 for information.").arg(FormatPlural(counts[1], Tr("finding")));
     return verdict;
   }
   QStringList parts;

@@ -23,7 +23,7 @@ struct ColumnText {
 };
 
 constexpr std::array<ColumnText, TensorModel::kColumnCount> kColumns = {{
-    {TensorField::kName, "Name", "name", "The name that the program gave it"},
+    {TensorField::kName, "Name", "name", "The name that the program set"},
     {TensorField::kShape, "Shape", "shape", "Its extents, outermost first"},
     {TensorField::kDtype, "Type", "dtype", "Of its elements"},
     {TensorField::kCategory, "Category", "category", "What it is for, as concluded"},
@@ -37,10 +37,11 @@ constexpr std::array<ColumnText, TensorModel::kColumnCount> kColumns = {{
     {TensorField::kBorn, "Born at", "birth_s", "Since the start of the log"},
     {TensorField::kFreed, "Freed at", "death_s", "Since the start of the log"},
     {TensorField::kRequested, "Requested", "requested_bytes",
-     "What was asked of the allocator, before it rounded; of a tensor, for the block it lies in"},
+     "What was requested from the allocator, before rounding; of a tensor, for the block that "
+     "contains it"},
     {TensorField::kLayer, "Layer", "layer", "Which kind of memory it is"},
     {TensorField::kStream, "Stream", "stream", "The stream that it was allocated on"},
-    {TensorField::kDevice, "Device", "device", "Where it lies"},
+    {TensorField::kDevice, "Device", "device", "The device whose memory it is in"},
     {TensorField::kProcess, "Process", "process",
      "The rank of the process, or its place among the logs"},
     {TensorField::kSite, "Allocated at", "site", "The place in the program that made it"},

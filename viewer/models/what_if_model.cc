@@ -15,17 +15,18 @@ constexpr int kColors = 7;  // of Theme::Categorical
 QString Help(const WhatIfRow& row) {
   switch (row.kind) {
     case WhatIfRow::Kind::kRecorded:
-      return WhatIfModel::tr("What the log says of the allocator that ran.");
+      return WhatIfModel::tr("The figures of the recorded allocator, from the log.");
     case WhatIfRow::Kind::kReplayed:
       return WhatIfModel::tr(
-          "The recorded allocator as it is understood, simulated: how far it is off is what the "
-          "savings below are in doubt by.");
+          "A simulation of the recorded allocator: the savings below are uncertain by its "
+          "difference from "
+          "the recording.");
     case WhatIfRow::Kind::kOptimum:
       return WhatIfModel::tr(
-          "The best arrangement found for an allocator that knows all lifetimes beforehand: what "
-          "no allocator can be expected to beat.");
+          "The best arrangement found for an allocator that knows all lifetimes in advance: no "
+          "allocator can be expected to need less.");
     case WhatIfRow::Kind::kBound:
-      return WhatIfModel::tr("The most bytes alive at a time: nothing can do with less.");
+      return WhatIfModel::tr("The most bytes alive at a time: no allocator can need less.");
     case WhatIfRow::Kind::kOther:
       break;
   }
@@ -174,17 +175,17 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
   const QString titles[] = {tr("Allocator"), tr("Reserved"), tr("To scale"),
-                            tr("Unused"),    tr("Saving"),   tr("In doubt"),
+                            tr("Unused"),    tr("Saving"),   tr("Uncertainty"),
                             tr("Segments"),  tr("Calls"),    tr("Fits")};
   const QString help[] = {
       tr("Tick a row to draw its course over time below"),
-      tr("The most bytes that the allocator held of the device"),
-      tr("Strong: what was handed out at the peak; pale: what was not"),
-      tr("While most was reserved, the share that was not handed out even when most of it was"),
+      tr("The most device memory that the allocator held"),
+      tr("Strong: what was allocated at the peak; pale: what was free"),
+      tr("While reserved memory was at its maximum, the smallest share of it that was free"),
       tr("What was reserved when recorded, less what would have been: + is a saving"),
       tr("How far the replay of the recorded allocator is from what was recorded"),
       tr("The most pieces that it held at a time"),
-      tr("Calls of the driver that took or gave back memory"),
+      tr("Calls of the driver that allocated or freed memory"),
       tr("Whether every request would have found memory within the capacity")};
   if (role == Qt::DisplayRole) return titles[section];
   if (role == Qt::ToolTipRole) return help[section];

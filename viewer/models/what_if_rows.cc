@@ -43,16 +43,17 @@ QString Doubt(const DeviceReplay& replay) {
 QString Verdict(const DeviceReplay& replay) {
   QString who =
       Tr("Replayed as %1").arg(ToQString(analysis::allocators::SpecName(replay.replayed.spec)));
-  if (replay.origin == SpecOrigin::kEnvironment) who += Tr(", as the recorded environment says");
+  if (replay.origin == SpecOrigin::kEnvironment) who += Tr(", from the recorded environment");
   if (replay.unchecked) {
-    return Tr("%1. The log does not say what the driver rounds to, nor often enough what is free: "
-              "nothing checks these savings.")
+    return Tr("%1. The log does not show the driver's rounding, and has too few samples of free "
+              "memory: "
+              "these savings are not checked.")
         .arg(who);
   }
   if (replay.samples > 0) {
     const QString samples = FormatPlural(replay.samples, Tr("sample"));
     if (replay.residual == 0) return Tr("%1: %2 of free memory agree exactly.").arg(who, samples);
-    return Tr("%1: at the worst of %2 of free memory it is off by %3, and savings are in doubt by "
+    return Tr("%1: at the worst of %2 of free memory it is off by %3, and savings are uncertain by "
               "as much.")
         .arg(who, samples, Magnitude(replay.residual));
   }
@@ -63,9 +64,9 @@ QString Verdict(const DeviceReplay& replay) {
       Tr("%1: %2 %3 than the recorded peak")
           .arg(who, Magnitude(replay.residual), replay.residual > 0 ? Tr("more") : Tr("less"));
   return replay.uncertain
-             ? Tr("%1; whatever was recorded, it is not quite this: take savings with care.")
+             ? Tr("%1; the recorded allocator differs from this one: savings are uncertain.")
                    .arg(off)
-             : Tr("%1; savings are in doubt by as much.").arg(off);
+             : Tr("%1; savings are uncertain by as much.").arg(off);
 }
 
 WhatIfRow RowOf(WhatIfRow::Kind kind, const QString& name,

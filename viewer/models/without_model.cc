@@ -166,9 +166,9 @@ QVariant WithoutModel::headerData(int section, Qt::Orientation orientation, int 
     return QVariant((section == kName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   const QString titles[] = {tr("Without"), tr("Allocations"), tr("At the peak"), tr("New peak"),
                             tr("Saves"),   tr("Of the peak"), tr("Then at")};
-  const QString help[] = {tr("What had never been allocated"),
+  const QString help[] = {tr("The memory that is assumed never to be allocated"),
                           tr("Allocations of the whole run that would not have been made"),
-                          tr("What of it was held at the peak as it was"),
+                          tr("How much of it was held at the recorded peak"),
                           tr("The highest point of the whole run without it, exactly"),
                           tr("By how much the peak would be lower: another peak may be near"),
                           tr("The same as a share of the peak as it was"),

@@ -27,7 +27,7 @@ class AdviceView : public View {
 
   bool WriteCsv(QTextStream* out) const override;
   // The view shows stacks and evidence itself.
-  bool wants_details() const override { return false; }
+  bool shows_details() const override { return false; }
 
   QTreeView* table() const { return table_; }
   FactView* affected() const { return affected_; }

@@ -192,7 +192,7 @@ QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id
   };
   QString size = FormatBytes(allocation.bytes);
   if (allocation.requested > 0 && allocation.requested != allocation.bytes)
-    size += tr(", %1 bytes asked for").arg(FormatCount(allocation.requested));
+    size += tr(", %1 bytes requested").arg(FormatCount(allocation.requested));
   add(tr("Size"), size);
   QString layer = ToQString(analysis::LayerName(allocation.layer));
   layer += allocation.device >= 0 ? tr(" on GPU %1").arg(allocation.device) : tr(" on the host");

@@ -138,11 +138,11 @@ void DiffSites::ShowRow(const QModelIndex& index) {
                               ? tr("No call stack was recorded.")
                               : tr("A call stack belongs to a call site: choose “by call site”."));
   } else {
-    stack_title_->setText(question.moments ? tr("Call stack")
-                          : after && row.before_stack.valid()
-                              ? tr("Call stack, as the run after has it")
-                          : after ? tr("Call stack of the run after; before never came here")
-                                  : tr("Call stack of the run before; after never came here"));
+    stack_title_->setText(
+        question.moments                    ? tr("Call stack")
+        : after && row.before_stack.valid() ? tr("Call stack, as the run after has it")
+        : after ? tr("Call stack of the run after; the run before did not allocate here")
+                : tr("Call stack of the run before; the run after did not allocate here"));
     using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
     stack_job_.Start(
         [symbols, stack](std::stop_token) {

@@ -44,7 +44,7 @@ class DiffView : public View {
   void SetBy(DiffBy by);
 
   bool WriteCsv(QTextStream* out) const override;
-  bool wants_details() const override { return false; }  // it shows stacks itself
+  bool shows_details() const override { return false; }  // it shows stacks itself
 
   QTreeView* table() const { return sites_->table(); }
   QTreeView* figures() const { return figures_view_; }

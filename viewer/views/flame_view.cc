@@ -85,7 +85,7 @@ QWidget* FlameView::BuildModes() {
   // In the order of Mode.
   const std::pair<QString, QString> kModes[] = {
       {tr("Icicle"), tr("Callers on top, what they call below")},
-      {tr("Flame graph"), tr("The same, risen from the bottom")},
+      {tr("Flame graph"), tr("The same, drawn upwards")},
       {tr("Top-down"), tr("From main() to what allocates, as a tree")},
       {tr("Bottom-up"), tr("From what allocates to its callers, as a tree")},
       {tr("Callers"), tr("A function, who calls it, and whom it calls")}};
@@ -117,8 +117,8 @@ QWidget* FlameView::BuildBar() {
   layers_ = new QComboBox(bar);
   layers_->setAccessibleName(tr("Which memory"));
   layers_->setToolTip(
-      tr("Blocks: what the framework's allocator handed out. "
-         "Driver: what was asked of the driver, segments among it."));
+      tr("Blocks: what the framework's allocator allocated to the program. "
+         "Driver: what was requested from the driver, including segments."));
   direction_ = new QComboBox(bar);
   direction_->addItems({tr("From main()"), tr("From allocators")});
   direction_->setAccessibleName(tr("Direction"));
@@ -232,7 +232,7 @@ QString FlameView::EmptyText() const {
       text = tr("Nothing was allocated here at this instant. Choose another in the timeline.");
       break;
     case Choice::kLiveAtPeak:
-      text = tr("Nothing was ever allocated here.");
+      text = tr("Nothing was allocated here in the whole run.");
       break;
     case Choice::kAllocatedInWindow:
     case Choice::kCountInWindow:

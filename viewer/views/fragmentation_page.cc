@@ -51,7 +51,7 @@ FragmentationPage::FragmentationPage(Document* document, Selection* selection, Q
   pin_rows_ = new FactTable(PinColumns(), this);
   hole_rows_ = new FactTable(HoleColumns(), this);
   pins_ = new FactView(pin_rows_, 4, tabs_);
-  pins_->setAccessibleName(tr("Blocks that keep free memory apart"));
+  pins_->setAccessibleName(tr("Blocks that separate free memory"));
   holes_ = new FactView(hole_rows_, 2, tabs_);
   holes_->setAccessibleName(tr("Holes, the largest first"));
   holes_->SetWide(3);

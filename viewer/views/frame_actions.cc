@@ -23,7 +23,8 @@ QString Tr(const char* text) { return QCoreApplication::translate("FrameActions"
 QString TryToOpen(const Document& document, const analysis::SourceFrame& frame) {
   const QString named = ToQString(frame.file);
   if (named.isEmpty()) {
-    return Tr("No source is known of %1. Its binary has no debug information: build it with -g.")
+    return Tr("The source of %1 is not known. Its binary has no debug information: build it with "
+              "-g.")
         .arg(ToQString(frame.function));
   }
   const QString directory = document.session() == nullptr

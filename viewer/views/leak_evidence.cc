@@ -46,7 +46,7 @@ QString LeakView::StalenessText(const LeakRow& row) const {
   if (uses == nullptr) return {};
   if (!uses->accesses.EvidenceFor(example).any())
     return tr("unknown: no kernel or copy was recorded.");
-  if (facts->used == 0) return tr("no survivor was ever seen in use.");
+  if (facts->used == 0) return tr("no use of a survivor was recorded.");
   const analysis::TimeNs time = session.events().time(facts->last_use.value);
   const QString ago =
       FormatDuration(document_->bounds().end - std::min(time, document_->bounds().end));

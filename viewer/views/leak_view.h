@@ -42,7 +42,7 @@ class LeakView : public View {
   void UndoSuppression();
   bool WriteCsv(QTextStream* out) const override;
   // The view shows stacks and evidence itself.
-  bool wants_details() const override { return false; }
+  bool shows_details() const override { return false; }
 
  protected:
   void Refresh() override { AskSurvivors(); }

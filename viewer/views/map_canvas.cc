@@ -105,17 +105,17 @@ void MapCanvas::Choose(const MapHit& hit) {
   chosen_ = hit;
   const MapSegment& segment = picture_->map.segments[static_cast<std::size_t>(hit.segment)];
   analysis::AllocationId id = segment.allocation;
-  QString told;
+  QString text;
   if (hit.piece >= 0) {
     const MapPiece& piece = segment.pieces[static_cast<std::size_t>(hit.piece)];
     id = piece.allocation;
     if (piece.hole()) {
-      HoleStory story = TellHole(*document_->session(), *picture_, hit.segment, hit.piece);
+      HoleStory story = DescribeHole(*document_->session(), *picture_, hit.segment, hit.piece);
       id = story.pin;
-      told = std::move(story.text);
+      text = std::move(story.text);
     }
   }
-  emit HoleChosen(told);
+  emit HoleChosen(text);
   selection_->SelectAllocation(id, MapPicture::SiteOf(*document_->session(), id));
   update();
 }

@@ -230,16 +230,16 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
   QString text =
       QStringLiteral("<p style='margin:0 0 4px 0'><b>%1</b> %2</p>")
           .arg(chosen_->headline.toHtmlEscaped(),
-               chosen_->request.recovered ? tr("(the same thread then got the memory after all)")
+               chosen_->request.recovered ? tr("(a later attempt of the same thread succeeded)")
                                           : QString());
   text +=
       QStringLiteral("<p style='margin:0 0 4px 0'>%1</p>").arg(chosen_->verdict.toHtmlEscaped());
   text += QStringLiteral("<p style='margin:0;color:%1'>%2</p>")
               .arg(theme.muted.name(),
-                   tr("Asked for by %1. %2")
-                       .arg(chosen_->asked_by, chosen_->driver_call.isEmpty()
-                                                   ? QString()
-                                                   : chosen_->driver_call + QLatin1Char('.'))
+                   tr("Requested by %1. %2")
+                       .arg(chosen_->requested_by, chosen_->driver_call.isEmpty()
+                                                       ? QString()
+                                                       : chosen_->driver_call + QLatin1Char('.'))
                        .toHtmlEscaped());
   verdict_->setText(text);
   FitVerdict();
@@ -248,7 +248,7 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
           ? tr("Where every byte was, of the %1 of device %2")
                 .arg(FormatBytes(chosen_->whole))
                 .arg(chosen_->request.device)
-          : tr("Where the %1 were that the log knows of").arg(FormatBytes(chosen_->whole)));
+          : tr("Where the %1 were that the log shows").arg(FormatBytes(chosen_->whole)));
   scale_title_->setText(tr("The request and what was free, to scale"));
   by_->setEnabled(!chosen_->by_category.parts.empty());
   FillSpace();

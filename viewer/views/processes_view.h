@@ -25,7 +25,7 @@ class ProcessesView : public View {
   const ProcessModel& model() const { return *model_; }
   QString SummaryText() const;
 
-  bool wants_details() const override { return false; }
+  bool shows_details() const override { return false; }
   bool WriteCsv(QTextStream* out) const override;
 
  protected:

@@ -19,7 +19,7 @@ class QualityView : public View {
   const QualityModel& model() const { return *model_; }
   QString VerdictText() const;
 
-  bool wants_details() const override { return false; }
+  bool shows_details() const override { return false; }
   bool WriteCsv(QTextStream* out) const override;
 
  protected:

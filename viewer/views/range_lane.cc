@@ -95,7 +95,7 @@ QString RangeLane::TextAt(QPointF point) const {
   const RangeInfo& range = session.ranges()[box->first];
   const analysis::TimeWindow window = WindowOf(*box);
   QString text = QStringLiteral("<b>%1</b>").arg(NameOf(*box).toHtmlEscaped());
-  if (box->count > 1) text += QStringLiteral(", too thin to be told apart here: zoom in");
+  if (box->count > 1) text += QStringLiteral(", too narrow to be shown separately: zoom in");
   text += QStringLiteral("<br>%1 long").arg(FormatDuration(window.end - window.begin));
   const std::int64_t step = session.StepAt(window.begin);
   if (step >= 0) text += QStringLiteral(", in step %1").arg(step);

@@ -216,7 +216,7 @@ void SummaryHeader::FillProgram() {
 }
 
 void SummaryHeader::FillPeaks() {
-  told_.clear();
+  filled_.clear();
   const analysis::DeviceFigures* figures = nullptr;
   if (document_->report() != nullptr) {
     for (const analysis::DeviceFigures& device : document_->report()->report.devices) {
@@ -234,9 +234,9 @@ void SummaryHeader::FillPeaks() {
   const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
   if (blocks_only) peak = FormatBytes(framework.peak_bytes);
   SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
-  told_ << peak_;
-  if (framework.seen && !blocks_only) told_ << reserved_;
-  told_ << at_end_;
+  filled_ << peak_;
+  if (framework.seen && !blocks_only) filled_ << reserved_;
+  filled_ << at_end_;
   SetTile(reserved_, tr("Framework in use / reserved"),
           tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
                             FormatBytes(framework.peak_reserved_bytes)),
@@ -250,7 +250,7 @@ void SummaryHeader::FitTiles() {
   int room = width() - minimumSizeHint().width();
   for (QLabel* tile : {peak_, reserved_, at_end_}) {
     const int needed = tile->sizeHint().width() + 3 * kSpace;
-    const bool fits = told_.contains(tile) && needed <= room;
+    const bool fits = filled_.contains(tile) && needed <= room;
     tile->setVisible(fits);
     if (fits) room -= needed;
   }

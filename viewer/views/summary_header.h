@@ -57,7 +57,7 @@ class SummaryHeader : public QWidget {
   QLabel* reserved_;
   QLabel* at_end_;
   QLabel* verdict_;
-  QList<QLabel*> told_;  // the tiles with a content
+  QList<QLabel*> filled_;  // the tiles with a content
   QLabel* banner_;
 };
 

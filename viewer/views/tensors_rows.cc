@@ -90,7 +90,7 @@ void TensorsView::AskForSites() {
               return condition.kind == analysis::TensorCondition::Kind::kAnywhere ||
                      condition.field == analysis::TensorField::kSite;
             });
-        if (needed || asked_.sort == analysis::TensorField::kSite) Invalidate();
+        if (needed || rows_query_.sort == analysis::TensorField::kSite) Invalidate();
       });
 }
 
@@ -103,16 +103,16 @@ bool TensorsView::IsCurrent() const {
 void TensorsView::AskForRows() {
   if (!IsCurrent()) return;
   const QHeaderView* header = table_->horizontalHeader();
-  asked_.kind = Kind();
-  asked_.scope = static_cast<RowScope>(scope_->currentIndex());
-  asked_.instant = selection_->instant();
-  asked_.window = selection_->window();
-  asked_.query = parsed_;
-  asked_.sort = TensorModel::FieldOf(std::max(0, header->sortIndicatorSection()));
-  asked_.descending = header->sortIndicatorOrder() == Qt::DescendingOrder;
+  rows_query_.kind = Kind();
+  rows_query_.scope = static_cast<RowScope>(scope_->currentIndex());
+  rows_query_.instant = selection_->instant();
+  rows_query_.window = selection_->window();
+  rows_query_.query = parsed_;
+  rows_query_.sort = TensorModel::FieldOf(std::max(0, header->sortIndicatorSection()));
+  rows_query_.descending = header->sortIndicatorOrder() == Qt::DescendingOrder;
   rows_job_.Start(
       [table = tensors_, categories = document_->categories(), sites = sites_,
-       passing = document_->passing(), query = asked_](std::stop_token stop) {
+       passing = document_->passing(), query = rows_query_](std::stop_token stop) {
         return std::make_shared<const analysis::TensorRows>(
             analysis::FindRows(*table, categories.get(), sites.get(), passing.get(), query, stop));
       },

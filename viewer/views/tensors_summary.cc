@@ -62,7 +62,7 @@ QString TensorsView::Nothing() const {
   }
   QStringList narrowed;
   if (!parsed_.conditions.empty()) narrowed << tr("the query");
-  if (asked_.scope != RowScope::kAll) narrowed << tr("the choice of time");
+  if (rows_query_.scope != RowScope::kAll) narrowed << tr("the choice of time");
   if (document_->passing() != nullptr) narrowed << tr("the filter above");
   return tr("None of %1 is left by %2. Widen it to see more.")
       .arg(FormatPlural(tensors_->count(kind), noun),

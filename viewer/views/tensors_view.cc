@@ -42,7 +42,7 @@ QString QueryHelp() {
       "<tr><td><tt>lifetime&gt;250ms</tt></td><td>ns, us, ms, s, min, h</td></tr>"
       "<tr><td><tt>dtype:bf16,fp16</tt></td><td>either; also stream, device, process</td></tr>"
       "<tr><td><tt>alive</tt>, <tt>freed</tt></td><td>when the log ended</td></tr>"
-      "<tr><td><tt>-category:activations</tt></td><td>- turns a term round</td></tr></table>");
+      "<tr><td><tt>-category:activations</tt></td><td>- negates a term</td></tr></table>");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class TensorsView : public View {
   std::shared_ptr<const analysis::TensorTable> tensors_;
   std::shared_ptr<const analysis::SiteNames> sites_;
   analysis::TensorQuery parsed_;
-  analysis::RowsQuery asked_;
+  analysis::RowsQuery rows_query_;
   bool kind_chosen_ = false;  // by the user: kept from log to log
   bool following_ = false;
   JobTracker table_job_, sites_job_, rows_job_, find_job_;

@@ -174,7 +174,7 @@ QString MarkerLane::TextAt(QPointF point) const {
   if (box < 0) return {};
   const MarkerBox& hit = boxes_[static_cast<std::size_t>(box)];
   if (hit.count == 1) return marker(hit.first).text;
-  return QStringLiteral("<b>%1</b>, too close to be told apart here: zoom in.<br>The first:<br>%2")
+  return QStringLiteral("<b>%1</b>, too close to be shown separately: zoom in.<br>The first:<br>%2")
       .arg(FormatPlural(hit.count, QStringLiteral("mark")), At(point)->text);
 }
 

@@ -20,8 +20,8 @@ using analysis::TimelineGrouping;
 constexpr std::size_t kMaxFailures = 20'000;
 
 // The site of the request, by the same name as on the page that explains the failure.
-QString Asker(OomExplainer& explainer, const FailedRequest& request,
-              std::unordered_map<std::uint32_t, QString>* known) {
+QString Requester(OomExplainer& explainer, const FailedRequest& request,
+                  std::unordered_map<std::uint32_t, QString>* known) {
   if (!request.stack.valid()) return {};
   const auto [at, fresh] = known->try_emplace(request.stack.value);
   if (fresh) at->second = explainer.SiteOf(request);
@@ -29,20 +29,21 @@ QString Asker(OomExplainer& explainer, const FailedRequest& request,
 }
 
 TimelineMarker MarkerOf(const Session& session, const FailedRequest& request,
-                        const QString& asker) {
+                        const QString& requester) {
   TimelineMarker marker{MarkerKind::kFailedRequest,
                         request.time,
                         QStringLiteral("failed: %1").arg(FormatBytes(request.bytes)),
                         {}};
   QString text = QStringLiteral("<b>A request for %1 failed</b>").arg(FormatBytes(request.bytes));
-  if (!asker.isEmpty()) text += QStringLiteral("<br>asked by %1").arg(asker.toHtmlEscaped());
+  if (!requester.isEmpty())
+    text += QStringLiteral("<br>requested by %1").arg(requester.toHtmlEscaped());
   const QString api = ToQString(session.string(request.api));
   text += request.framework ? QStringLiteral("<br>of the framework's allocator")
                             : QStringLiteral("<br>of the driver");
   if (!api.isEmpty()) text += QStringLiteral(", %1").arg(api.toHtmlEscaped());
   if (request.driver_bytes != request.bytes)
-    text +=
-        QStringLiteral(", which asked the driver for %1").arg(FormatBytes(request.driver_bytes));
+    text += QStringLiteral(", which requested %1 from the driver")
+                .arg(FormatBytes(request.driver_bytes));
   if (request.step >= 0) text += QStringLiteral("<br>in step %1").arg(request.step);
   if (request.recovered)
     text += QStringLiteral("<br>A later attempt of the same thread got as much.");
@@ -55,7 +56,7 @@ TimelineMarker MarkerOf(const analysis::SnapshotInfo& snapshot) {
   const QString label = ToQString(snapshot.label);
   const QString name = label.isEmpty() ? QStringLiteral("snapshot") : label;
   return {MarkerKind::kSnapshot, snapshot.time, name,
-          QStringLiteral("<b>%1</b><br>A snapshot that the program asked for."
+          QStringLiteral("<b>%1</b><br>A snapshot that the program requested."
                          "<br>Click: go to this instant.")
               .arg(name.toHtmlEscaped())};
 }
@@ -158,14 +159,15 @@ void TimelineStacks::FindMarkers() {
   marker_job_.Start(
       [session, symbols = document_->symbols()](std::stop_token stop) {
         std::vector<Failure> failures;
-        std::unordered_map<std::uint32_t, QString> askers;
+        std::unordered_map<std::uint32_t, QString> requesters;
         const std::vector<FailedRequest> found = analysis::FindFailures(*session);
         if (found.empty()) return failures;
         OomExplainer explainer(session, symbols);
         for (const FailedRequest& request : found) {
           if (stop.stop_requested() || failures.size() >= kMaxFailures) break;
           failures.push_back(
-              {request.device, MarkerOf(*session, request, Asker(explainer, request, &askers))});
+              {request.device,
+               MarkerOf(*session, request, Requester(explainer, request, &requesters))});
         }
         return failures;
       },

@@ -26,7 +26,7 @@ class View : public QWidget {
   // numbers, sizes in bytes, times in seconds since the start. False if the view has no rows.
   virtual bool WriteCsv(QTextStream* out) const;
   // Whether the panel with the details of the selection is shown beside this view.
-  virtual bool wants_details() const { return true; }
+  virtual bool shows_details() const { return true; }
 
  protected:
   void Invalidate();

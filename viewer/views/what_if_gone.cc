@@ -187,13 +187,13 @@ void WhatIfGone::ShowState() {
   if (ranking.peak.bytes == 0) {
     verdict_->setText(
         shown->by == WithoutBy::kTensor || ranking.has_driver || ranking.has_blocks
-            ? tr("Nothing of this kind was ever held on %1.").arg(device)
+            ? tr("Nothing of this kind was held on %1 in the whole run.").arg(device)
             : tr("No device memory was held on %1: choose another device above.").arg(device));
     return;
   }
   if (shown->by == WithoutBy::kTensor && ranking.rows.empty()) {
     verdict_->setText(
-        tr("The log names no tensors. Tell memprof of them with memprof_tensor, or record PyTorch "
+        tr("The log names no tensors. Name them with memprof_tensor_create(), or record PyTorch "
            "with its hooks."));
     return;
   }

@@ -250,7 +250,7 @@ void WhatIfReplay::ShowState() {
   table_->setVisible(model_->rowCount() > 0);
   const WhatIfDevice& device = model_->device();
   QString legend =
-      tr("<b>To scale:</b> strong = handed out at the peak, pale = unused, ┊ = as "
+      tr("<b>To scale:</b> strong = allocated at the peak, pale = unused, ┊ = as "
          "recorded");
   if (model_->scale().capacity_shown) {
     legend += tr(", <span style='color:%1'>│</span> = capacity %2")

@@ -90,10 +90,10 @@ void WhatIfReplay::Start() {
         options.placement_requests = kPlacementRequests;
         options.over_time = true;
         options.stop = stop;
-        auto told = std::make_shared<double>(0);
-        options.progress = [look, told](double share) {
-          if (share < *told + 0.005) return;
-          *told = share;
+        auto reported = std::make_shared<double>(0);
+        options.progress = [look, reported](double share) {
+          if (share < *reported + 0.005) return;
+          *reported = share;
           look(share);
         };
         options.so_far = [&](const DeviceReplay& replay) {
@@ -107,7 +107,7 @@ void WhatIfReplay::Start() {
             *same = std::move(device);
           }
           found->news = true;
-          look(*told);
+          look(*reported);
         };
         Devices devices;
         for (const DeviceReplay& replay : analysis::ReplayAllocators(*session, options))
@@ -147,9 +147,9 @@ void WhatIfReplay::StartOwn() {
         const AllocatorSpec any;
         options.recorded = &any;
         options.stop = stop;
-        options.progress = [look, told = 0.0](double share) mutable {
-          if (share < told + 0.005) return;
-          told = share;
+        options.progress = [look, reported = 0.0](double share) mutable {
+          if (share < reported + 0.005) return;
+          reported = share;
           look(share);
         };
         return analysis::ReplayAllocators(*session, options);

@@ -19,7 +19,7 @@ class WhatIfView : public View {
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
   // Tables need the space, and their rows are self-explanatory.
-  bool wants_details() const override { return false; }
+  bool shows_details() const override { return false; }
 
   WhatIfReplay* replay() const { return replay_; }
   WhatIfGone* gone() const { return gone_; }

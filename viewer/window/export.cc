@@ -49,7 +49,7 @@ QString MainWindow::Export(const QString& path) {
   } else if (path.endsWith(QLatin1String(".png"), Qt::CaseInsensitive)) {
     written = shown->grab().save(&file, "PNG");
   } else {
-    return tr("The name must end in .png, .svg or .csv: that says what to write.");
+    return tr("The name must end in .png, .svg or .csv, which selects the format.");
   }
   return written && file.commit() ? QString() : CannotWrite(path);
 }

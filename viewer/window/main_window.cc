@@ -165,7 +165,7 @@ void MainWindow::OpenTogether(const QStringList& paths) { document_->OpenTogethe
 
 void MainWindow::Chosen(int view) {
   views_->setCurrentIndex(view);
-  details_->setVisible(static_cast<View*>(views_->currentWidget())->wants_details());
+  details_->setVisible(static_cast<View*>(views_->currentWidget())->shows_details());
 }
 
 View* MainWindow::page(ViewKind kind) const {
