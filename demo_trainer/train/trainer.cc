@@ -58,7 +58,7 @@ Trainer::~Trainer() {
 }
 
 void Trainer::PrintModel() const {
-  if (!Speaks()) return;
+  if (!Prints()) return;
   const ModelConfig& model = options_.model;
   cudaDeviceProp properties;
   Check(cudaGetDeviceProperties(&properties, 0), "asking for the device's name");
@@ -140,11 +140,11 @@ void Trainer::ShareWithRanks(float* loss) {
 
 void Trainer::AfterStep(int64_t step, const Outcome& outcome) {
   const bool prints = step % options_.print_every == 0 || step + 1 == options_.steps;
-  if (Speaks() && outcome.skipped) {
+  if (Prints() && outcome.skipped) {
     std::printf("step %lld: a gradient overflowed; step skipped, loss scale %g -> %g\n",
                 static_cast<long long>(step), static_cast<double>(outcome.scale),
                 static_cast<double>(scaler_.scale()));
-  } else if (Speaks() && prints) {
+  } else if (Prints() && prints) {
     std::printf("step %lld: loss %.6f, gradient norm %.4f", static_cast<long long>(step),
                 static_cast<double>(outcome.loss), static_cast<double>(outcome.gradient_norm));
     if (outcome.scale != 1.0f) {
@@ -152,7 +152,7 @@ void Trainer::AfterStep(int64_t step, const Outcome& outcome) {
     }
     std::printf("\n");
   }
-  if (Speaks()) std::fflush(stdout);
+  if (Prints()) std::fflush(stdout);
   if (options_.eval_every > 0 && (step + 1) % options_.eval_every == 0) Evaluate(step);
   const auto& snapshots = options_.snapshots;
   if (std::find(snapshots.begin(), snapshots.end(), step) != snapshots.end()) {
@@ -165,7 +165,7 @@ void Trainer::Evaluate(int64_t step) {
   const bool leak = options_.Leaks("eval") && step >= options_.leak_after;
   const float loss = replicas_[0]->Evaluate(text_, leak);
   if (options_.empty_cache) devices_[0]->allocator().EmptyCache();
-  if (!Speaks()) return;
+  if (!Prints()) return;
   std::printf("step %lld: held-out loss %.6f\n", static_cast<long long>(step),
               static_cast<double>(loss));
   std::fflush(stdout);

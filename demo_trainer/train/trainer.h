@@ -35,7 +35,7 @@ class Trainer {
   void Evaluate(int64_t step);
   void PrintStats(const char* when) const;
   float LearningRate(int64_t step) const;
-  bool Speaks() const { return !options_.quiet && options_.rank == 0; }
+  bool Prints() const { return !options_.quiet && options_.rank == 0; }
 
   const Options options_;
   const Text text_;

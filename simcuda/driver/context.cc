@@ -21,11 +21,11 @@ namespace {
 std::atomic<uint32_t> g_next_uid{1};
 
 // Keeps destroyed contexts: streams and allocations may still refer to them.
-void Bury(std::shared_ptr<Context> context) {
+void KeepDestroyed(std::shared_ptr<Context> context) {
   static auto* mutex = new std::mutex;
-  static auto* buried = new std::vector<std::shared_ptr<Context>>;
+  static auto* kept = new std::vector<std::shared_ptr<Context>>;
   const std::lock_guard lock(*mutex);
-  buried->push_back(std::move(context));
+  kept->push_back(std::move(context));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void Context::Destroy() {
     streams_.clear();
   }
   if (!green_) device_->memory().Refund(Use::kContext, device_->context_overhead());
-  Bury(self);
+  KeepDestroyed(self);
 }
 
 void Context::ReportStream(uint32_t cbid, const std::shared_ptr<Stream>& stream) {

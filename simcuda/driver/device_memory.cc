@@ -17,16 +17,16 @@ namespace {
 constexpr uint64_t kAddressFactors[] = {4, 2, 1};
 
 // Excludes other processes while it lives. Does nothing on a device that is not shared.
-class Turn {
+class ShareLock {
  public:
-  explicit Turn(CapacityShare* share) : share_(share) {
+  explicit ShareLock(CapacityShare* share) : share_(share) {
     if (share_ != nullptr) share_->Lock();
   }
-  ~Turn() {
+  ~ShareLock() {
     if (share_ != nullptr) share_->Unlock();
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ShareLock(const ShareLock&) = delete;
+  ShareLock& operator=(const ShareLock&) = delete;
 
  private:
   CapacityShare* const share_;
@@ -114,7 +114,7 @@ void DeviceMemory::SetAside() {
 
 bool DeviceMemory::PutBack() {
   const std::lock_guard lock(mutex_);
-  const Turn turn(share_.get());
+  const ShareLock share_lock(share_.get());
   const uint64_t room = FreeLocked();
   set_aside_ = false;
   if (OwnLocked() > room) set_aside_ = true;
@@ -133,7 +133,7 @@ uint64_t DeviceMemory::used(Use use) const {
 }
 
 bool DeviceMemory::ChargeLocked(Use use, uint64_t bytes) {
-  const Turn turn(share_.get());
+  const ShareLock share_lock(share_.get());
   const uint64_t free = FreeLocked();
   uint64_t& managed = used_[static_cast<int>(Use::kManaged)];
   if (bytes > free) {
@@ -153,7 +153,7 @@ bool DeviceMemory::Charge(Use use, uint64_t bytes) {
 
 uint64_t DeviceMemory::ChargeUpTo(Use use, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const Turn turn(share_.get());
+  const ShareLock share_lock(share_.get());
   const uint64_t taken = std::min(bytes, FreeLocked() / kPageBytes * kPageBytes);
   used_[static_cast<int>(use)] += taken;
   PublishLocked();

@@ -27,9 +27,9 @@ const ProcRow* FindProc(const char* symbol, int version, bool* known) {
 // The first bytes of the table without which the toolkit's static runtime does not start.
 constexpr unsigned char kStaticRuntimeTable[] = {0x6b, 0xd5, 0xfb, 0x6c};
 
-void TellOfStaticRuntime() {
-  static std::atomic<bool> told{false};
-  if (told.exchange(true)) return;
+void ReportStaticRuntime() {
+  static std::atomic<bool> reported{false};
+  if (reported.exchange(true)) return;
   std::fprintf(stderr,
                "SIMCUDA: %s carries NVIDIA's static CUDA runtime, which does not run on the "
                "stand-in GPU: link it with nvcc -cudart shared (on a real GPU it runs, and is "
@@ -76,7 +76,7 @@ CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTable
   // Export tables are undocumented; the stand-in has none.
   if (ppExportTable == nullptr || pExportTableId == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (std::memcmp(pExportTableId->bytes, kStaticRuntimeTable, sizeof(kStaticRuntimeTable)) == 0) {
-    TellOfStaticRuntime();
+    ReportStaticRuntime();
   }
   *ppExportTable = nullptr;
   return CUDA_ERROR_NOT_FOUND;

@@ -117,7 +117,7 @@ bool SharedDevices::Open(std::string* why) {
     }
     if (status.st_nlink != 0) {
       if (status.st_uid != geteuid() || !S_ISREG(status.st_mode) || (status.st_mode & 077) != 0) {
-        *why = "it belongs to somebody else or is open to others";
+        *why = "it belongs to another user, or other users can access it";
         return false;
       }
       const auto bytes = static_cast<off_t>(sizeof(Region));
@@ -130,7 +130,7 @@ bool SharedDevices::Open(std::string* why) {
     close(descriptor_);
     descriptor_ = -1;
   }
-  *why = "it keeps going away";
+  *why = "other processes remove it repeatedly";
   return false;
 }
 

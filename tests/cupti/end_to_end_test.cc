@@ -19,9 +19,9 @@ namespace {
 using namespace vocabulary;  // NOLINT: the values of the log
 
 std::string Describe(const SourceEvent& event) {
-  if (event.op == kToldEntry || event.op == kToldExit)
+  if (event.op == kReportedEntry || event.op == kReportedExit)
     return Recorder().Text(event.api) +
-           (event.op == kToldExit ? " answers " + std::to_string(event.result) : "");
+           (event.op == kReportedExit ? " answers " + std::to_string(event.result) : "");
   std::string text = Recorder().Text(event.api) + " op=" + std::to_string(event.op) +
                      " layer=" + std::to_string(event.layer) +
                      " bytes=" + std::to_string(event.bytes);
@@ -39,33 +39,33 @@ std::vector<std::string> DescribeAll() {
 // among them only with `allocations`.
 std::vector<std::string> RunProgram(bool allocations) {
   std::vector<std::string> expected;
-  const auto told = [&](const std::string& function, int result = 0) {
+  const auto expect_call = [&](const std::string& function, int result = 0) {
     if (!allocations) return;
     expected.push_back(function);
     expected.push_back(function + " answers " + std::to_string(result));
   };
   const auto always = [&](const std::string& text) { expected.push_back(text); };
   const CUcontext context = NewContext(1);
-  told("cuCtxCreate_v2");
+  expect_call("cuCtxCreate_v2");
   if (!allocations) always("<none> op=16 layer=0 bytes=0");
   CUdeviceptr linear = 0, pitched = 0, managed = 0, ordered = 0;
   std::size_t pitch = 0;
   void* pinned = nullptr;
   EXPECT_CUDA(cuMemAlloc_v2(&linear, 10000));
-  told("cuMemAlloc_v2");
+  expect_call("cuMemAlloc_v2");
   EXPECT_CUDA(cuMemAllocPitch_v2(&pitched, &pitch, 100, 8, 4));
-  told("cuMemAllocPitch_v2");
+  expect_call("cuMemAllocPitch_v2");
   EXPECT_CUDA(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
-  told("cuMemAllocManaged");
+  expect_call("cuMemAllocManaged");
   EXPECT_CUDA(cuMemHostAlloc(&pinned, 2048, 0));
-  told("cuMemHostAlloc");
+  expect_call("cuMemHostAlloc");
   CUstream stream = nullptr;
   EXPECT_CUDA(cuStreamCreate(&stream, 0));
   EXPECT_CUDA(cuMemAllocAsync(&ordered, 777, stream));
-  told("cuMemAllocAsync");
+  expect_call("cuMemAllocAsync");
   CUdeviceptr never = 0;
   EXPECT_EQ(cuMemAlloc_v2(&never, std::size_t{1} << 40), CUDA_ERROR_OUT_OF_MEMORY);
-  told("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
+  expect_call("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_CUDA(cuMemcpyHtoD_v2(linear, pinned, 1000));
   always("cuMemcpyHtoD_v2 op=24 layer=0 bytes=1000");
   EXPECT_CUDA(cuMemcpyDtoHAsync_v2(pinned, linear, 1001, stream));
@@ -87,21 +87,21 @@ std::vector<std::string> RunProgram(bool allocations) {
   EXPECT_CUDA(cuStreamSynchronize(stream));
   always("cuStreamSynchronize op=26 layer=0 bytes=0");
   EXPECT_CUDA(cuMemFreeAsync(ordered, stream));
-  told("cuMemFreeAsync");
+  expect_call("cuMemFreeAsync");
   EXPECT_CUDA(cuMemFree_v2(linear));
-  told("cuMemFree_v2");
+  expect_call("cuMemFree_v2");
   EXPECT_NE(cuMemFree_v2(0x1000), CUDA_SUCCESS);
-  told("cuMemFree_v2", CUDA_ERROR_INVALID_VALUE);
+  expect_call("cuMemFree_v2", CUDA_ERROR_INVALID_VALUE);
   EXPECT_CUDA(cuMemFree_v2(pitched));
-  told("cuMemFree_v2");
+  expect_call("cuMemFree_v2");
   EXPECT_CUDA(cuMemFreeHost(pinned));
-  told("cuMemFreeHost");
+  expect_call("cuMemFreeHost");
   EXPECT_CUDA(cuCtxSynchronize());
   always("cuCtxSynchronize op=26 layer=0 bytes=0");
   EXPECT_CUDA(cuModuleUnload(module));
   always("<none> op=20 layer=12 bytes=*");
   EXPECT_CUDA(cuCtxDestroy_v2(context));
-  told("cuCtxDestroy_v2");
+  expect_call("cuCtxDestroy_v2");
   if (!allocations) always("<none> op=17 layer=0 bytes=0");
   return expected;
 }

@@ -100,7 +100,7 @@ void FakeRecorder::CountAnomaly(int anomaly, std::uint64_t add) {
 
 void FakeRecorder::DriverCall(const SourceCall* call) {
   SourceEvent event{};
-  event.op = call->is_exit != 0 ? kToldExit : kToldEntry;
+  event.op = call->is_exit != 0 ? kReportedExit : kReportedEntry;
   event.api = static_cast<std::uint32_t>(call->function);
   event.result = call->result;
   // For the simplest functions also the arguments and the results.

@@ -14,7 +14,7 @@ namespace memprof::cupti_test {
 
 // Ops of reported driver calls, stored in order among the events: api is the function, and at the
 // exit result is its result.
-inline constexpr std::uint32_t kToldEntry = 200, kToldExit = 201;
+inline constexpr std::uint32_t kReportedEntry = 200, kReportedExit = 201;
 
 struct StateChange {
   std::uint32_t state;

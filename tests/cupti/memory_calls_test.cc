@@ -1,4 +1,4 @@
-// Calls of memory and contexts. The recorder is told about them only if this source reports
+// Calls of memory and contexts. They are reported to the recorder only if this source reports
 // allocations; the address map is always updated with their results. The recorder's tests check the
 // meaning of the calls.
 #include <gtest/gtest.h>
@@ -14,20 +14,21 @@ namespace memprof::cupti {
 namespace {
 
 using cupti_test::DriverCall;
-using cupti_test::kToldEntry;
-using cupti_test::kToldExit;
+using cupti_test::kReportedEntry;
+using cupti_test::kReportedExit;
 using cupti_test::Succeed;
 
 class MemoryCalls : public cupti_test::HandlerTest {
  protected:
   // Returns "cuMemFree_v2" for an entry and "cuMemFree_v2 answers 1" for an exit.
-  std::vector<std::string> Told() {
-    std::vector<std::string> told;
+  std::vector<std::string> ReportedCalls() {
+    std::vector<std::string> reported;
     for (const SourceEvent& event : recorder_.Events())
-      if (event.op == kToldEntry || event.op == kToldExit)
-        told.push_back(recorder_.Text(event.api) +
-                       (event.op == kToldExit ? " answers " + std::to_string(event.result) : ""));
-    return told;
+      if (event.op == kReportedEntry || event.op == kReportedExit)
+        reported.push_back(
+            recorder_.Text(event.api) +
+            (event.op == kReportedExit ? " answers " + std::to_string(event.result) : ""));
+    return reported;
   }
   using Words = std::vector<std::string>;
 };
@@ -38,9 +39,9 @@ TEST_F(MemoryCalls, AreToldAtEntryAndExit) {
   Succeed("cuMemAlloc_v2", &allocation);
   const cuMemFree_v2_params free = {address};
   DriverCall("cuMemFree_v2", &free).Enter().Exit(CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(Told(), (Words{"cuMemAlloc_v2", "cuMemAlloc_v2 answers 0", "cuMemFree_v2",
-                           "cuMemFree_v2 answers 1"}));
-  EXPECT_EQ(recorder_.Events(kToldExit)[1].aux0, 0x6b657074u) << "the recorder's data";
+  EXPECT_EQ(ReportedCalls(), (Words{"cuMemAlloc_v2", "cuMemAlloc_v2 answers 0", "cuMemFree_v2",
+                                    "cuMemFree_v2 answers 1"}));
+  EXPECT_EQ(recorder_.Events(kReportedExit)[1].aux0, 0x6b657074u) << "the recorder's data";
 }
 
 TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsTold) {
@@ -51,7 +52,7 @@ TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsTold) {
     recorder_.Reset();
     LookUpDriver();
     DriverCall(entry.name, parameters).Enter().Exit(CUDA_ERROR_UNKNOWN);
-    EXPECT_EQ(Told(), (Words{entry.name, entry.name + std::string(" answers 999")}));
+    EXPECT_EQ(ReportedCalls(), (Words{entry.name, entry.name + std::string(" answers 999")}));
     ++rows;
   }
   EXPECT_GT(rows, 80u);
@@ -77,7 +78,7 @@ TEST_F(MemoryCalls, AreNotToldWhereHooksReportThem) {
 TEST_F(MemoryCalls, ALaunchOfAGraphIsAUseToo) {
   const cuGraphLaunch_params launch{reinterpret_cast<CUgraphExec>(7), nullptr};
   Succeed("cuGraphLaunch", &launch);
-  EXPECT_EQ(Told(), (Words{"cuGraphLaunch", "cuGraphLaunch answers 0"}));
+  EXPECT_EQ(ReportedCalls(), (Words{"cuGraphLaunch", "cuGraphLaunch answers 0"}));
   EXPECT_EQ(recorder_.Events(kOpLaunch).size(), 1u);
 }
 
@@ -181,7 +182,7 @@ TEST_F(MemoryCalls, WhatTheRecorderItselfCallsIsNotTold) {
   const cuMemFree_v2_params params = {1 << 20};
   Succeed("cuMemFree_v2", &params);
   EXPECT_TRUE(asked);
-  EXPECT_EQ(Told(), (Words{"cuMemFree_v2", "cuMemFree_v2 answers 0"}));
+  EXPECT_EQ(ReportedCalls(), (Words{"cuMemFree_v2", "cuMemFree_v2 answers 0"}));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(EndToEnd, ComesBackAfterAnotherFinalisedCupti) {
     EXPECT_EQ(states[1].state, kSourceLost);
     EXPECT_EQ(states[2].state, kSourceOn);
     ASSERT_CUDA(cuMemFree_v2(address));
-    EXPECT_EQ(Recorder().Events(kToldEntry).size(), 1u);
+    EXPECT_EQ(Recorder().Events(kReportedEntry).size(), 1u);
     // Another tool may have subscribed since: a stop must not end its subscription.
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUpti_SubscriberHandle other = nullptr;
@@ -108,7 +108,7 @@ TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
     EXPECT_EQ(states[2].state, kSourceOn);
     EXPECT_TRUE(Recorder().Events().empty());
     ASSERT_CUDA(cuMemFree_v2(address));
-    EXPECT_EQ(Recorder().Events(kToldEntry).size(), 1u);
+    EXPECT_EQ(Recorder().Events(kReportedEntry).size(), 1u);
     // Another tool subscribes in the meantime: it keeps its subscription, and the source subscribes
     // again when that tool has ended it.
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
@@ -121,7 +121,7 @@ TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
     source->check();
     EXPECT_EQ(Recorder().States().back().state, kSourceOn);
     ASSERT_CUDA(cuMemAlloc_v2(&address, 4096));
-    EXPECT_EQ(Recorder().Events(kToldExit).size(), 2u);
+    EXPECT_EQ(Recorder().Events(kReportedExit).size(), 2u);
   });
 }
 
@@ -164,11 +164,11 @@ TEST(EndToEnd, ManyThreadsToTheLastByte) {
     std::uint64_t seen_bytes = 0, seen_calls = 0, seen_live = 0;
     for (const SourceEvent& event : Recorder().Events()) {
       const bool is_free = Recorder().Text(event.api) == "cuMemFree_v2";
-      if (event.op == kToldExit && !is_free) {
+      if (event.op == kReportedExit && !is_free) {
         EXPECT_TRUE(blocks.emplace(event.address, event.bytes).second) << "a free came too late";
         seen_bytes += event.bytes;
         ++seen_calls;
-      } else if (event.op == kToldEntry && is_free) {
+      } else if (event.op == kReportedEntry && is_free) {
         EXPECT_EQ(blocks.erase(event.address), 1u);
       }
     }

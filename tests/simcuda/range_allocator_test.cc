@@ -53,7 +53,7 @@ class ReferenceRanges {
   const uint64_t barrier_;
 };
 
-void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
+void RunAgainstReference(uint64_t barrier, uint64_t largest, unsigned seed) {
   RangeAllocator allocator(barrier);
   ReferenceRanges reference(barrier);
   const uint64_t piece = barrier == 0 ? kUnits : barrier;
@@ -86,11 +86,11 @@ void RunAgainstTwin(uint64_t barrier, uint64_t largest, unsigned seed) {
 }
 
 TEST(RangeAllocator, AgreesWithReference) {
-  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(0, 60, seed);
+  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstReference(0, 60, seed);
 }
 
 TEST(RangeAllocator, AgreesWithReferenceAcrossBarriers) {
-  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstTwin(64, 64, seed);
+  for (unsigned seed = 1; seed <= 5; ++seed) RunAgainstReference(64, 64, seed);
 }
 
 // Allocations at exact addresses, as reservations at a wanted address make them.

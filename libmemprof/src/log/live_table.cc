@@ -43,7 +43,7 @@ std::uint8_t LiveTable::Apply(const ring::RingEvent& event) {
       if (IsTracked(event.layer) && event.address != 0) return Free(event);
       break;
     case kOpFreeFailed:
-      if (IsTracked(event.layer) && event.address != 0) return TakeBack(event);
+      if (IsTracked(event.layer) && event.address != 0) return UndoFree(event);
       break;
     case kOpContextDestroy:
     case kOpDeviceReset:
@@ -106,7 +106,7 @@ std::uint8_t LiveTable::Free(const ring::RingEvent& event) {
 }
 
 // The free failed: the block is live again.
-std::uint8_t LiveTable::TakeBack(const ring::RingEvent& event) {
+std::uint8_t LiveTable::UndoFree(const ring::RingEvent& event) {
   Entry* entry = Find(event.address);
   if (entry != nullptr && entry->early_free) {
     entries_.Erase(entry);  // the free of an unknown address

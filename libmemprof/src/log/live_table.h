@@ -76,7 +76,7 @@ class LiveTable {
   void End(Entry* entry);
   void Allocate(const ring::RingEvent& event);
   std::uint8_t Free(const ring::RingEvent& event);
-  std::uint8_t TakeBack(const ring::RingEvent& event);
+  std::uint8_t UndoFree(const ring::RingEvent& event);
   void EndContext(const ring::RingEvent& event);
 
   HashTable<Entry> entries_{kFirstEntries, kMaxEntries};

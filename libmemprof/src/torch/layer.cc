@@ -88,16 +88,16 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
   } else if (report.bytes > 0) {
     FindSegments(state, slot, report, device);
   }
-  const bool handed_out = report.bytes > 0;
-  RingEvent event = DeviceEvent(handed_out ? kOpAlloc : kOpFree, kLayerBlock, device,
-                                report.address, handed_out ? change : 0 - change);
+  const bool allocates = report.bytes > 0;
+  RingEvent event = DeviceEvent(allocates ? kOpAlloc : kOpFree, kLayerBlock, device, report.address,
+                                allocates ? change : 0 - change);
   event.stream = report.stream;
-  if (handed_out && has_private_.load(kRelaxed)) {
+  if (allocates && has_private_.load(kRelaxed)) {
     SegmentTable::Segment segment;
     if (segments_.Find(report.address, &segment) && segment.capture != 0)
       event.aux1 = CaptureOn(report.stream) << 32;
   }
-  RecordEventHere(slot, &event, handed_out);
+  RecordEventHere(slot, &event, allocates);
 }
 
 void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {

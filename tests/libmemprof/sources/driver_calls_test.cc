@@ -26,8 +26,8 @@ struct FreeParameters {
 class DriverCalls : public HooksTest {
  protected:
   // The entry and the exit of one call.
-  struct Told {
-    Told(const char* name, const void* parameters)
+  struct ReportedCall {
+    ReportedCall(const char* name, const void* parameters)
         : call{SourceTable().function_id(name), 0, 0, parameters, &kept} {}
     void Enter() { SourceTable().driver_call(&call); }
     void Exit(CUresult result = CUDA_SUCCESS) {
@@ -60,21 +60,21 @@ TEST_F(DriverCalls, AnAllocationWhoseEntryWasNotSeenIsRecorded) {
   Start();
   CUdeviceptr pointer = 4096;
   const AllocParameters parameters{&pointer, 64};
-  Told("cuMemAlloc_v2", &parameters).Exit();
+  ReportedCall("cuMemAlloc_v2", &parameters).Exit();
   EXPECT_THAT(Story(), ElementsAre("OP_ALLOC 4096"));
 }
 
 TEST_F(DriverCalls, AFreeWhoseEntryWasNotSeenIsNotTakenBack) {
   Start();
   const FreeParameters parameters{4096};
-  Told("cuMemFree_v2", &parameters).Exit(CUDA_ERROR_INVALID_VALUE);
+  ReportedCall("cuMemFree_v2", &parameters).Exit(CUDA_ERROR_INVALID_VALUE);
   EXPECT_THAT(Story(), IsEmpty());
 }
 
 TEST_F(DriverCalls, WithinACallAnotherOneMayBeSeen) {
   Start();
   const FreeParameters outer{4096}, inner{8192};
-  Told first("cuMemFree_v2", &outer), second("cuMemFree_v2", &inner);
+  ReportedCall first("cuMemFree_v2", &outer), second("cuMemFree_v2", &inner);
   first.Enter();
   second.Enter();
   second.Exit();
@@ -86,9 +86,9 @@ TEST_F(DriverCalls, WithinACallAnotherOneMayBeSeen) {
 TEST_F(DriverCalls, ThatNeverEndAreForgottenWhenListeningBeginsAnew) {
   Start();
   const FreeParameters parameters{4096};
-  for (int i = 0; i < 300; ++i) Told("cuMemFree_v2", &parameters).Enter();
+  for (int i = 0; i < 300; ++i) ReportedCall("cuMemFree_v2", &parameters).Enter();
   ClearDriverCalls();
-  Told call("cuMemFree_v2", &parameters);
+  ReportedCall call("cuMemFree_v2", &parameters);
   call.Enter();
   call.Exit(CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(Story().back(), "OP_FREE_FAILED 4096");
@@ -97,7 +97,7 @@ TEST_F(DriverCalls, ThatNeverEndAreForgottenWhenListeningBeginsAnew) {
 TEST_F(DriverCalls, AnExitIsTakenOnce) {
   Start();
   const FreeParameters parameters{4096};
-  Told call("cuMemFree_v2", &parameters);
+  ReportedCall call("cuMemFree_v2", &parameters);
   call.Enter();
   call.Exit(CUDA_ERROR_INVALID_VALUE);
   call.Exit(CUDA_ERROR_INVALID_VALUE);
@@ -107,23 +107,23 @@ TEST_F(DriverCalls, AnExitIsTakenOnce) {
 TEST_F(DriverCalls, AFailureWithoutOutputsIsSafe) {
   Start();
   const AllocParameters linear{nullptr, 10};
-  Told("cuMemAlloc_v2", &linear).Exit(CUDA_ERROR_INVALID_VALUE);
+  ReportedCall("cuMemAlloc_v2", &linear).Exit(CUDA_ERROR_INVALID_VALUE);
   const struct {
     CUdeviceptr* pointer;
     std::size_t* pitch;
     std::size_t width, height;
     unsigned element;
   } pitched{nullptr, nullptr, 10, 4, 4};
-  Told("cuMemAllocPitch_v2", &pitched).Exit(CUDA_ERROR_INVALID_VALUE);
+  ReportedCall("cuMemAllocPitch_v2", &pitched).Exit(CUDA_ERROR_INVALID_VALUE);
   const struct {
     void* handle;
     std::size_t bytes;
     const void* properties;
     unsigned long long flags;
   } physical{nullptr, 10, nullptr, 0};
-  Told("cuMemCreate", &physical).Exit(CUDA_ERROR_INVALID_VALUE);
+  ReportedCall("cuMemCreate", &physical).Exit(CUDA_ERROR_INVALID_VALUE);
   const struct { void *array, *descriptor; } array{nullptr, nullptr};
-  Told("cuArrayCreate_v2", &array).Exit(CUDA_ERROR_INVALID_VALUE);
+  ReportedCall("cuArrayCreate_v2", &array).Exit(CUDA_ERROR_INVALID_VALUE);
   const std::vector<Event> failed = Finish().WithOp(log::OP_ALLOC_FAILED);
   ASSERT_EQ(failed.size(), 4u);
   EXPECT_EQ(failed[1].bytes, 40u) << "a failed pitched allocation has no pitch yet";
@@ -132,13 +132,13 @@ TEST_F(DriverCalls, AFailureWithoutOutputsIsSafe) {
 TEST_F(DriverCalls, OfContextsAreLeftToHooksThatAreInPlace) {
   Start();
   const int device = 1;
-  Told("cuDevicePrimaryCtxReset_v2", &device).Enter();
+  ReportedCall("cuDevicePrimaryCtxReset_v2", &device).Enter();
   {
     EntryGuard hook;
-    Told("cuDevicePrimaryCtxReset_v2", &device).Enter();
+    ReportedCall("cuDevicePrimaryCtxReset_v2", &device).Enter();
     CUdeviceptr pointer = 4096;
     const AllocParameters parameters{&pointer, 64};
-    Told("cuMemAlloc_v2", &parameters).Exit();
+    ReportedCall("cuMemAlloc_v2", &parameters).Exit();
   }
   const testing::Log log = Finish();
   EXPECT_EQ(log.WithOp(log::OP_DEVICE_RESET).size(), 1u);
@@ -154,7 +154,7 @@ TEST_F(DriverCalls, ThatMakeNoSenseAreLeftAlone) {
     const SourceCall call{function, 1, 0, &parameters, nullptr};
     SourceTable().driver_call(&call);
   }
-  Told("cuMemAlloc_v2", nullptr).Exit();
+  ReportedCall("cuMemAlloc_v2", nullptr).Exit();
   EXPECT_THAT(Story(), IsEmpty());
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 // The parameters in the form that CUPTI uses: members of a structure, in order.
 template <typename... Arguments>
-CUresult Tell(const char* name, CUresult (*real)(Arguments...),
-              std::type_identity_t<Arguments>... arguments) {
+CUresult ReportCall(const char* name, CUresult (*real)(Arguments...),
+                    std::type_identity_t<Arguments>... arguments) {
   alignas(8) unsigned char parameters[256];
   std::size_t end = 0;
   const auto append = [&](const auto& argument) {
@@ -36,24 +36,24 @@ CUresult Tell(const char* name, CUresult (*real)(Arguments...),
 
 #define MEMPROF_UNPACK(...) __VA_ARGS__
 #define MEMPROF_TEST_WRAPPER(name, base, since, streams, parameters, arguments, handler) \
-  CUresult Told_##name parameters {                                                      \
+  CUresult Reporting_##name parameters {                                                 \
     using Real = CUresult(*) parameters;                                                 \
     const Real real = reinterpret_cast<Real>(RealFunction(FunctionId::k_##name));        \
     if (real == nullptr) return WithoutDriver();                                         \
-    return Tell(#name, real, MEMPROF_UNPACK arguments);                                  \
+    return ReportCall(#name, real, MEMPROF_UNPACK arguments);                            \
   }
 MEMPROF_DRIVER_FUNCTIONS(MEMPROF_TEST_WRAPPER)
 #undef MEMPROF_TEST_WRAPPER
 
-void* const kToldWrappers[kFunctionCount] = {
-#define MEMPROF_WRAPPER_ADDRESS(name, ...) reinterpret_cast<void*>(&Told_##name),
+void* const kReportingWrappers[kFunctionCount] = {
+#define MEMPROF_WRAPPER_ADDRESS(name, ...) reinterpret_cast<void*>(&Reporting_##name),
     MEMPROF_DRIVER_FUNCTIONS(MEMPROF_WRAPPER_ADDRESS)
 #undef MEMPROF_WRAPPER_ADDRESS
 };
 
 // Runs after exports/driver.cc has installed its wrappers.
-__attribute__((constructor(102))) void InstallTold() {
-  if (std::getenv("MEMPROF_TEST_TOLD") != nullptr) SetWrappers(kToldWrappers);
+__attribute__((constructor(102))) void InstallReportingWrappers() {
+  if (std::getenv("MEMPROF_TEST_TOLD") != nullptr) SetWrappers(kReportingWrappers);
 }
 
 }  // namespace

@@ -9,15 +9,15 @@ namespace memprof::recorder {
 inline constexpr std::uint64_t kMiB = 1 << 20;
 
 // A short form of an event.
-struct Told {
+struct ShortEvent {
   log::Op op;
   log::Layer layer;
   std::uint64_t address, bytes;
-  bool operator==(const Told&) const = default;
+  bool operator==(const ShortEvent&) const = default;
 };
-void PrintTo(const Told& told, std::ostream* out) {
-  *out << log::Op_Name(told.op) << ' ' << log::Layer_Name(told.layer) << ' ' << std::hex
-       << told.address << ' ' << std::dec << told.bytes;
+void PrintTo(const ShortEvent& event, std::ostream* out) {
+  *out << log::Op_Name(event.op) << ' ' << log::Layer_Name(event.layer) << ' ' << std::hex
+       << event.address << ' ' << std::dec << event.bytes;
 }
 
 // Simulates PyTorch's allocator with its totals.
@@ -54,26 +54,26 @@ class TorchLayerTest : public HooksTest {
     Call("cuMemRelease", handle);
   }
   // The framework's events in the log, and the driver memory below them.
-  static std::vector<Told> Events(const testing::Log& log) {
-    std::vector<Told> told;
+  static std::vector<ShortEvent> Events(const testing::Log& log) {
+    std::vector<ShortEvent> events;
     for (const testing::Event& event : log.events)
       if (event.op == log::OP_ALLOC || event.op == log::OP_FREE)
-        told.push_back({event.op, event.layer, event.address, event.bytes});
-    return told;
+        events.push_back({event.op, event.layer, event.address, event.bytes});
+    return events;
   }
-  static std::vector<Told> Framework(const testing::Log& log) {
-    std::vector<Told> told = Events(log);
-    std::erase_if(told, [](const Told& t) { return t.layer < log::LAYER_SEGMENT; });
-    return told;
+  static std::vector<ShortEvent> Framework(const testing::Log& log) {
+    std::vector<ShortEvent> events = Events(log);
+    std::erase_if(events, [](const ShortEvent& e) { return e.layer < log::LAYER_SEGMENT; });
+    return events;
   }
   static std::uint64_t Differences(const testing::Log& log) {
     const auto found = log.counters.find("framework_totals_differ");
     return found == log.counters.end() ? 0 : found->second;
   }
-  static Told Begun(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
+  static ShortEvent Begun(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
     return {log::OP_ALLOC, layer, address, bytes};
   }
-  static Told Ended(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
+  static ShortEvent Ended(log::Layer layer, std::uint64_t address, std::uint64_t bytes) {
     return {log::OP_FREE, layer, address, bytes};
   }
 

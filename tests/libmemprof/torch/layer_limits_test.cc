@@ -53,8 +53,8 @@ TEST_F(TorchLayerTest, WhatHappensDuringAPauseIsADifferenceAndNothingMore) {
   Report(again, -1024);
   const Log log = Finish();
   EXPECT_EQ(Differences(log), 1u) << "in both totals, and only at the first report";
-  const std::vector<Told> told = Framework(log);
-  EXPECT_THAT(told, ::testing::Contains(Begun(log::LAYER_SEGMENT, again, 4 * kMiB)));
+  const std::vector<ShortEvent> events = Framework(log);
+  EXPECT_THAT(events, ::testing::Contains(Begun(log::LAYER_SEGMENT, again, 4 * kMiB)));
 }
 
 TEST_F(TorchLayerTest, EveryWrongTotalIsCounted) {

@@ -71,9 +71,9 @@ TEST_F(TorchLayerTest, PagesOfAnExpandableSegmentAreSegments) {
   Unmap(kBase, 4 * kMiB, handles[0]);
   const Log log = Finish();
   std::uint64_t live = 0, most = 0;
-  for (const Told& told : Framework(log)) {
-    if (told.layer != log::LAYER_SEGMENT) continue;
-    live += told.op == log::OP_ALLOC ? told.bytes : 0 - told.bytes;
+  for (const ShortEvent& event : Framework(log)) {
+    if (event.layer != log::LAYER_SEGMENT) continue;
+    live += event.op == log::OP_ALLOC ? event.bytes : 0 - event.bytes;
     most = std::max(most, live);
   }
   EXPECT_EQ(most, 6 * kMiB);
