@@ -25,7 +25,7 @@ class FactCache {
   // Removes a fact from the cache, for large ones that are rarely needed again. It is freed when
   // the last pointer to it is gone; a later Get computes it again.
   template <typename Fact>
-  void Drop() {
+  void Forget() {
     const std::scoped_lock lock(mutex_);
     slots_.erase(&kKey<Fact>);
   }

@@ -49,8 +49,8 @@ std::string CallSiteText(const CallSite& site, NameStyle style) {
   return site.in_library() ? absl::StrCat(user, ", in ", FrameText(site.library, style)) : user;
 }
 
-std::string AskedBy(const Library& library, std::string place) {
-  if (!AsksForOthers(library.role)) return place;
+std::string WithLibrary(const Library& library, std::string place) {
+  if (!AllocatesForUser(library.role)) return place;
   return absl::StrCat(std::string(library.name), " for ", place);
 }
 

@@ -51,6 +51,6 @@ std::string FrameText(const SourceFrame& frame, NameStyle style);
 // "main (train.py:51), in forward (transformers/…/modeling_gpt2.py:123)".
 std::string CallSiteText(const CallSite& site, NameStyle style);
 // "NCCL for Step (train.cc:9)" if a library allocated for itself, or a framework on its behalf.
-std::string AskedBy(const Library& library, std::string place);
+std::string WithLibrary(const Library& library, std::string place);
 
 }  // namespace memprof::analysis

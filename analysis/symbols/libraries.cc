@@ -143,7 +143,7 @@ std::string_view LibraryRoleName(LibraryRole role) {
   return "unknown";
 }
 
-bool SpeaksOfLibrary(const LibraryFrame& frame) {
+bool IndicatesLibrary(const LibraryFrame& frame) {
   return CudaLibraryOf(frame).has_value() ||
          (!frame.python && Contains(Lower(frame.function), "workspace")) ||
          std::any_of(std::begin(kFrameworks), std::end(kFrameworks),

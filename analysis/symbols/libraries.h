@@ -23,7 +23,7 @@ struct Library {
 std::string_view LibraryRoleName(LibraryRole role);
 // Whether the user's place is only the one on whose behalf it allocated: "NCCL for main
 // (train.py:12)".
-constexpr bool AsksForOthers(LibraryRole role) {
+constexpr bool AllocatesForUser(LibraryRole role) {
   return role == LibraryRole::kLibrary || role == LibraryRole::kWorkspace;
 }
 
@@ -33,7 +33,7 @@ struct LibraryFrame {
   bool python = false;
 };
 // False if LibraryOfFrames() finds no library in any stack of only such frames.
-bool SpeaksOfLibrary(const LibraryFrame& frame);
+bool IndicatesLibrary(const LibraryFrame& frame);
 // The library of the frames, innermost first. `in_pool`: the memory is part of a pool, so the pool
 // is not returned.
 Library LibraryOfFrames(const std::vector<LibraryFrame>& frames, bool in_pool);

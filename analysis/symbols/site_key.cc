@@ -9,7 +9,7 @@ std::string SiteKey(Symbols& symbols, StackId stack) {
   if (!stack.valid()) return "";
   const Library library = symbols.LibraryOf(stack);
   std::string key;
-  if (AsksForOthers(library.role)) key = library.name;
+  if (AllocatesForUser(library.role)) key = library.name;
   return key + '\n' + KeyOf(symbols.SiteOf(stack));
 }
 

@@ -62,7 +62,7 @@ std::vector<DeviceTimeline> BuildTimelines(const Session& session);
 
 using DeviceTimelines = std::vector<DeviceTimeline>;
 // Computed once a session. Large: code that keeps the session, and has all its results, may call
-// session.facts().Drop<DeviceTimelines>().
+// session.facts().Forget<DeviceTimelines>().
 std::shared_ptr<const DeviceTimelines> TimelinesOf(const Session& session);
 
 }  // namespace memprof::analysis

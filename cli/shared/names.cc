@@ -19,8 +19,8 @@ using analysis::TimeNs;
 
 // The site, preceded by the library that allocated for itself.
 std::string Label(analysis::Symbols& symbols, StackId stack, const analysis::CallSite& site) {
-  return Printable(
-      analysis::AskedBy(symbols.LibraryOf(stack), analysis::CallSiteText(site, NameStyle::kShort)));
+  return Printable(analysis::WithLibrary(symbols.LibraryOf(stack),
+                                         analysis::CallSiteText(site, NameStyle::kShort)));
 }
 
 std::string_view SeverityName(log::Severity severity) {

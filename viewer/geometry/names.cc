@@ -31,7 +31,7 @@ QString ShortPlace(const analysis::SourceFrame& frame) {
 namespace {
 
 QString Asked(analysis::Symbols& symbols, analysis::StackId stack, const std::string& place) {
-  return ToQString(analysis::AskedBy(symbols.LibraryOf(stack), place));
+  return ToQString(analysis::WithLibrary(symbols.LibraryOf(stack), place));
 }
 
 }  // namespace

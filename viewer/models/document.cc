@@ -37,7 +37,7 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
                                              const std::stop_token& stop) {
   auto data = std::make_shared<ReportData>();
   data->report = analysis::BuildReport(session);
-  session.facts().Drop<analysis::DeviceTimelines>();  // the pictures have curves of their own
+  session.facts().Forget<analysis::DeviceTimelines>();  // the pictures have curves of their own
   const analysis::LeakReport& leaks = data->report.leaks;
   for (const analysis::Leak& leak : leaks.leaks) {
     if (stop.stop_requested()) return data;

@@ -61,7 +61,7 @@ Library LibraryFinder::Read(const std::vector<FrameId>& ids, bool in_pool) {
     std::optional<bool>& known = memory_->indicates[ids[i].value];
     if (known) continue;
     const auto of_frame = std::span(frames).subspan(begin, ends[i] - begin);
-    known = std::any_of(of_frame.begin(), of_frame.end(), SpeaksOfLibrary);
+    known = std::any_of(of_frame.begin(), of_frame.end(), IndicatesLibrary);
   }
   return found;
 }

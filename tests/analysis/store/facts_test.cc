@@ -39,9 +39,9 @@ TEST(FactCacheTest, FindsAFactOnceHoweverManyThreadsAsk) {
 TEST(FactCacheTest, WhatIsDroppedIsFoundAgainAndStaysWithWhoHasIt) {
   FactCache facts;
   const auto first = facts.Get<Answer>([] { return Answer{1}; });
-  facts.Drop<Sum>();
+  facts.Forget<Sum>();
   EXPECT_EQ(facts.Get<Answer>([] { return Answer{2}; }), first);
-  facts.Drop<Answer>();
+  facts.Forget<Answer>();
   EXPECT_EQ(facts.Get<Answer>([] { return Answer{2}; })->value, 2);
   EXPECT_EQ(first->value, 1);
   facts.Clear();
