@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "analysis/allocators/internal/trace.h"
 #include "analysis/allocators/reserved_curve.h"
+#include "analysis/allocators/trace.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis::allocators {

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "analysis/allocators/caching.h"
-#include "analysis/allocators/internal/pools.h"
+#include "analysis/allocators/pools.h"
 
 namespace memprof::analysis::allocators {
 

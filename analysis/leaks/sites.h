@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/leaks/clock.h"
-#include "analysis/leaks/internal/rule.h"
+#include "analysis/leaks/rule.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {

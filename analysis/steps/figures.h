@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "analysis/steps/internal/pattern.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -16,17 +15,6 @@ namespace memprof::analysis {
 enum class StepLayer { kBlocks, kDriver, kTensors };
 StepLayer ChooseStepLayer(const Session& session);
 bool IsOfStepLayer(StepLayer wanted, Layer layer);
-
-// The allocations of the step layer as tokens: by call site and device and, if `by_size`, by
-// requested bytes.
-struct StepStream {
-  TokenStream tokens;
-  std::vector<EventId> births;  // of the tokens
-};
-StepStream StreamOf(const Session& session, StepLayer layer, bool by_size);
-// The same for the events in [begin, end).
-StepStream StreamOf(const Session& session, StepLayer layer, bool by_size, EventId begin,
-                    EventId end);
 
 // Figures of one step. Bytes are of the step layer, on all devices.
 struct StepFigures {

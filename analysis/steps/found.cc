@@ -11,6 +11,7 @@
 #include "analysis/steps/internal/frames.h"
 #include "analysis/steps/internal/pattern.h"
 #include "analysis/steps/internal/ranges.h"
+#include "analysis/steps/internal/stream.h"
 #include "analysis/steps/internal/updates.h"
 
 namespace memprof::analysis {

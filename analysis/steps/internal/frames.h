@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/steps/figures.h"
+#include "analysis/steps/internal/stream.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/steps/figures.h"
 #include "analysis/steps/internal/frames.h"
+#include "analysis/steps/internal/stream.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-#include "libmemprof/src/python/internal/walk.h"
+#include "libmemprof/src/python/walk.h"
 #include "libmemprof/src/stacks/stack_walk.h"
 
 namespace memprof::recorder {

@@ -27,7 +27,7 @@
 #include "libmemprof/src/python/internal/code.h"
 #include "libmemprof/src/python/internal/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
-#include "libmemprof/src/python/internal/walk.h"
+#include "libmemprof/src/python/walk.h"
 
 namespace memprof::recorder {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/hash.h"
-#include "libmemprof/src/stacks/internal/frame_rule.h"
+#include "libmemprof/src/stacks/frame_rule.h"
 
 namespace memprof::recorder {
 

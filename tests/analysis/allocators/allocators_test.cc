@@ -6,7 +6,7 @@
 #include <random>
 
 #include "analysis/allocators/caching.h"
-#include "analysis/allocators/internal/pools.h"
+#include "analysis/allocators/pools.h"
 #include "analysis/allocators/spec.h"
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"

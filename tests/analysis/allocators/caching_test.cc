@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "analysis/allocators/internal/trace.h"
+#include "analysis/allocators/trace.h"
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 // The allocator on a trace of requests.
 #include "analysis/allocators/caching.h"
-#include "analysis/allocators/internal/trace.h"
+#include "analysis/allocators/trace.h"
 #include "analysis/base/sizes.h"
 #include "gtest/gtest.h"
 

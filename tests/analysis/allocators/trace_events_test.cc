@@ -1,5 +1,5 @@
 // Events of a trace and their rows in the log, against plain lists.
-#include "analysis/allocators/internal/trace_events.h"
+#include "analysis/allocators/trace_events.h"
 
 #include <gtest/gtest.h>
 

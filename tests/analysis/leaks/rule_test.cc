@@ -1,5 +1,5 @@
 // The arithmetic of the leak rule against literal implementations of the definitions.
-#include "analysis/leaks/internal/rule.h"
+#include "analysis/leaks/rule.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "libmemprof/src/base/byte_buffer.h"
 #include "libmemprof/src/python/internal/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
-#include "libmemprof/src/python/internal/walk.h"
+#include "libmemprof/src/python/walk.h"
 
 namespace memprof::recorder {
 

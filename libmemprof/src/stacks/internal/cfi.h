@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "libmemprof/src/stacks/internal/frame_rule.h"
+#include "libmemprof/src/stacks/frame_rule.h"
 
 namespace memprof::recorder {
 

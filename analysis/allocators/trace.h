@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/allocators/allocator.h"
-#include "analysis/allocators/internal/trace_events.h"
+#include "analysis/allocators/trace_events.h"
 
 namespace memprof::analysis::allocators {
 

@@ -1,5 +1,5 @@
 // Allocators made of one heap.
-#include "analysis/allocators/internal/pools.h"
+#include "analysis/allocators/pools.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/allocators/internal/pools.h"
+#include "analysis/allocators/pools.h"
 
 namespace memprof::analysis::allocators {
 namespace {

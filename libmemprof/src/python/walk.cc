@@ -1,5 +1,5 @@
 // Steps from frame to frame.
-#include "libmemprof/src/python/internal/walk.h"
+#include "libmemprof/src/python/walk.h"
 
 #include "libmemprof/src/base/checked_memory.h"
 #include "libmemprof/src/base/hash.h"

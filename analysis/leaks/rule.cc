@@ -1,5 +1,5 @@
 // Generation evidence with a guard: see docs/leaks.md.
-#include "analysis/leaks/internal/rule.h"
+#include "analysis/leaks/rule.h"
 
 #include <algorithm>
 #include <cmath>

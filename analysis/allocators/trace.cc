@@ -1,5 +1,5 @@
 // Feeds requests to simulated allocators.
-#include "analysis/allocators/internal/trace.h"
+#include "analysis/allocators/trace.h"
 
 #include <algorithm>
 
