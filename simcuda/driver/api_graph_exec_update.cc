@@ -53,7 +53,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
   if (exec == nullptr || graph == nullptr || resultInfo == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *resultInfo = {};
   GraphExec::Nodes have = *exec->nodes();
-  const GraphExec::Nodes want = Flatten(*graph);
+  const GraphExec::Nodes want = graph->Flattened();
   switch (Compare(have, want, &resultInfo->errorNode)) {
     case Match::kSame:
       Take(want, &have);
@@ -89,11 +89,11 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
   const auto graph = AllHandles<Graph>().Find(childGraph);
   if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   GraphExec::Nodes all = *exec->nodes();
-  const GraphExec::Nodes want = Flatten(*graph);
+  const GraphExec::Nodes want = graph->Flattened();
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i]->origin != hNode || all[i]->child == nullptr) continue;
     // The nodes of the child graph follow its node directly.
-    const size_t count = Flatten(*all[i]->child).size();
+    const size_t count = all[i]->child->Flattened().size();
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(i + 1);
     GraphExec::Nodes have(first, first + static_cast<std::ptrdiff_t>(count));
     CUgraphNode different = nullptr;

@@ -166,15 +166,15 @@ void Graph::AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const {
   }
 }
 
-GraphExec::Nodes Flatten(const Graph& graph) {
-  GraphExec::Nodes flat;
-  graph.AppendTo(&flat);
+std::vector<std::shared_ptr<GraphNode>> Graph::Flattened() const {
+  std::vector<std::shared_ptr<GraphNode>> flat;
+  AppendTo(&flat);
   return flat;
 }
 
 std::shared_ptr<GraphExec> Graph::Instantiate() {
   const bool memory = has_memory();
-  auto nodes = Flatten(*this);
+  auto nodes = Flattened();
   const std::lock_guard lock(mutex_);
   const auto before = only_.lock();
   if (memory && before != nullptr && AllHandles<GraphExec>().Find(before.get()) != nullptr) {

@@ -79,11 +79,12 @@ class Graph {
   // References to user objects live as long as the graph and its executables.
   void Own(std::shared_ptr<UserReferences> references);
   bool Disown(const UserObject* object);
+  // Copies of all nodes as an executable has them: see GraphExec::nodes.
+  std::vector<std::shared_ptr<GraphNode>> Flattened() const;
   // Creates an executable; null if there is one already and there may be no other.
   std::shared_ptr<GraphExec> Instantiate();
 
  private:
-  friend std::vector<std::shared_ptr<GraphNode>> Flatten(const Graph& graph);
   void AppendTo(std::vector<std::shared_ptr<GraphNode>>* flat) const;
   void Sort();
 
@@ -116,9 +117,6 @@ class GraphExec {
   std::shared_ptr<const Nodes> nodes_;
   const std::vector<std::shared_ptr<UserReferences>> owned_objects_;
 };
-
-// All nodes of a graph as an executable has them.
-GraphExec::Nodes Flatten(const Graph& graph);
 
 // Makes the handles of a graph, and of the graphs within it, invalid.
 void RetireGraph(const std::shared_ptr<Graph>& graph);

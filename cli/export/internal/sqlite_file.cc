@@ -29,6 +29,14 @@ void SqliteFile::Run(const std::string& sql) {
   if (error_.empty()) Check(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr));
 }
 
+sqlite3_stmt* SqliteFile::Prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (error_.empty())
+    Check(sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &statement,
+                             nullptr));
+  return statement;
+}
+
 bool SqliteFile::Finish() {
   Run("COMMIT");
   Check(sqlite3_close(database_));
@@ -40,8 +48,7 @@ SqliteRows::SqliteRows(SqliteFile& file, std::string_view table, int columns) : 
   std::string sql = "INSERT INTO " + std::string(table) + " VALUES (";
   for (int i = 0; i < columns; ++i) sql += i == 0 ? "?" : ",?";
   sql += ")";
-  if (file_.error_.empty())
-    file_.Check(sqlite3_prepare_v2(file_.database_, sql.c_str(), -1, &insert_, nullptr));
+  insert_ = file_.Prepare(sql);
 }
 
 SqliteRows::~SqliteRows() { sqlite3_finalize(insert_); }
@@ -80,7 +87,7 @@ SqliteRows& SqliteRows::Null() {
 
 void SqliteRows::End() {
   column_ = 0;
-  if (insert_ == nullptr || !file_.error_.empty()) return;
+  if (insert_ == nullptr || !file_.error().empty()) return;
   file_.Check(sqlite3_step(insert_));
   file_.Check(sqlite3_reset(insert_));
 }

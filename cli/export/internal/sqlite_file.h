@@ -25,10 +25,11 @@ class SqliteFile {
   bool Finish();
   const std::string& error() const { return error_; }
 
- private:
-  friend class SqliteRows;
+  // For SqliteRows. Prepare: null after an error; to be finalised. Check: keeps the first error.
+  sqlite3_stmt* Prepare(std::string_view sql);
   void Check(int code);
 
+ private:
   sqlite3* database_ = nullptr;
   std::string error_;
 };

@@ -260,24 +260,27 @@ void LeakRun::BackgroundAlloc(const std::string& site, std::uint64_t bytes, bool
   if (temporary) log_.Free(Layer::kBlock, address);
 }
 
-std::shared_ptr<const Session> MakeLeakRun(const Step& step, std::uint32_t seed, int steps) {
-  LeakRun run(seed, steps);
+std::shared_ptr<const Session> LeakRun::Run(const Step& step) {
   // One segment for all memory of the allocator.
-  run.log_.Alloc(Layer::kLinear, 0x10'0000'0000, std::uint64_t{40} << 30);
-  run.log_.Alloc(Layer::kSegment, 0x10'0000'0000, std::uint64_t{40} << 30);
-  for (int i = 0; i < 8; ++i) run.BackgroundAlloc("Parameter (model.cc:5)", 4 * kMiB, false);
-  step(run, -1);
-  for (int i = 0; i < steps; ++i) {
-    run.log_.Step(static_cast<std::uint64_t>(i));
-    run.BackgroundAlloc("Activation (model.cc:9)", 2 * kMiB, true);
+  log_.Alloc(Layer::kLinear, 0x10'0000'0000, std::uint64_t{40} << 30);
+  log_.Alloc(Layer::kSegment, 0x10'0000'0000, std::uint64_t{40} << 30);
+  for (int i = 0; i < 8; ++i) BackgroundAlloc("Parameter (model.cc:5)", 4 * kMiB, false);
+  step(*this, -1);
+  for (int i = 0; i < steps_; ++i) {
+    log_.Step(static_cast<std::uint64_t>(i));
+    BackgroundAlloc("Activation (model.cc:9)", 2 * kMiB, true);
     if (i == 0) {
-      for (int k = 0; k < 16; ++k) run.BackgroundAlloc("AdamState (optim.cc:3)", 4 * kMiB, false);
+      for (int k = 0; k < 16; ++k) BackgroundAlloc("AdamState (optim.cc:3)", 4 * kMiB, false);
     }
     // Driver memory is placed after the allocator's segment.
-    if (run.layer_ != Layer::kBlock && run.next_ < 0x80'0000'0000) run.next_ = 0x80'0000'0000;
-    step(run, i);
+    if (layer_ != Layer::kBlock && next_ < 0x80'0000'0000) next_ = 0x80'0000'0000;
+    step(*this, i);
   }
-  return LoadLog(run.log_);
+  return LoadLog(log_);
+}
+
+std::shared_ptr<const Session> MakeLeakRun(const Step& step, std::uint32_t seed, int steps) {
+  return LeakRun(seed, steps).Run(step);
 }
 
 const std::vector<LeakPattern>& LeakPatterns() {

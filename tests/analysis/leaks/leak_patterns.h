@@ -20,6 +20,9 @@ class LeakRun {
  public:
   LeakRun(std::uint32_t seed, int steps);
 
+  // Runs all steps (see MakeLeakRun) and loads the log. Once.
+  std::shared_ptr<const Session> Run(const std::function<void(LeakRun&, int)>& step);
+
   int steps() const { return steps_; }
   std::uint64_t Random(std::uint64_t below) { return random_() % below; }
   // Allocates at the site under test; returns the address.
@@ -38,8 +41,6 @@ class LeakRun {
   std::map<std::uint64_t, std::uint64_t>& live() { return live_; }
 
  private:
-  friend std::shared_ptr<const Session> MakeLeakRun(const std::function<void(LeakRun&, int)>& step,
-                                                    std::uint32_t seed, int steps);
   void BackgroundAlloc(const std::string& site, std::uint64_t bytes, bool temporary);
 
   int steps_;
