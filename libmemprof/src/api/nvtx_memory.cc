@@ -73,9 +73,11 @@ const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
   const VirtualRange range = *heap->range;
   if (IsUsable(&heap->header, sizeof *heap) && range.address != nullptr) {
     const std::int32_t device = DeviceAt(range.address);
-    Handles()->Add(HandleTable::Entry::NvtxHeap(Number(range.address), range.bytes, device));
+    auto entry = HandleTable::Entry::NvtxHeap(Number(range.address), range.bytes, device);
+    Handles()->Add(entry);
     memprof_segment_create(device, range.address, range.bytes, nullptr);
-    NameMemory(range.address, range.bytes, heap->message_type, heap->message);
+    entry.set_has_name(NameMemory(range.address, range.bytes, heap->message_type, heap->message));
+    Handles()->Update(entry);
   }
   return range.address;
 }
@@ -94,9 +96,8 @@ void HeapUnregister(const void* domain, const void* heap) {
   if (Handles()->Drop(Number(heap), HandleKind::kNvtxHeap, &entry) ==
       HandleTable::Dropped::kUnknown)
     return;
-  const std::int32_t device = entry.device();
-  memprof_tensor_destroy(device, heap);
-  memprof_segment_destroy(device, heap);
+  if (entry.has_name()) memprof_tensor_destroy(entry.device(), heap);
+  memprof_segment_destroy(entry.device(), heap);
 }
 
 void CreateBlock(const VirtualRange& range) {
@@ -106,10 +107,11 @@ void CreateBlock(const VirtualRange& range) {
 
 void Register(const void* heap, const VirtualRange& range) {
   if (range.address == nullptr || range.bytes == 0) return;
-  const bool is_new =
-      Handles()->size() >= kMaxRegions ||
-      Handles()->Add(HandleTable::Entry(Number(range.address), HandleKind::kNvtxRegion, 0,
-                                        Number(heap), range.bytes));
+  const HandleTable::Entry region(Number(range.address), HandleKind::kNvtxRegion, 0, Number(heap),
+                                  range.bytes);
+  const bool has_entry =
+      Handles()->size() < kMaxRegions || Handles()->Has(region.handle, region.kind);
+  const bool is_new = !has_entry || Handles()->Add(region);
   if (is_new && heap != nullptr) CreateBlock(range);
 }
 

@@ -41,7 +41,7 @@ class HandleTable {
     }
     static Entry NvtxHeap(std::uint64_t address, std::uint64_t bytes, std::int32_t device) {
       return Entry(address, HandleKind::kNvtxHeap, 0, 0, bytes)
-          .With(static_cast<std::uint64_t>(device));
+          .With(static_cast<std::uint32_t>(device));
     }
     // `device_bytes`: the memory that loading took; `image_bytes`: the size of the code.
     static Entry Module(std::uint64_t module, std::uint32_t context, std::uint64_t image_bytes,
@@ -62,9 +62,9 @@ class HandleTable {
     std::uint64_t device_bytes() const { return value_; }
     bool bound_as_whole() const { return value_ == kBoundAsWhole; }
     std::uint64_t element_bits() const { return value_; }
-    // Whether a region has a name.
-    bool has_name() const { return value_ != 0; }
-    void set_has_name(bool has_name) { value_ = has_name ? 1 : 0; }
+    // Whether a heap or a region has a name.
+    bool has_name() const { return (value_ & kNamed) != 0; }
+    void set_has_name(bool has_name) { value_ = has_name ? value_ | kNamed : value_ & ~kNamed; }
 
     std::uint64_t handle = 0;
     HandleKind kind = HandleKind::kIpc;
@@ -74,6 +74,7 @@ class HandleTable {
 
    private:
     static constexpr std::uint64_t kBoundAsWhole = ~std::uint64_t{0};
+    static constexpr std::uint64_t kNamed = std::uint64_t{1} << 32;  // above the device
     Entry With(std::uint64_t value) const {
       Entry entry = *this;
       entry.value_ = value;

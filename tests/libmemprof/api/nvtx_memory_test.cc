@@ -29,6 +29,21 @@ class NvtxMemory : public RecordingTest {
     ASSERT_EQ(InitializeInjectionNvtxExtension(&module), 1);
     ASSERT_EQ(memprof_start(), MEMPROF_OK);
   }
+  void RegisterHeap(const void* address, std::size_t bytes, const char* name) {
+    const nvtx::VirtualRange range{bytes, address};
+    nvtx::HeapDescription heap{};
+    heap.header = Header<nvtx::HeapDescription>();
+    heap.type = nvtx::kVirtualAddress;
+    heap.range = &range;
+    heap.range_bytes = sizeof range;
+    heap.message_type = nvtx::kMessageAscii;
+    heap.message = name;
+    Call(nvtx::kHeapRegister, heap);
+  }
+  void UnregisterHeap(const void* address) {
+    reinterpret_cast<void (*)(const void*, const void*)>(functions_[nvtx::kHeapUnregister])(
+        nullptr, address);
+  }
   void Register(const void* heap, const void* address, std::size_t bytes) {
     const nvtx::VirtualRange range{bytes, address};
     Call(nvtx::kRegionsRegister, nvtx::RegionsRegister{Header<nvtx::RegionsRegister>(), heap, 1,
@@ -53,7 +68,9 @@ class NvtxMemory : public RecordingTest {
     const testing::Log log = Finish();
     std::vector<std::string> told;
     for (const testing::Event& event : log.events) {
-      std::string what = event.layer == log::LAYER_BLOCK ? "block" : "tensor";
+      std::string what = event.layer == log::LAYER_SEGMENT ? "segment"
+                         : event.layer == log::LAYER_BLOCK ? "block"
+                                                           : "tensor";
       if (event.op == log::OP_ALLOC && event.layer == log::LAYER_TENSOR)
         what = log.Text(log.tensors.at(event.label).name());
       if (event.op == log::OP_STEP)
@@ -107,6 +124,30 @@ TEST_F(NvtxMemory, AnEmptyNameNamesNothing) {
   Name(At(0x7000), "");
   Unregister(At(0x7000));
   EXPECT_THAT(Told(), ElementsAre());
+}
+
+TEST_F(NvtxMemory, TheNameOfAHeapEndsWithTheHeap) {
+  RegisterHeap(At(0x1000), 1 << 20, "arena");
+  UnregisterHeap(At(0x1000));
+  EXPECT_THAT(Told(),
+              ElementsAre("segment 1048576", "arena 1048576", "tensor ends", "segment ends"));
+}
+
+TEST_F(NvtxMemory, AHeapWithoutANameEndsNoTensor) {
+  RegisterHeap(At(0x1000), 1 << 20, "");
+  UnregisterHeap(At(0x1000));
+  EXPECT_THAT(Told(), ElementsAre("segment 1048576", "segment ends"));
+}
+
+TEST_F(NvtxMemory, AFullTableStillCountsTheRegistrationsOfARegion) {
+  for (std::size_t i = 0; i < 4096; ++i) Register(nullptr, At(0x10'0000 + i * 16), 16);
+  Register(At(0x1000), At(0x7000), 4096);  // has no entry
+  Register(nullptr, At(0x10'0000), 16);    // again
+  Name(At(0x10'0000), "first");
+  Unregister(At(0x10'0000));
+  memprof_step(1);
+  Unregister(At(0x10'0000));
+  EXPECT_THAT(Told(), ElementsAre("block 4096", "first 16", "step", "tensor ends"));
 }
 
 }  // namespace
