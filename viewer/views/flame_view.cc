@@ -207,6 +207,7 @@ void FlameView::Zoomed() {
 void FlameView::ModeChanged() {
   const bool graph = mode() == Mode::kIcicle || mode() == Mode::kFlame;
   direction_->setVisible(graph);
+  modes_->updateGeometry();  // the selected tab is bold: the bar may become wider
   canvas_->SetRising(mode() == Mode::kFlame);
   pages_->setCurrentWidget(graph                      ? static_cast<QWidget*>(scroll_)
                            : mode() == Mode::kCallers ? static_cast<QWidget*>(callers_)
