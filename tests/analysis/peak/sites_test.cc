@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "analysis/testing/column.h"
 #include "tests/support/random_log.h"
 
@@ -86,6 +88,23 @@ TEST(SitesTest, AllocationsWithoutStackAreOneSite) {
   EXPECT_FALSE(sites[0].stack.valid());
   EXPECT_EQ(sites[0].bytes, 40u);
   EXPECT_EQ(session->allocation(sites[0].largest).bytes, 30u);
+}
+
+// So that a log gives the same text on every machine.
+TEST(SitesTest, SitesOfEqualSizeAreInTheOrderOfTheirFirstAllocations) {
+  LogBuilder log;
+  std::vector<int> stacks;
+  for (int i = 0; i < 40; ++i) stacks.push_back(log.Stack({absl::StrCat("Site", i * 7 % 40)}));
+  for (std::size_t i = 0; i < 80; ++i)
+    log.Alloc(Layer::kLinear, 0x1000 * (i + 1), 64, {.stack = stacks[i * 3 % 40]});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  for (const Metric metric : {Metric::kLiveBytes, Metric::kAllocationCount}) {
+    const std::vector<Site> sites = FindSites(*session, {.metric = metric});
+    ASSERT_EQ(sites.size(), 40u);
+    for (std::size_t i = 0; i + 1 < sites.size(); ++i)
+      EXPECT_LT(sites[i].largest.value, sites[i + 1].largest.value);
+  }
 }
 
 }  // namespace
