@@ -2,7 +2,6 @@
 #include "cli/console/lines.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analysis/base/units.h"
 #include "cli/console/terminal.h"
@@ -24,12 +23,7 @@ std::string MoreLine(std::size_t shown, std::size_t total) {
 }
 
 std::string Percent(double part, double whole) {
-  if (whole <= 0) return "-";
-  char text[32];
-  const double percent = 100 * part / whole;
-  std::snprintf(text, sizeof text, percent >= 9.95 || percent == 0 ? "%.0f %%" : "%.1f %%",
-                percent);
-  return text;
+  return whole <= 0 ? "-" : analysis::FormatPercent(part / whole);
 }
 
 }  // namespace memprof::cli
