@@ -39,10 +39,10 @@ std::string CauseWords(const FailureReport& report) {
           "request's own pool had at most ",
           FormatBytes(space.largest_own), " in one piece, and the driver ", free, ".");
     case FailureCause::kAllocatorRule:
-      return absl::StrCat(
-          "The allocator's own rules: a free piece of ", FormatBytes(space.largest_own),
-          " was in the right pool, and was not used (a limit on splitting, or a pool that "
-          "the program chose and the log does not name).");
+      return absl::StrCat("The allocator's own rules: a free piece of ",
+                          FormatBytes(space.largest_own),
+                          " was in the right pool, and was not used (a limit on splitting, or a "
+                          "pool that the program chose and the log does not name).");
     case FailureCause::kSegmentSize:
       return absl::StrCat("Segment size: the driver had ", free, " free, enough for ", requested,
                           ", but the allocator takes no less than ",
@@ -62,8 +62,7 @@ std::string CauseWords(const FailureReport& report) {
                           FormatBytes(space.total), ").");
     case FailureCause::kHostMemory:
       return "Host memory: the request was for page-locked memory of the host, which does not "
-             "depend on "
-             "the device's memory.";
+             "depend on the device's memory.";
     case FailureCause::kRefused:
       return absl::StrCat("Not a lack of memory: the driver refused the call with CUresult ",
                           request.result, ".");
@@ -82,8 +81,7 @@ std::string GrowthWords(const FailureGrowth& growth) {
                         FrameText(growth.site, NameStyle::kShort), " allocated in ",
                         FormatNumberOf(growth.iterations, "iteration"), " and did not free, ",
                         FormatBytes(growth.bytes_per_step),
-                        " more with each iteration: that filled the device. "
-                        "For this request: ");
+                        " more with each iteration: that filled the device. For this request: ");
   return absl::StrCat(
       "Growth: ", FormatBytes(growth.bytes), " are held by ",
       FrameText(growth.site, NameStyle::kShort),

@@ -186,8 +186,8 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
                     : ProcessModel::tr("No process opened memory of another."));
   if (shifted)
     sentences << ProcessModel::tr(
-        "Clocks of different machines are aligned by their wall clocks, and agree as well as "
-        "these do.");
+        "Clocks of different machines are aligned by their wall clocks, and agree as well as these "
+        "do.");
   return sentences;
 }
 

@@ -128,9 +128,9 @@ class Finder {
       } else {
         const bool recovered = CountOf(log::Anomaly::kRingRecovered) > 0;
         Add("Completeness", subject, recovered ? Grade::kInfo : Grade::kNotice,
-            recovered ? Tr("Not closed, but its last events were recovered.")
-                      : Tr("Not closed: the program was killed, or the log was copied while it "
-                           "ran."),
+            recovered
+                ? Tr("Not closed, but its last events were recovered.")
+                : Tr("Not closed: the program was killed, or the log was copied while it ran."),
             recovered ? QString()
                       : Tr("The last fraction of a second may be missing, and what was alive then "
                            "counts as alive at the end."));
@@ -229,8 +229,8 @@ class Finder {
       case analysis::StepSource::kNone:
         Add("Steps", Tr("confidence"), Grade::kInfo,
             why.isEmpty() ? Tr("None are known.") : Tr("None are known: %1").arg(why),
-            Tr("Results by step (growth, slow leaks) need them: call memprof_step() "
-               "once in every iteration."));
+            Tr("Results by step (growth, slow leaks) need them: call memprof_step() once in every "
+               "iteration."));
         return;
       case analysis::StepSource::kRanges:
       case analysis::StepSource::kPattern:

@@ -19,8 +19,7 @@ QString Help(const WhatIfRow& row) {
     case WhatIfRow::Kind::kReplayed:
       return WhatIfModel::tr(
           "A simulation of the recorded allocator: the savings below are uncertain by its "
-          "difference from "
-          "the recording.");
+          "difference from the recording.");
     case WhatIfRow::Kind::kOptimum:
       return WhatIfModel::tr(
           "The best arrangement found for an allocator that knows all lifetimes in advance: no "

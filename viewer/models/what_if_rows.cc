@@ -46,8 +46,7 @@ QString Verdict(const DeviceReplay& replay) {
   if (replay.origin == SpecOrigin::kEnvironment) who += Tr(", from the recorded environment");
   if (replay.unchecked) {
     return Tr("%1. The log does not show the driver's rounding, and has too few samples of free "
-              "memory: "
-              "these savings are not checked.")
+              "memory: these savings are not checked.")
         .arg(who);
   }
   if (replay.samples > 0) {

@@ -50,9 +50,9 @@ std::string LaunchesOnAverage(const advice::Draft& draft) {
 
 std::string UnknownNote(const advice::Draft& draft) {
   if (draft.unknown == 0) return "";
-  return absl::StrCat("In ", draft.unknown, " of ", draft.finding.count,
-                      " cases, launches whose arguments are not known ran in between: none of "
-                      "them used it.");
+  return absl::StrCat(
+      "In ", draft.unknown, " of ", draft.finding.count,
+      " cases, launches whose arguments are not known ran in between: none of them used it.");
 }
 
 constexpr char kHiddenPointers[] =
@@ -94,8 +94,7 @@ Sentences OfLifetimes(const advice::Draft& draft) {
               ? "no kernel ran on its device while it lived, and nothing was copied to or from it"
               : absl::StrCat("none of the ", draft.launches,
                              " launches during its lifetime had a pointer to it, and nothing was "
-                             "copied to or "
-                             "from it");
+                             "copied to or from it");
       return {absl::StrCat(FormatNumberOf(f.count, "allocation"), ": ", none, "."),
               "Do not allocate it, or only where it is needed.",
               draft.launches > 0 ? UseAssumption(draft) : HostNote(draft)};
@@ -114,19 +113,17 @@ Sentences OfLifetimes(const advice::Draft& draft) {
     case Pattern::kReusable:
       return {absl::StrCat(Times(f.count),
                            ", memory of the same size had its last use before the first use of "
-                           "this allocation, and both "
-                           "were held at once for ",
+                           "this allocation, and both were held at once for ",
                            mean, " on average."),
               "Use that memory again in place of a new allocation, or free it before.",
               UseAssumption(draft)};
     case Pattern::kIdle:
-      return {absl::StrCat(Times(f.count), " it was unused between two uses, for ", mean, " and ",
-                           LaunchesOnAverage(draft),
-                           " on average, while other memory was "
-                           "allocated."),
-              "Move it to the host and back, or compute it again (checkpointing): each costs time, "
-              "and a copy of its bytes each way.",
-              UseAssumption(draft)};
+      return {
+          absl::StrCat(Times(f.count), " it was unused between two uses, for ", mean, " and ",
+                       LaunchesOnAverage(draft), " on average, while other memory was allocated."),
+          "Move it to the host and back, or compute it again (checkpointing): each costs time, and "
+          "a copy of its bytes each way.",
+          UseAssumption(draft)};
     default:
       return {};
   }
@@ -145,14 +142,13 @@ Sentences OfTransfers(const advice::Draft& draft) {
     case Pattern::kDuplicateTransfer:
       return {absl::StrCat(copies, " of ", FormatBytes(f.bytes),
                            " copied bytes to a place that already held them: neither source nor "
-                           "destination can have "
-                           "changed since the same copy before."),
+                           "destination can have changed since the same copy before."),
               "Copy once and keep the result.",
               absl::StrCat(kHiddenPointers, " The host still has what it received.")};
     case Pattern::kRoundTrip:
       return {absl::StrCat(copies, " of ", FormatBytes(f.bytes),
-                           " copied from the host what the device still had: it had been "
-                           "copied to the host from there, and cannot have changed since."),
+                           " copied from the host what the device still had: it had been copied to "
+                           "the host from there, and cannot have changed since."),
               "Use the memory that is on the device already.",
               "The host did not change the bytes in between: a log has addresses and sizes, not "
               "contents."};
@@ -203,8 +199,8 @@ Sentences OfTheDriver(const advice::Draft& draft) {
               ChurnFix(f.layer), ""};
     case Pattern::kCacheChurn:
       return {absl::StrCat(Times(f.count),
-                           " the allocator requested a segment from the driver of a size "
-                           "that it had released before, ",
+                           " the allocator requested a segment from the driver of a size that it "
+                           "had released before, ",
                            FormatBytes(f.bytes), " in total."),
               "Do not empty the cache in the loop: each release of a segment waits for the device, "
               "and the segment is requested again.",
@@ -236,8 +232,7 @@ Sentences OfTheHost(const advice::Draft& draft) {
               "No library uses it for other transfers."};
     case Pattern::kPinnedHuge:
       return {absl::StrCat(FormatBytes(f.bytes),
-                           " of host memory were page-locked at once; the "
-                           "devices together have ",
+                           " of host memory were page-locked at once; the devices together have ",
                            FormatBytes(draft.other), "."),
               "Pin a few buffers and use them in turn: the system cannot page such memory out.",
               ""};
@@ -245,8 +240,8 @@ Sentences OfTheHost(const advice::Draft& draft) {
       return {
           absl::StrCat(FormatNumberOf(f.count, "managed allocation"), " of ", FormatBytes(f.bytes),
                        ": no prefetch or advice preceded the first kernel that used it."),
-          "Call cudaMemPrefetchAsync before the first kernel that uses it: otherwise each "
-          "page migrates at a page fault of a kernel.",
+          "Call cudaMemPrefetchAsync before the first kernel that uses it: otherwise each page "
+          "migrates at a page fault of a kernel.",
           "The host had written it before."};
     default:
       return {};

@@ -148,15 +148,15 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
                                      : " allocations was freed before the last one was made.");
   }
   if (evidence.level)
-    absl::StrAppend(&why,
-                    " But other memory is freed in the same period, or the run does other work at "
-                    "its end than at "
-                    "its beginning: it may be a single pass that is still running.");
+    absl::StrAppend(
+        &why,
+        " But other memory is freed in the same period, or the run does other work at its end than "
+        "at its beginning: it may be a single pass that is still running.");
   if (evidence.one_pass)
     absl::StrAppend(
         &why,
-        " But all other memory of that period was allocated in one pass through a "
-        "network: its layers look like iterations of a loop. Mark steps, or record several.");
+        " But all other memory of that period was allocated in one pass through a network: its "
+        "layers look like iterations of a loop. Mark steps, or record several.");
   if (evidence.access_known) {
     absl::StrAppend(&why,
                     evidence.in_use
@@ -205,8 +205,7 @@ std::string UnreachableWhy(const Leak& leak, const Unreachable& lost, std::uint6
 
 std::string UnreachableDisproof() {
   return "It is no leak if the program keeps the pointer where a scan of host memory cannot see "
-         "it: "
-         "packed or encoded, on the device only, in another process.";
+         "it: packed or encoded, on the device only, in another process.";
 }
 
 std::string ImportWhy(const Session& session, const LeakSite& site) {

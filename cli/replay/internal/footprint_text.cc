@@ -64,9 +64,8 @@ std::string RunsText(const Footprint& footprint, const std::vector<std::string>&
   if (footprint.uncertain()) {
     text += Paragraph(
         "The replayed peaks differ from the recorded ones: the program's allocator is not known "
-        "exactly, "
-        "and predictions are uncertain by as much. If you know the allocator, name it with "
-        "--recorded.");
+        "exactly, and predictions are uncertain by as much. If you know the allocator, name it "
+        "with --recorded.");
   }
   return text;
 }
