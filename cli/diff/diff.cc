@@ -143,8 +143,8 @@ Figures WithRun(Figures figures, const Session& session, const Budget& budget) {
 }
 
 // Changes below a thousandth of the compared memory are left out, unless requested.
-std::uint64_t ThresholdOf(const DiffOptions& asked, const DiffReport& report) {
-  if (asked.threshold) return *asked.threshold;
+std::uint64_t ThresholdOf(const DiffOptions& arguments, const DiffReport& report) {
+  if (arguments.threshold) return *arguments.threshold;
   double most = 0;
   for (const analysis::DiffFigure& figure : report.figures)
     if (figure.kind == DiffFigureKind::kPeak || figure.kind == DiffFigureKind::kLive)
@@ -166,11 +166,11 @@ Json SideJson(const Session& session, const std::string& what, analysis::TimeNs 
 }
 
 // Prints the report, and checks the budget.
-int Finish(const DiffOptions& asked, const SessionPointer& before, const SessionPointer& after,
+int Finish(const DiffOptions& arguments, const SessionPointer& before, const SessionPointer& after,
            const DiffReport& report, const DiffSides& sides, const Budget& budget) {
-  const std::uint64_t threshold = ThresholdOf(asked, report);
+  const std::uint64_t threshold = ThresholdOf(arguments, report);
   int status = kExitFine;
-  if (asked.json) {
+  if (arguments.json) {
     Json json = {{"schema", "memprof.diff/1"},
                  {"mode", sides.moments ? "moments" : "runs"},
                  {"threshold_bytes", threshold},
@@ -183,7 +183,7 @@ int Finish(const DiffOptions& asked, const SessionPointer& before, const Session
   } else {
     const std::string text =
         Cat(sides.moments ? RunLines(*after) + "\n" : "",
-            DiffText(report, sides, threshold, static_cast<std::size_t>(asked.top)));
+            DiffText(report, sides, threshold, static_cast<std::size_t>(arguments.top)));
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (budget.empty()) return status;
@@ -196,15 +196,15 @@ int Finish(const DiffOptions& asked, const SessionPointer& before, const Session
   return status == kExitFine && exceeded ? kExitFailOn : status;
 }
 
-int DiffTwoRuns(const DiffOptions& asked, const std::vector<std::string>& logs) {
-  const auto budget = Budget::Parse(asked.fail_on, Compares::kYes);
+int DiffTwoRuns(const DiffOptions& arguments, const std::vector<std::string>& logs) {
+  const auto budget = Budget::Parse(arguments.fail_on, Compares::kYes);
   if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
   const SessionPointer before = OpenLog(logs[0]);
   if (!before) return kExitFailed;
   const SessionPointer after = OpenLog(logs[1]);
   if (!after) return kExitFailed;
   analysis::Symbols before_symbols(before), after_symbols(after);
-  const bool at_end = asked.at == "end";
+  const bool at_end = arguments.at == "end";
   const DiffReport report =
       analysis::DiffRuns(*before, before_symbols, *after, after_symbols,
                          at_end ? analysis::DiffMoment::kEnd : analysis::DiffMoment::kPeak);
@@ -212,19 +212,19 @@ int DiffTwoRuns(const DiffOptions& asked, const std::vector<std::string>& logs) 
     return Cat(session.path(), ", ", analysis::FormatNumberOf(session.steps().size(), "step"),
                session.run().complete ? "" : ", not whole");
   };
-  return Finish(asked, before, after, report, {name(*before), name(*after), false, at_end},
+  return Finish(arguments, before, after, report, {name(*before), name(*after), false, at_end},
                 *budget);
 }
 
-int DiffTwoMoments(const DiffOptions& asked, const std::string& log) {
+int DiffTwoMoments(const DiffOptions& arguments, const std::string& log) {
   const auto budget =
-      Budget::Parse(asked.fail_on, Compares::kYes,
+      Budget::Parse(arguments.fail_on, Compares::kYes,
                     {Metric::kReserved, Metric::kLiveAtEnd, Metric::kFragmentation});
   if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
   const SessionPointer session = OpenLog(log);
   if (!session) return kExitFailed;
-  const auto from = FindMoment(*session, asked.from);
-  const auto to = FindMoment(*session, asked.to.empty() ? "end" : asked.to);
+  const auto from = FindMoment(*session, arguments.from);
+  const auto to = FindMoment(*session, arguments.to.empty() ? "end" : arguments.to);
   for (const absl::Status& status : {from.status(), to.status()}) {
     if (status.ok()) continue;
     PrintError(analysis::StatusText(status));
@@ -232,33 +232,34 @@ int DiffTwoMoments(const DiffOptions& asked, const std::string& log) {
   }
   analysis::Symbols symbols(session);
   const DiffReport report = analysis::DiffMoments(*session, symbols, from->event, to->event);
-  return Finish(asked, session, session, report, {from->words, to->words, true, false}, *budget);
+  return Finish(arguments, session, session, report, {from->words, to->words, true, false},
+                *budget);
 }
 
 }  // namespace
 
 int DiffVerb(int argc, char** argv) {
-  DiffOptions asked;
+  DiffOptions arguments;
   Options options(
       "diff [OPTION...] BEFORE AFTER | diff [OPTION...] --from MOMENT [--to MOMENT] LOG",
       "Compares two runs, or two moments of one: peaks, what was live by call site, leaks, steps. "
       "Runs are aligned by step and by the names of functions, so that addresses, clocks and a "
       "new build do not matter; a change within the variation of one run is marked. The method is "
       "in docs/diff.md.");
-  options.Flag("json", &asked.json, "Print one JSON object (schema memprof.diff/1).");
+  options.Flag("json", &arguments.json, "Print one JSON object (schema memprof.diff/1).");
   options.Text(
-      "from", &asked.from, "MOMENT",
+      "from", &arguments.from, "MOMENT",
       "Of one log: step=N (its end), event=N, start, peak, end, oom (when a request for memory "
       "last failed) or snapshot=LABEL.");
-  options.Text("to", &asked.to, "MOMENT", "Likewise (default end).");
-  options.Choice("at", &asked.at, {"peak", "end"},
+  options.Text("to", &arguments.to, "MOMENT", "Likewise (default end).");
+  options.Choice("at", &arguments.at, {"peak", "end"},
                  "Of two runs: compare call sites by what was live at each device's peak "
                  "(default), or at the end.");
-  options.Text("threshold", &asked.threshold_text, "SIZE",
+  options.Text("threshold", &arguments.threshold_text, "SIZE",
                "Leave out call sites that change by less, e.g. 1MiB (default: a thousandth of "
                "the larger peak); 0 = none.");
-  options.Integer("top", &asked.top, "N", "Rows of each table; 0 = all (default 15).");
-  options.List("fail-on", &asked.fail_on, "CONDITION",
+  options.Integer("top", &arguments.top, "N", "Rows of each table; 0 = all (default 15).");
+  options.List("fail-on", &arguments.fail_on, "CONDITION",
                "Exit with status 3 and a line on standard error if it holds of AFTER, such as "
                "peak>20GiB, or of the change, such as peak>+5%, peak>+100MiB, step-time>+10%, "
                "growth>+0, fragmentation>+5% (points). May be given several times, or with "
@@ -269,31 +270,31 @@ int DiffVerb(int argc, char** argv) {
   options.Example("memprof diff --fail-on='peak>+5%,growing' main.mprof branch.mprof",
                   "A test that fails when the branch needs more.");
   if (const int status = ParseOrExit(options, "diff", argc, argv); status >= 0) return status;
-  if (asked.top < 0) return UsageError("diff", "--top cannot be negative");
-  if (!asked.threshold_text.empty()) {
-    const auto bytes = analysis::ParseSize(asked.threshold_text);
+  if (arguments.top < 0) return UsageError("diff", "--top cannot be negative");
+  if (!arguments.threshold_text.empty()) {
+    const auto bytes = analysis::ParseSize(arguments.threshold_text);
     if (!bytes.ok())
       return UsageError("diff",
                         Cat("--threshold: ", Printable(std::string(bytes.status().message()))));
-    asked.threshold = *bytes;
+    arguments.threshold = *bytes;
   }
   const std::vector<std::string>& logs = options.arguments();
-  const bool moments = !asked.from.empty() || !asked.to.empty();
+  const bool moments = !arguments.from.empty() || !arguments.to.empty();
   if (!moments) {
-    if (logs.size() == 2) return DiffTwoRuns(asked, logs);
+    if (logs.size() == 2) return DiffTwoRuns(arguments, logs);
     return UsageError("diff", logs.size() == 1
                                   ? "one log needs two moments: --from step=3 --to end"
                                   : "which two logs? Name files made by 'memprof run'");
   }
-  if (asked.from.empty()) return UsageError("diff", "--to needs --from");
-  for (const std::string& moment : {asked.from, asked.to})
+  if (arguments.from.empty()) return UsageError("diff", "--to needs --from");
+  for (const std::string& moment : {arguments.from, arguments.to})
     if (!moment.empty() && !IsMoment(moment))
       return UsageError(
           "diff", Cat("'", Printable(moment),
                       "' is no moment: step=N, event=N, start, peak, end, oom or snapshot=LABEL"));
-  if (!asked.at.empty()) return UsageError("diff", "--at is for two runs");
+  if (!arguments.at.empty()) return UsageError("diff", "--at is for two runs");
   if (logs.size() != 1) return UsageError("diff", "--from and --to are of one log");
-  return DiffTwoMoments(asked, logs[0]);
+  return DiffTwoMoments(arguments, logs[0]);
 }
 
 }  // namespace memprof::cli

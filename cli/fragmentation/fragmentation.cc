@@ -111,8 +111,8 @@ int FragmentationVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenLogs(options, "fragmentation", &status);
   if (!session) return status;
-  const auto is_asked_for = [device](const analysis::DeviceInfo& d) { return d.id == device; };
-  if (device != kAllDevices && std::ranges::none_of(session->devices(), is_asked_for)) {
+  const auto is_chosen = [device](const analysis::DeviceInfo& d) { return d.id == device; };
+  if (device != kAllDevices && std::ranges::none_of(session->devices(), is_chosen)) {
     PrintError(Cat(session->path(), ": no memory of device ", device));
     return kExitFailed;
   }

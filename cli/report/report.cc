@@ -111,11 +111,12 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);
     const std::uint64_t blocks = peak.by_layer[static_cast<std::size_t>(analysis::Layer::kBlock)];
-    const bool told = peak.bytes > 0 || blocks == 0;
-    Append(text, "  Peak ", Styled(Style::kBold, FormatBytes(told ? peak.bytes : blocks)),
-           told ? "" : " of blocks", " on device ", peak.device, label, ", after ",
+    const bool has_driver_memory = peak.bytes > 0 || blocks == 0;
+    Append(text, "  Peak ",
+           Styled(Style::kBold, FormatBytes(has_driver_memory ? peak.bytes : blocks)),
+           has_driver_memory ? "" : " of blocks", " on device ", peak.device, label, ", after ",
            Since(session, peak.time), "\n");
-    if (!told) text += "    The driver memory of the allocator is not in this log.\n";
+    if (!has_driver_memory) text += "    The driver memory of the allocator is not in this log.\n";
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {

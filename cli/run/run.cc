@@ -122,7 +122,7 @@ Outcome StartAndWait(char** program) {
   if (child == 0) {
     execvp(program[0], program);
     const int error = errno;
-    [[maybe_unused]] const ssize_t told = write(report[1], &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = write(report[1], &error, sizeof error);
     _exit(127);
   }
   g_child = child;

@@ -11,10 +11,11 @@ FieldKeys::FieldKeys(QLineEdit* field) : QObject(field), field_(field) {
 }
 
 bool FieldKeys::eventFilter(QObject* watched, QEvent* event) {
-  const bool asked = event->type() == QEvent::ShortcutOverride;
-  if (!asked && event->type() != QEvent::KeyPress) return QObject::eventFilter(watched, event);
+  const bool is_override = event->type() == QEvent::ShortcutOverride;
+  if (!is_override && event->type() != QEvent::KeyPress)
+    return QObject::eventFilter(watched, event);
   auto* key = static_cast<QKeyEvent*>(event);
-  if (asked && key->key() == Qt::Key_E && key->modifiers() == Qt::ControlModifier) {
+  if (is_override && key->key() == Qt::Key_E && key->modifiers() == Qt::ControlModifier) {
     event->ignore();
     return true;
   }
@@ -22,7 +23,7 @@ bool FieldKeys::eventFilter(QObject* watched, QEvent* event) {
       !field_->isClearButtonEnabled() || field_->text().isEmpty())
     return QObject::eventFilter(watched, event);
   event->accept();
-  if (!asked) {
+  if (!is_override) {
     field_->clear();
     emit field_->textEdited(QString());
   }

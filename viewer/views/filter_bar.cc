@@ -128,7 +128,7 @@ void FilterBar::Fill() {
       }
       conditions_ << ToQString(words.front());
     }
-    Say(chip, conditions_.back());
+    SetChipText(chip, conditions_.back());
     connect(chip, &QToolButton::clicked, this,
             [this, part] { selection_->SetFilter(Without(selection_->filter(), part)); });
     chips_->addWidget(chip);
@@ -141,7 +141,7 @@ void FilterBar::Fill() {
   chips_->addWidget(all);
 }
 
-void FilterBar::Say(QToolButton* chip, const QString& words) {
+void FilterBar::SetChipText(QToolButton* chip, const QString& words) {
   const QString shown =
       ElideName(words, 48, [](const QString& text) { return static_cast<double>(text.size()); });
   chip->setText(shown + QStringLiteral("  ×"));
@@ -158,7 +158,7 @@ void FilterBar::AskSite(const AllocationFilter& part, QToolButton* chip) {
       },
       [this, chip, place](const QString& words) {
         conditions_[place] = words;
-        Say(chip, words);
+        SetChipText(chip, words);
       });
 }
 

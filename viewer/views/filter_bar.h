@@ -29,7 +29,7 @@ class FilterBar : public QWidget {
   void Fill();
   void Apply();
   void AskForMore();
-  void Say(QToolButton* chip, const QString& words);
+  void SetChipText(QToolButton* chip, const QString& words);
   void AskSite(const analysis::AllocationFilter& part, QToolButton* chip);
 
   Document* const document_;

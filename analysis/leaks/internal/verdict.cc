@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/units.h"
-#include "analysis/leaks/clock.h"
 #include "analysis/leaks/forecast.h"
 #include "analysis/leaks/internal/words.h"
 

@@ -95,10 +95,10 @@ class Page {
   void Verdicts() {
     for (const analysis::Peak& peak : report_.peaks) {
       const std::uint64_t blocks = peak.by_layer[static_cast<std::size_t>(analysis::Layer::kBlock)];
-      const bool told = peak.bytes > 0 || blocks == 0;
-      Verdict("", Cat("Peak ", FormatBytes(told ? peak.bytes : blocks), told ? "" : " of blocks",
-                      " on device ", peak.device, StepLabel(session_, peak.step), ", after ",
-                      Since(session_, peak.time)));
+      const bool has_driver_memory = peak.bytes > 0 || blocks == 0;
+      Verdict("", Cat("Peak ", FormatBytes(has_driver_memory ? peak.bytes : blocks),
+                      has_driver_memory ? "" : " of blocks", " on device ", peak.device,
+                      StepLabel(session_, peak.step), ", after ", Since(session_, peak.time)));
     }
     if (report_.peaks.empty()) Verdict("", "No device memory was allocated.");
     if (const auto failures = analysis::FailuresOf(session_); !failures->empty())

@@ -35,10 +35,10 @@ MEMPROF_EXPORT void TorchUsage2(
     void* block, std::int64_t bytes, std::size_t allocated, std::size_t reserved,
     TorchDevice device) asm("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 MEMPROF_EXPORT void TorchOutOfMemory1_13(
-    std::int64_t asked, std::int64_t allocated, std::int64_t reserved,
+    std::int64_t requested, std::int64_t allocated, std::int64_t reserved,
     TorchDevice device) asm("_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
 MEMPROF_EXPORT void TorchOutOfMemory2(
-    std::int64_t asked, std::size_t allocated, std::size_t reserved,
+    std::int64_t requested, std::size_t allocated, std::size_t reserved,
     TorchDevice device) asm("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
 
 void TorchUsage1_9(void* block, std::int64_t bytes, TorchDevice device) {
@@ -63,20 +63,20 @@ void TorchUsage2(void* block, std::int64_t bytes, std::size_t allocated, std::si
     real(block, bytes, allocated, reserved, device);
 }
 
-void TorchOutOfMemory1_13(std::int64_t asked, std::int64_t allocated, std::int64_t reserved,
+void TorchOutOfMemory1_13(std::int64_t requested, std::int64_t allocated, std::int64_t reserved,
                           TorchDevice device) {
-  RecordTorchOutOfMemory(
-      {0, asked, static_cast<std::uint64_t>(allocated), static_cast<std::uint64_t>(reserved), true},
-      device);
+  RecordTorchOutOfMemory({0, requested, static_cast<std::uint64_t>(allocated),
+                          static_cast<std::uint64_t>(reserved), true},
+                         device);
   if (auto* real =
           Real(TorchFunction::kOutOfMemory1_13, __builtin_return_address(0), TorchOutOfMemory1_13))
-    real(asked, allocated, reserved, device);
+    real(requested, allocated, reserved, device);
 }
 
-void TorchOutOfMemory2(std::int64_t asked, std::size_t allocated, std::size_t reserved,
+void TorchOutOfMemory2(std::int64_t requested, std::size_t allocated, std::size_t reserved,
                        TorchDevice device) {
-  RecordTorchOutOfMemory({0, asked, allocated, reserved, true}, device);
+  RecordTorchOutOfMemory({0, requested, allocated, reserved, true}, device);
   if (auto* real =
           Real(TorchFunction::kOutOfMemory2, __builtin_return_address(0), TorchOutOfMemory2))
-    real(asked, allocated, reserved, device);
+    real(requested, allocated, reserved, device);
 }
