@@ -3,6 +3,7 @@
 
 #include "driver_api.h"
 #include "simcuda/driver/graph.h"
+#include "simcuda/driver/handles.h"
 
 #if CUDA_VERSION >= 12000
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "driver_api.h"
+#include "simcuda/driver/device_memory.h"
 #include "simcuda/driver/managed_range.h"
 
 namespace memprof::simcuda {
