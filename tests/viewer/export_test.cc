@@ -23,22 +23,21 @@ class SettingsTest : public WindowFixture {
 
 TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
   const QString log = testing::WriteDemoLog(directory_, {.steps = 5});
-  QSize left;
   {
     MainWindow window(MainWindow::Settings::kKept);
     window.show();
-    window.resize(790, 666);  // the screen of the platform "offscreen" has 800x800
+    window.resize(1111, 666);
     window.Open(log);
     window.ShowView(ViewKind::kLeaks);
     window.selection().SetAxis(AxisKind::kSteps);
     window.WaitUntilSettled();
-    left = window.size();
     window.close();
   }
   MainWindow window(MainWindow::Settings::kKept);
   EXPECT_EQ(window.view(), ViewKind::kTimeline) << "the first view of a log";
-  EXPECT_EQ(left.height(), 666);
-  EXPECT_EQ(window.size(), left);
+  // The platform "offscreen" has 800x800, less than the width that a window needs; Qt 6.8 restores
+  // none that is wider than the screen.
+  EXPECT_EQ(window.height(), 666);
   EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
   window.show();
   EXPECT_EQ(QSettings().value(QStringLiteral("recent")).toStringList(), QStringList({log}));
