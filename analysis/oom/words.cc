@@ -132,6 +132,8 @@ std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
       recovered > 0 ? absl::StrCat(", ", recovered, " of them only temporarily") : "");
 }
 
+namespace {
+
 // A sentence on private pools, if their unused memory could have mattered; else "".
 std::string PrivatePoolWords(const FailureReport& report) {
   const std::uint64_t unused = report.space.private_pools.bytes;
@@ -140,6 +142,8 @@ std::string PrivatePoolWords(const FailureReport& report) {
       " Another ", FormatBytes(unused),
       " were unused in private pools of CUDA graphs, which serve only these graphs.");
 }
+
+}  // namespace
 
 std::string FailureVerdict(const FailureReport& report) {
   return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "",

@@ -7,6 +7,7 @@
 
 #include "tests/viewer/window_fixture.h"
 #include "viewer/views/summary_header.h"
+#include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
 
 namespace memprof::viewer {

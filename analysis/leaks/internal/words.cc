@@ -63,6 +63,8 @@ std::string TensorNames(const Session& session, const std::vector<AllocationId>&
   return text;
 }
 
+namespace {
+
 // The largest number of rises of the held minimum without a fall between them.
 std::int64_t RisesInARow(const std::vector<std::uint64_t>& lows) {
   std::int64_t most = 0, rises = 0;
@@ -121,6 +123,8 @@ std::string TooShortWhy(const StepClock& clock, const Leak& leak, const LeakEvid
       clock.of_steps() ? absl::StrCat("Record at least ", Steps(leak.steps_needed), " to judge it.")
                        : "Record a longer run to judge it.");
 }
+
+}  // namespace
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
                     const LeakEvidence& evidence) {

@@ -94,8 +94,6 @@ Json LedgerEntryJson(const analysis::LedgerEntry& entry) {
   return json;
 }
 
-}  // namespace
-
 Json LedgerJson(const analysis::DeviceLedger& ledger) {
   Json json = {{"samples", ledger.samples}};
   if (ledger.last) json["last"] = LedgerEntryJson(*ledger.last);
@@ -105,6 +103,8 @@ Json LedgerJson(const analysis::DeviceLedger& ledger) {
   json["highest_sample_time_ns"] = ledger.highest_sample_time;
   return json;
 }
+
+}  // namespace
 
 Json DeviceJson(const analysis::DeviceFigures& device) {
   Json json = {{"id", device.info.id},

@@ -168,8 +168,6 @@ const Action kActions[] = {
   return result;
 }
 
-}  // namespace
-
 // The error of a runtime that is newer than the driver.
 constexpr const char kTooNew[] =
     "the CUDA runtime that this program was built with is newer than the driver (error 35)";
@@ -179,6 +177,8 @@ std::string Json(const std::string& text) {
   for (const char c : text) quoted += c == '"' || c == '\\' || c < ' ' ? '\'' : c;
   return quoted + "\"";
 }
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";

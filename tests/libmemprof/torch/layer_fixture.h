@@ -15,7 +15,7 @@ struct ShortEvent {
   std::uint64_t address, bytes;
   bool operator==(const ShortEvent&) const = default;
 };
-void PrintTo(const ShortEvent& event, std::ostream* out) {
+inline void PrintTo(const ShortEvent& event, std::ostream* out) {
   *out << log::Op_Name(event.op) << ' ' << log::Layer_Name(event.layer) << ' ' << std::hex
        << event.address << ' ' << std::dec << event.bytes;
 }

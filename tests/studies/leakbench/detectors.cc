@@ -136,6 +136,8 @@ Score ScoreOf(const Detector& detector, const std::vector<Sample>& samples, bool
   return score;
 }
 
+namespace {
+
 // The growth rate of a leak in this run: its surviving bytes over the steps from the first one to
 // the end of the run. (The case states the mean over all runs, from which a random run deviates.)
 double GrowthPerStep(const Sample& sample) {
@@ -148,6 +150,8 @@ double GrowthPerStep(const Sample& sample) {
   }
   return first < 0 ? 0 : bytes / (sample.steps - 1 - first);
 }
+
+}  // namespace
 
 Precision PrecisionOf(const std::vector<Sample>& samples) {
   Precision precision;
