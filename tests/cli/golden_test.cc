@@ -84,7 +84,7 @@ std::string Name(const ::testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenTest, ::testing::ValuesIn(Cases()), Name);
 
-TEST(GoldenTest, ColourOnlyWhenAskedFor) {
+TEST(GoldenTest, ColourOnlyWhenRequested) {
   const Logs logs;
   const std::string plain = Memprof({"report", "train.mprof"}, logs.path()).out;
   EXPECT_EQ(plain.find('\033'), std::string::npos);

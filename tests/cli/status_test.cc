@@ -96,7 +96,7 @@ TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   ExpectError(Memprof({"fragmentation", "--step=99", "train.mprof"}, logs.path()), 1);
 }
 
-TEST(StatusTest, FullDiskIsToldOnce) {
+TEST(StatusTest, FullDiskIsReportedOnce) {
   const Logs logs;
   const Result result =
       Memprof({"export", "-o", "/dev/full", "--force", "train.mprof"}, logs.path());

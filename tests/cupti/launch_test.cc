@@ -105,7 +105,7 @@ TEST_F(Launches, NameStreamAndPointersByLayout) {
   EXPECT_EQ(events[1].stream, 0x57u);
 }
 
-TEST_F(Launches, ALayoutIsAskedForOnce) {
+TEST_F(Launches, ALayoutIsRequestedOnce) {
   HandOutFunction();
   Launch(kFunction, arguments_);
   const int queries = g_layout_queries;

@@ -33,7 +33,7 @@ class MemoryCalls : public cupti_test::HandlerTest {
   using Words = std::vector<std::string>;
 };
 
-TEST_F(MemoryCalls, AreToldAtEntryAndExit) {
+TEST_F(MemoryCalls, AreReportedAtEntryAndExit) {
   CUdeviceptr address = 0x7f0000000000;
   const cuMemAlloc_v2_params allocation = {&address, 4096};
   Succeed("cuMemAlloc_v2", &allocation);
@@ -44,7 +44,7 @@ TEST_F(MemoryCalls, AreToldAtEntryAndExit) {
   EXPECT_EQ(recorder_.Events(kReportedExit)[1].aux0, 0x6b657074u) << "the recorder's data";
 }
 
-TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsTold) {
+TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsReported) {
   const std::uint64_t parameters[16] = {};
   unsigned rows = 0;
   for (const CallbackEntry& entry : Callbacks()) {
@@ -58,7 +58,7 @@ TEST_F(MemoryCalls, EveryRowOfMemoryAndContextsIsTold) {
   EXPECT_GT(rows, 80u);
 }
 
-TEST_F(MemoryCalls, AreNotToldWhereHooksReportThem) {
+TEST_F(MemoryCalls, AreNotReportedWhereHooksReportThem) {
   CUdeviceptr address = 0x7f0039000000;
   const cuMemAlloc_v2_params params = {&address, 4096};
   const cuMemFree_v2_params freed = {address};
@@ -169,7 +169,7 @@ TEST_F(MemoryCalls, TheProgramsErrnoStaysAsItWas) {
 }
 
 // Driver calls made by the recorder also cause callbacks.
-TEST_F(MemoryCalls, WhatTheRecorderItselfCallsIsNotTold) {
+TEST_F(MemoryCalls, WhatTheRecorderItselfCallsIsNotReported) {
   static bool asked;
   asked = false;
   recorder_.OnRecord([](const SourceEvent&) {

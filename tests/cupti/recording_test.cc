@@ -131,7 +131,7 @@ TEST(CuptiRecording, RandomWalksThroughAllFamiliesAreRecordedToTheLastCall) {
   }
 }
 
-TEST(CuptiRecording, IsGivenBackWhilePausedAndTakenAgain) {
+TEST(CuptiRecording, IsReleasedWhilePausedAndTakenAgain) {
   const Recording recording = Record("guest_api_linked", {}, {{"MEMPROF_SOURCE", "cupti"}});
   std::vector<std::string> states;
   for (const log::Source& source : recording.log.sources)

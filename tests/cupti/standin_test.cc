@@ -94,7 +94,7 @@ TEST(StandInCupti, DeliversResourceEventsOneById) {
   });
 }
 
-TEST(StandInCupti, EnablesWholeDomainsAndTellsTheState) {
+TEST(StandInCupti, EnablesWholeDomainsAndReportsTheState) {
   InProcess([] {
     ConfigureStandIn();
     NewContext(0);

@@ -82,7 +82,7 @@ TEST_F(UseHandlers, CopiesOfOneDirection) {
   ExpectCopy("cuMemcpyHtoD", old, kCopyHostToDevice, 0x1000, kHost, 106, 0);
 }
 
-TEST_F(UseHandlers, CopiesBetweenUnifiedAddressesAreToldApartByTheMap) {
+TEST_F(UseHandlers, CopiesBetweenUnifiedAddressesAreDistinguishedByTheMap) {
   const auto copy = [&](std::uint64_t to, std::uint64_t from, std::uint32_t kind) {
     const cuMemcpyAsync_params async = {to, from, 64, kStream};
     ExpectCopy("cuMemcpyAsync", async, kind, to, from, 64, 0x57);

@@ -76,7 +76,7 @@ TEST_P(AnyAllocatorTest, RefusesPointersThatAreNotInUse) {
   EXPECT_EQ(allocator_.stats().frees, 1u);
 }
 
-TEST_P(AnyAllocatorTest, OutOfMemoryIsToldAndSurvived) {
+TEST_P(AnyAllocatorTest, OutOfMemoryIsReportedAndSurvived) {
   void* held = allocator_.Allocate(4 * kMiB, nullptr);
   try {
     allocator_.Allocate(kTooMuch, nullptr);

@@ -209,7 +209,7 @@ TEST(ParameterTest, GradientIsNewOnceAStep) {
   EXPECT_EQ(parameter.grad.name(), "p.grad");
 }
 
-TEST(TensorTest, HandlesShareAndTheLastOneGivesBack) {
+TEST(TensorTest, HandlesShareAndTheLastOneReleases) {
   const auto device = MakeDevice();
   const AllocatorStats& stats = device->allocator().stats();
   Tensor a(*device, "a", DType::kBFloat16, {3, 5});

@@ -52,7 +52,7 @@ TEST_P(OpsTwinTest, GradientOfAWeightIsFloatWhateverTheActivations) {
   ExpectClose(Read(dw), Product(transposed, Wide(Read(dy)), 6, 11, 9), 1e-5, "dw");
 }
 
-TEST_P(OpsTwinTest, WorkspaceOfATransposeIsGivenBack) {
+TEST_P(OpsTwinTest, WorkspaceOfATransposeIsReleased) {
   const Tensor a = Random({4, 5}, 5);
   const Tensor b = Random({3, 5}, 6);
   const Tensor c = Empty({4, 3});

@@ -55,7 +55,7 @@ void ExpectWholeStory(const Log& log) {
   EXPECT_GT(samples[0].aux0, samples[0].bytes);
 }
 
-TEST(Api, LinkedAndToldWhereToWriteRecordsFromTheFirstCall) {
+TEST(Api, LinkedWithAnOutputPathRecordsFromTheFirstCall) {
   TempDirectory directory;
   const GuestResult guest =
       RunGuest("guest_api_linked", {.preload = false, .directory = directory.path()});

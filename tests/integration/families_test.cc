@@ -80,7 +80,7 @@ TEST(Imports, OfAnotherProcessAreNeverTheImportersOwn) {
   }
 }
 
-TEST(Imports, OfOtherInterfacesAreToldWhenTheyStayOpen) {
+TEST(Imports, OfOtherInterfacesAreReportedWhenTheyStayOpen) {
   const struct {
     const char *guest, *scenario;
     std::vector<std::string> unclosed;

@@ -39,7 +39,7 @@ TEST(RunVerb, TheStandInIsTheGpuThatIsNamed) {
 }
 
 // It fails on the stand-in, and must not be reported as a program without a GPU.
-TEST(RunVerb, TellsOfTheStaticRuntime) {
+TEST(RunVerb, ReportsTheStaticRuntime) {
   TempDirectory directory;
   const std::string guest = GuestPath("guest_sharing");
   for (const std::vector<std::string>& started :

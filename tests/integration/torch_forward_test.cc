@@ -41,7 +41,7 @@ TEST(TorchGuest, AnotherToolInFrontOrBehindHearsEveryCallOnce) {
   }
 }
 
-TEST(TorchGuest, WhereNobodyStandsBehindCallsEnd) {
+TEST(TorchGuest, WithoutANextFunctionCallsEnd) {
   const std::string ours = BuildPath("lib/libmemprof.so");
   const std::string other = GuestPath("libguest_torch_between.so");
   for (const std::string& preload : {ours + ":" + other, other + ":" + ours}) {
@@ -78,7 +78,7 @@ TEST(TorchGuest, AForkedChildOnlyForwards) {
   EXPECT_THAT(RecordedFigures(log), ContainerEq(PrintedFigures(guest)));
 }
 
-TEST(TorchGuest, HostileReportsHarmNobody) {
+TEST(TorchGuest, HostileReportsHarmNothing) {
   TempDirectory directory;
   ExpectForwarded(RunAllocator(directory, {"hostile"}));
   const Log log = ReadLog(directory.File("g.mprof"));

@@ -125,7 +125,7 @@ TEST(TorchGuest, AStreamOfAnotherDeviceIsNotBelieved) {
 }
 
 // The driver is in an error state, as after a failed assertion in a kernel.
-TEST(TorchGuest, AStreamThatThrowsIsAskedOnceAndNobodySeesIt) {
+TEST(TorchGuest, AStreamThatThrowsIsQueriedOnceAndTheProgramDoesNotSeeIt) {
   TempDirectory directory;
   const GuestResult guest = RunAllocator(directory, {"streams", "-1"});
   ExpectForwarded(guest);

@@ -111,7 +111,7 @@ TEST_F(CaptureTest, CapturesDoNotMerge) {
   End(streams_[1], 1);
 }
 
-TEST_F(CaptureTest, TheEventsOfAnEndedCaptureDrawNobodyIn) {
+TEST_F(CaptureTest, TheEventsOfAnEndedCaptureCaptureNoOtherStream) {
   CHECK_CU(Begin(streams_[0]));
   CHECK_CU(cuEventRecord(event_, streams_[0]));
   End(streams_[0], 0);

@@ -204,7 +204,7 @@ TEST_F(ContextStackTest, PeersAreEnabledOnceAndOneWay) {
   CHECK_CU(cuDevicePrimaryCtxRelease(1));
 }
 
-TEST_F(ContextStackTest, PoolsTellWhoMayReachThem) {
+TEST_F(ContextStackTest, PoolsReportWhoMayAccessThem) {
   CUmemPoolProps properties = {};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {1}};

@@ -10,7 +10,7 @@ namespace {
 
 SIMCUDA_CONFIGURE("memory=256MiB,overhead=0,devices=2");
 
-TEST_F(GraphMemoryTest, ParametersAreCheckedAndGivenBack) {
+TEST_F(GraphMemoryTest, ParametersAreCheckedAndReturned) {
   CUgraphNode node = nullptr;
   const CUmemAccessDesc peer = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}},
                                 CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

@@ -120,7 +120,7 @@ TEST_F(GraphMemoryTest, AutoFreeMakesRoomForTheNextLaunch) {
   CHECK_CU(cuMemFree(block));
 }
 
-TEST_F(GraphMemoryTest, OutOfMemoryIsToldByTheLaunch) {
+TEST_F(GraphMemoryTest, OutOfMemoryIsReportedByTheLaunch) {
   AddAlloc(graph_, 100 * kMiB);
   CUdeviceptr taken = 0;
   CHECK_CU(cuMemAlloc(&taken, 157 * kMiB));

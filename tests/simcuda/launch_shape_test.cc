@@ -100,7 +100,7 @@ TEST_F(OccupancyTest, LaunchShapesAtTheirEdges) {
   }
 }
 
-TEST_F(OccupancyTest, MuchSharedMemoryMustBeAskedForFirst) {
+TEST_F(OccupancyTest, MuchSharedMemoryMustBeRequestedFirst) {
   const auto launch = [&](unsigned shared) {
     return cuLaunchKernel(idle_, 1, 1, 1, 1, 1, 1, shared, nullptr, nullptr, nullptr);
   };
@@ -111,7 +111,7 @@ TEST_F(OccupancyTest, MuchSharedMemoryMustBeAskedForFirst) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, launch(100001));
 }
 
-TEST_F(OccupancyTest, LaunchesTellTheHostVersionEverything) {
+TEST_F(OccupancyTest, LaunchesPassEverythingToTheHostVersion) {
   static simcuda_launch seen = {};
   const size_t sizes[] = {8};
   ASSERT_EQ(0, simcuda_set_host_kernel(

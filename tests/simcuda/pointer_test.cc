@@ -75,7 +75,7 @@ Value Get(CUpointer_attribute attribute, CUdeviceptr pointer, CUresult* result) 
   return value;
 }
 
-TEST_F(PointerTest, EveryKindTellsWhatItIs) {
+TEST_F(PointerTest, EveryKindReportsWhatItIs) {
   struct Row {
     const char* name;
     CUdeviceptr address;

@@ -147,7 +147,7 @@ TEST(RuntimeGraph, CopiesTakeTheRowsOfAnArrayAsOneLine) {
   CHECK_RT(cudaFreeArray(array));
 }
 
-TEST(RuntimeGraph, TheDeviceIsTheOneThatWasAskedFor) {
+TEST(RuntimeGraph, TheDeviceIsTheRequestedOne) {
   int value = 0;
   CHECK_RT(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
   EXPECT_EQ(value, 108);

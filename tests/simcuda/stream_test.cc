@@ -225,7 +225,7 @@ TEST_F(StreamTest, WorkersLeaveSignalsToTheProgram) {
   EXPECT_EQ(sigismember(&blocked, SIGPROF), 1);
 }
 
-TEST_F(StreamTest, StreamsTellWhatTheyAre) {
+TEST_F(StreamTest, StreamsReportWhatTheyAre) {
   CUstream stream = nullptr;
   CHECK_CU(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -3));
   int priority = 0;

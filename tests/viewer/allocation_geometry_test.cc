@@ -90,7 +90,7 @@ TEST(AllocationIndexTest, FindsAllThatLivesInAWindow) {
   }
 }
 
-TEST(AllocationIndexTest, StopsWhenToldTo) {
+TEST(AllocationIndexTest, StopsWhenRequested) {
   const AllocationIndex index = MakeIndex(RandomSession(9, 1000));
   int visited = 0;
   index.ForEachAlive(index.bounds(), [&](std::size_t) { return ++visited < 5; });

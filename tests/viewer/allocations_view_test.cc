@@ -240,7 +240,7 @@ TEST_F(AllocationsTest, ColoursCanMeanOtherThings) {
       << qPrintable(view_->panel()->LegendText());
 }
 
-TEST_F(AllocationsTest, TheTipTellsSizeSiteBirthAndLife) {
+TEST_F(AllocationsTest, TheTipShowsSizeSiteBirthAndLife) {
   for (const std::size_t row : LargeRows(12, 10)) {
     if (session().record(index().id(row)).alive()) continue;
     const QString tip = testing::TipAt(canvas_, Middle(row));

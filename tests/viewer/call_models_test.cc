@@ -78,7 +78,7 @@ TEST_F(CallModelsTest, TreesFromEitherEnd) {
   EXPECT_EQ(model.rowCount(), 0);
 }
 
-TEST_F(CallModelsTest, RowsAreMeasuredByWhatIsAskedFor) {
+TEST_F(CallModelsTest, RowsAreMeasuredByTheChosenMetric) {
   CallTreeModel model;
   model.SetTree(Tree(false), true);
   const QModelIndex main = model.index(0, 0);

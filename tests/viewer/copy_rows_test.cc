@@ -80,7 +80,7 @@ TEST_F(CopyRowsTest, PicturesAreNotCopied) {
   EXPECT_EQ(Triggered(table_, 1), QStringLiteral("plain 02"));
 }
 
-TEST_F(CopyRowsTest, TheMenuIsTheActionsWhereNobodyMakesOne) {
+TEST_F(CopyRowsTest, TheMenuIsTheActionsWhereAViewMakesNone) {
   table_.setContextMenuPolicy(Qt::CustomContextMenu);
   AddCopyActions(&table_, {.menu = false});
   EXPECT_EQ(table_.contextMenuPolicy(), Qt::CustomContextMenu);

@@ -188,7 +188,7 @@ TEST_F(CompareTest, ABrokenOtherLogIsOneLine) {
   EXPECT_FALSE(diff()->cancel_button()->isVisible());
 }
 
-TEST_F(CompareTest, TheOtherLogMayBeToldFirst) {
+TEST_F(CompareTest, TheOtherLogMayBeNamedFirst) {
   ASSERT_TRUE(directory_.isValid());
   diff()->CompareWith(Other({.steps = 5, .leak = false}));
   Open({.steps = 9}, ViewKind::kDiff);

@@ -64,7 +64,7 @@ TEST(FlameLayout, ChildrenLieInTheirParents) {
   EXPECT_NEAR(layout.boxes[4].rect.left(), layout.boxes[3].rect.right(), 1e-6);
 }
 
-TEST(FlameLayout, LeavesOutWhatNobodyCouldSee) {
+TEST(FlameLayout, LeavesOutWhatIsTooSmallToSee) {
   FlameTree tree;
   const int root = Add(tree, -1, "all", 1'000'000, 2);
   Add(tree, root, "big", 999'999, 1);

@@ -179,7 +179,7 @@ TEST_F(SeveralLogsTest, OpenAsOneSession) {
   EXPECT_EQ(window_.document().session()->processes().size(), 1u);
 }
 
-TEST_F(SeveralLogsTest, AFolderWithoutLogsIsToldInOneLine) {
+TEST_F(SeveralLogsTest, AFolderWithoutLogsIsReportedInOneLine) {
   QTemporaryDir empty;
   window_.show();
   window_.Open(empty.path());

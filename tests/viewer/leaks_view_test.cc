@@ -200,7 +200,7 @@ TEST_F(LeaksTest, ExportsRowsWithTheirWords) {
   EXPECT_FALSE(text.contains(S("e+0")));
 }
 
-TEST_F(LeaksTest, DetailsTellEveryFactOfTheSurvivor) {
+TEST_F(LeaksTest, DetailsShowEveryFactOfTheSurvivor) {
   window_.ShowView(ViewKind::kTimeline);
   const LeakRow& leak = window_.document().report()->leaks[0];
   window_.selection().SelectAllocation(leak.leak.example, leak.leak.stack);

@@ -20,7 +20,7 @@ class LoadLogTest : public ::testing::Test {
   QTemporaryDir directory_;
 };
 
-TEST_F(LoadLogTest, TellsEachPercentOnce) {
+TEST_F(LoadLogTest, ReportsEachPercentOnce) {
   std::vector<double> shares;
   const auto session = LoadLogs({Write(400)}, [&](double share) { shares.push_back(share); }, {});
   ASSERT_TRUE(session.ok()) << session.status();

@@ -140,7 +140,7 @@ TEST_F(MapTest, ColoursCanMeanAgeOrSize) {
   EXPECT_TRUE(Near(canvas_->PieceColor(PieceOf(*oldest), theme()), theme().Ramp(1), 12));
 }
 
-TEST_F(MapTest, TheMouseTellsWhatLiesThere) {
+TEST_F(MapTest, TheTipShowsWhatIsUnderTheMouse) {
   const MapHit hit = WidePieces(40)[0];
   const QPoint at = canvas_->RectOf(hit)->center().toPoint();
   EXPECT_EQ(
@@ -172,7 +172,7 @@ TEST_F(MapTest, FillsTheView) {
   EXPECT_GT(canvas_->layout_of_map().content_height, 0.7 * height);
 }
 
-TEST_F(MapTest, AHoleTellsWhatPinsItAndSelectsThat) {
+TEST_F(MapTest, AHoleShowsWhatPinsItAndSelectsThat) {
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   const analysis::Session& session = *window_.document().session();

@@ -6,7 +6,7 @@
 namespace memprof::viewer {
 namespace {
 
-TEST(Names, KeepWhatTellsFunctionsApart) {
+TEST(Names, KeepWhatDistinguishesFunctions) {
   const struct {
     const char* full;
     const char* brief;

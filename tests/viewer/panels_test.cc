@@ -71,7 +71,7 @@ TEST_F(PanelTest, ARowOfARankingSelectsItsSiteEverywhere) {
   EXPECT_EQ(details()->stack().rowCount(), 0);
 }
 
-TEST_F(PanelTest, ATensorTellsItsLife) {
+TEST_F(PanelTest, ATensorShowsItsLife) {
   Open({.steps = 20});
   QTreeView* table = Ranking(details()->tensors());
   ASSERT_NE(table, nullptr);

@@ -71,7 +71,7 @@ TEST(Program, TheStepAxisIsAnotherPicture) {
   EXPECT_NE(QImage(a), QImage(b));
 }
 
-TEST(Program, HighDensityPicturesHaveTheSizeAskedFor) {
+TEST(Program, HighDensityPicturesHaveTheRequestedSize) {
   QTemporaryDir directory;
   const QString log = testing::WriteDemoLog(directory, {.steps = 6});
   const QString file = directory.filePath(QStringLiteral("a.png"));

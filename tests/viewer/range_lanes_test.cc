@@ -103,7 +103,7 @@ TEST(RangeLanes, AreCutAtTheWindow) {
   EXPECT_DOUBLE_EQ(lanes.boxes[0].right, 210);
 }
 
-TEST(RangeLanes, TellHowManyRowsAreHidden) {
+TEST(RangeLanes, ShowHowManyRowsAreHidden) {
   std::vector<RangeInfo> ranges;
   for (int depth = 0; depth < 9; ++depth) ranges.push_back(Range(0, depth, 0, 1000));
   const RangeLanes lanes = LayOutRanges(ranges, kScale, 4);

@@ -57,7 +57,7 @@ TEST(SiteRanking, MergesWhatReadsTheSame) {
 }
 
 // Two files with the same name are two places, with different texts.
-TEST(SiteRanking, TellsFilesOfOneNameApart) {
+TEST(SiteRanking, DistinguishesFilesOfOneName) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   const int a = log.Stack({"main (m.cc:1)", "Make (src/one/util.cc:10)"});
@@ -79,7 +79,7 @@ TEST(SiteRanking, TellsFilesOfOneNameApart) {
 }
 
 // Templates on one line have the same text without their arguments.
-TEST(SiteRanking, TellsInstancesOfATemplateApart) {
+TEST(SiteRanking, DistinguishesInstancesOfATemplate) {
   analysis::testing::LogBuilder log;
   log.Device(0, 1 << 30);
   const int a = log.Stack({"main (m.cc:1)", "Make<int> (util.cc:10)"});

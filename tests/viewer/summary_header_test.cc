@@ -41,7 +41,7 @@ TEST_F(PanelTest, TheHeaderChoosesTheDevice) {
   EXPECT_FALSE(Texts(header()).contains(QStringLiteral("Framework"))) << "no figures of a GPU";
 }
 
-TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToTell) {
+TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToJudge) {
   Open({.steps = 2});
   EXPECT_TRUE(Texts(header()).contains(QStringLiteral("too short to tell")))
       << qPrintable(Texts(header()));
@@ -103,7 +103,7 @@ TEST_F(PanelTest, ManyArgumentsAreNotShown) {
 }
 
 // Two runs, one after another, in one folder: reported, and offered as a comparison.
-TEST_F(PanelTest, TwoRunsInOneFolderAreToldAsTwo) {
+TEST_F(PanelTest, TwoRunsInOneFolderAreShownAsTwo) {
   QStringList paths;
   for (int i = 0; i < 2; ++i) {
     analysis::testing::LogBuilder log;
@@ -151,7 +151,7 @@ TEST_F(PanelTest, SeveralProcessesAreCounted) {
   EXPECT_TRUE(said);
 }
 
-TEST_F(PanelTest, ACutLogIsToldInTheBanner) {
+TEST_F(PanelTest, ACutLogIsShownInTheBanner) {
   analysis::testing::LogBuilder log;
   testing::FillDemoLog(log, {.steps = 10});
   const QString path = directory_.filePath(QStringLiteral("cut.mprof"));

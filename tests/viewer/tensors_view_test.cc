@@ -94,7 +94,7 @@ TEST_F(TensorsTest, QueriesNarrowAndAddUp) {
   EXPECT_EQ(model().rowCount(), 138);
 }
 
-TEST_F(TensorsTest, MistakesAreToldAndTheRowsStay) {
+TEST_F(TensorsTest, MistakesAreReportedAndTheRowsStay) {
   OpenDemo();
   Query("alive");
   const int rows = model().rowCount();

@@ -143,7 +143,7 @@ TEST_F(TimeGesturesTest, ButtonsOfTheMouseGoThroughTheHistory) {
   EXPECT_FALSE(probe_.clicked.has_value());
 }
 
-TEST_F(TimeGesturesTest, TellsWhereTheMouseIsAndWhatIsBrushed) {
+TEST_F(TimeGesturesTest, ShowsWhereTheMouseIsAndWhatIsBrushed) {
   const QRectF plot(20, 10, 360, 80);
   TimeGestures& gestures = probe_.gestures();
   EXPECT_FALSE(gestures.cursor().has_value());

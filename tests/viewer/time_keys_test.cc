@@ -30,7 +30,7 @@ TEST_F(TimeGesturesTest, TheWheelZoomsAtTheMouse) {
   ExpectWindow(0, 400 * 0.8 * 0.8 * 0.8);
 }
 
-TEST_F(TimeGesturesTest, TheWheelZoomsAtAnotherInstantWhereToldSo) {
+TEST_F(TimeGesturesTest, TheWheelZoomsAtTheInstantThatTheViewNames) {
   GestureProbe mirrored(&selection_, true);
   Wheel(&mirrored, 100, {0, 120}, 0);
   ExpectWindow(60, 380, "pixel 300 stays");

@@ -268,7 +268,7 @@ std::vector<TimelineMarker> Markers(std::vector<TimeNs> times) {
   return markers;
 }
 
-TEST(Marks, TooCloseToBeToldApartAreOne) {
+TEST(Marks, TooCloseToBeShownSeparatelyAreOne) {
   std::vector<TimelineMarker> markers = Markers({5, 100, 104, 108, 300, 301, 900, 2000});
   markers[5].kind = MarkerKind::kFailedRequest;
   const std::vector<MarkerBox> boxes = LayOutMarkers(markers, {{10, 1010}, 0, 1000}, 12);

@@ -168,7 +168,7 @@ TEST_F(GroupingTest, WhatTheFilterKeepsOutIsGreyOnTop) {
   EXPECT_FALSE(Near(ColorAt(0.2, 20), theme().Band(BandRole::kFilteredOut)));
 }
 
-TEST_F(GroupingTest, FailedRequestsAndSnapshotsAreMarksThatTellAndCanBeClicked) {
+TEST_F(GroupingTest, FailedRequestsAndSnapshotsAreMarksWithTipsThatCanBeClicked) {
   OpenSites();
   Grab(view());
   const std::vector<MarkerBox>& boxes = view()->markers().boxes();

@@ -42,7 +42,7 @@ TEST_F(TimelineTest, RangesAreBoxesAboveThePlot) {
             RangeLane::Color(QStringLiteral("backward"), theme()));
 }
 
-TEST_F(TimelineTest, RangesTellWhatMemoryDidInThem) {
+TEST_F(TimelineTest, RangesShowWhatMemoryDidInThem) {
   OpenPlateaus();
   Grab(view());
   const RangeLane& lane = view()->lane();

@@ -61,7 +61,7 @@ TEST_F(CompareTest, AUsersOwnConfigurationJoinsTheTable) {
   EXPECT_EQ(RowOf(replay()->model(), QStringLiteral("cacheing")), -1);
 }
 
-TEST_F(CompareTest, WrongWordsAreToldBelowTheField) {
+TEST_F(CompareTest, WrongWordsAreReportedBelowTheField) {
   Open({.steps = 3}, ViewKind::kWhatIf);
   QLineEdit* field = nullptr;
   for (QLineEdit* edit : replay()->findChildren<QLineEdit*>())

@@ -199,7 +199,7 @@ TEST_F(PictureTest, TheFailureToBeginWithIsTheLastForGood) {
   EXPECT_EQ(failures->rows[1].cells[4].text, QStringLiteral("succeeded"));
 }
 
-TEST_F(PictureTest, WithoutAFailureItIsToldHowNearItCame) {
+TEST_F(PictureTest, WithoutAFailureItShowsHowNearItCame) {
   LogBuilder log;
   testing::FillDemoLog(log, {.steps = 6});
   Load(log);

@@ -15,7 +15,7 @@ namespace {
 
 using WindowTest = testing::WindowFixture;
 
-TEST_F(WindowTest, ABrokenLogIsToldInTheWindow) {
+TEST_F(WindowTest, ABrokenLogIsShownInTheWindow) {
   const QString path = WriteFile(QStringLiteral("broken.mprof"), "this is not a log");
   OpenPath(path);
   EXPECT_EQ(window_.document().state(), Document::State::kFailed);
@@ -129,7 +129,7 @@ TEST_F(WindowTest, AnEmptyLogShowsEmptyViews) {
   }
 }
 
-TEST_F(WindowTest, LostEventsAreToldAboveTheViews) {
+TEST_F(WindowTest, LostEventsAreShownAboveTheViews) {
   analysis::testing::LogBuilder log;
   testing::FillDemoLog(log, {.steps = 3});
   log.Count("events_lost", 17);
@@ -143,7 +143,7 @@ TEST_F(WindowTest, LostEventsAreToldAboveTheViews) {
 }
 
 // Findings that need all frames resolved appear with the report, and are not reported as a loss.
-TEST_F(WindowTest, FramesWithoutNamesAreToldWithTheReport) {
+TEST_F(WindowTest, FramesWithoutNamesAreShownWithTheReport) {
   analysis::testing::LogBuilder log;
   testing::FillDemoLog(log, {.steps = 3});
   log.Count("events_lost", 17);

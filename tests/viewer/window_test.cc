@@ -111,7 +111,7 @@ TEST_F(WindowTest, KeysMoveBetweenViews) {
   EXPECT_EQ(window_.selection().instant(), window_.document().bands(0)->in_use.time_of_max());
 }
 
-TEST_F(WindowTest, HelpOpensOnF1AndTellsAboutSeveralLogs) {
+TEST_F(WindowTest, HelpOpensOnF1AndDescribesSeveralLogs) {
   Open({.steps = 3});
   QTest::keyClick(&window_, Qt::Key_F1);
   const auto* dialog = window_.findChild<QDialog*>();

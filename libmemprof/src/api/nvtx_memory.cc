@@ -74,9 +74,12 @@ const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
   if (IsUsable(&heap->header, sizeof *heap) && range.address != nullptr) {
     const std::int32_t device = DeviceAt(range.address);
     auto entry = HandleTable::Entry::NvtxHeap(Number(range.address), range.bytes, device);
+    HandleTable::Entry before;
+    const bool had_name = Handles()->Get(entry.handle, entry.kind, &before) && before.has_name();
     Handles()->Add(entry);
     memprof_segment_create(device, range.address, range.bytes, nullptr);
-    entry.set_has_name(NameMemory(range.address, range.bytes, heap->message_type, heap->message));
+    const bool named = NameMemory(range.address, range.bytes, heap->message_type, heap->message);
+    entry.set_has_name(named || had_name);
     Handles()->Update(entry);
   }
   return range.address;

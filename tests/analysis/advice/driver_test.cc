@@ -48,7 +48,7 @@ TEST(AdviceLeakTest, WithoutStepsALeakByTimeHasNoSaving) {
   EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("1 leak")));
 }
 
-TEST(AdviceLeakTest, WhatIsGivenBackIsNone) {
+TEST(AdviceLeakTest, WhatIsFreedIsNone) {
   Scenario s;
   std::vector<std::uint64_t> window;
   for (std::uint64_t step = 0; step < 40; ++step) {
@@ -61,7 +61,7 @@ TEST(AdviceLeakTest, WhatIsGivenBackIsNone) {
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kLeak).empty());
 }
 
-TEST(AdviceRoundingTest, BlocksLargerThanAskedFor) {
+TEST(AdviceRoundingTest, BlocksLargerThanRequested) {
   Scenario s;
   const auto segment = s.Alloc("Segment", 16 * kMiB);
   s.AllocAt(segment, "Segment", 16 * kMiB, Layer::kSegment);

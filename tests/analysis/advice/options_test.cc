@@ -59,7 +59,7 @@ TEST(AdviceOptions, NamesAsManyCasesAsWanted) {
   }
 }
 
-TEST(AdviceOptions, TellsHowFarItIsAndGivesUp) {
+TEST(AdviceOptions, ReportsProgressAndGivesUp) {
   Scenario s;
   Fill(s);
   s.Advice();

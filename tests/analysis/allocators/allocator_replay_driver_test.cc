@@ -14,7 +14,7 @@ using testing::LoadLog;
 using testing::LogBuilder;
 using testing::ReferenceLog;
 
-TEST(WhatIfTest, TellsWhatFitsIntoACapacity) {
+TEST(WhatIfTest, ShowsWhatFitsIntoACapacity) {
   ReferenceLog log;
   log.Allocate(3 * kMiB);
   log.Free(0);

@@ -40,7 +40,7 @@ TEST(WhatIfTest, ReplaysWhatWasRecordedExactly) {
 }
 
 // The same run logged with and without requested sizes.
-TEST(WhatIfTest, EstimatesWhatWasAskedForBehindBlocksKeptWhole) {
+TEST(WhatIfTest, EstimatesWhatWasRequestedBehindBlocksKeptWhole) {
   double worst = 0, worst_of_blocks = 0;
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     const std::uint64_t streams = seed % 2 + 1;
@@ -118,7 +118,7 @@ TEST(WhatIfTest, SaysHowFarItIsOff) {
   EXPECT_TRUE(replay.uncertain);
 }
 
-TEST(WhatIfTest, OthersAreInTheOrderAskedFor) {
+TEST(WhatIfTest, OthersAreInTheOrderRequested) {
   ReferenceLog log;
   log.Allocate(3 * kMiB);
   log.Free(0);

@@ -82,7 +82,7 @@ TEST(ReservedCurveTest, HidesNoPeakHoweverManyChanges) {
   }
 }
 
-TEST(ReservedCurveTest, TellsNothingTwice) {
+TEST(ReservedCurveTest, ReportsNothingTwice) {
   ReservedCurve curve;
   curve.Add(1, 5);
   curve.Add(2, 5);

@@ -120,7 +120,7 @@ TEST(DiffGroupsTest, EmptyLogs) {
 }
 
 // Allocations of each side that pass the filter, by place, against a loop.
-TEST(DiffPartTest, SitesTellOfWhatPasses) {
+TEST(DiffPartTest, SitesIncludeOnlyWhatPasses) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
     const GroupedRun a(seed), b(seed + 50);
     const auto every = [](const Session& session, std::size_t n) {
@@ -163,7 +163,7 @@ TEST(DiffPartTest, SitesTellOfWhatPasses) {
   }
 }
 
-TEST(DiffPartTest, MomentsTellOfWhatPasses) {
+TEST(DiffPartTest, MomentsIncludeOnlyWhatPasses) {
   const GroupedRun a(4u);
   std::vector<bool> none(a.session->records().size());
   const AllocationSet nothing(none);

@@ -135,7 +135,7 @@ TEST(TensorQuery, AllTermsAreKept) {
   EXPECT_EQ(query.conditions[6].field, TensorField::kCategory);
 }
 
-TEST(TensorQuery, MistakesAreTold) {
+TEST(TensorQuery, MistakesAreReported) {
   EXPECT_THAT(Error("byts>1"), HasSubstr("\"byts\" is no field; there are name, dtype, shape"));
   EXPECT_THAT(Error("bytes>lots"), HasSubstr("bytes: \"lots\" is not a size such as"));
   EXPECT_THAT(Error("bytes>2s"), HasSubstr("is not a size")) << "a time is not a size";

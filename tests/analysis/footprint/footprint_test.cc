@@ -74,7 +74,7 @@ TEST(FootprintTest, ThreeSizesShowSquares) {
   }
 }
 
-TEST(FootprintTest, RunsTellWhatWasRecordedAndHowWellItIsUnderstood) {
+TEST(FootprintTest, RunsShowWhatWasRecordedAndHowWellItIsReproduced) {
   const ToyProgram program = ToyProgram::Random(31);
   const auto footprints = Build(program, {12, 4, 8});
   ASSERT_EQ(footprints.size(), 1u);
@@ -154,7 +154,7 @@ TEST(FootprintTest, SaysWhatIsMissing) {
   EXPECT_THAT(error({four, {LoadLog(empty), 8}}), HasSubstr("no device in common"));
 }
 
-TEST(FootprintTest, AnAllocatorThatIsToldIsBelieved) {
+TEST(FootprintTest, AnAllocatorThatIsNamedIsUsed) {
   const ToyProgram program = ToyProgram::Random(52);
   const std::vector<FootprintInput> inputs = {Record(program, 4), Record(program, 8)};
   allocators::AllocatorSpec spec;

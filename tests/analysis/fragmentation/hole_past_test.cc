@@ -69,7 +69,7 @@ int CompareAt(const Session& session, int instants) {
   return used;
 }
 
-TEST(HolePastTest, IndexAndLookBackTellWhatEveryBlockTells) {
+TEST(HolePastTest, IndexAndLookBackShowWhatEveryBlockShows) {
   for (const std::uint32_t seed : {61u, 62u, 63u}) {
     RandomLog log({.seed = seed, .devices = 1, .operations = 6000});
     const auto session = LoadLog(log.builder());
@@ -111,7 +111,7 @@ void MapPage(LogBuilder& log, std::uint64_t address, std::uint64_t bytes) {
   log.Alloc(Layer::kSegment, address, bytes);
 }
 
-TEST(HolePastTest, PagesOfAnExpandableSegmentTellTogether) {
+TEST(HolePastTest, PagesOfAnExpandableSegmentAreDescribedTogether) {
   constexpr std::uint64_t kBase = 0x700000000000, kPage = 20 << 20;
   LogBuilder log;
   log.Device(0, std::uint64_t{1} << 33);

@@ -234,7 +234,7 @@ TEST(FragmentationSeriesTest, AFullSegmentIsHeldAsAPointBegins) {
   EXPECT_EQ(all[0].points[1].state.pinned, 0u);
 }
 
-TEST(FragmentationSeriesTest, NothingToTell) {
+TEST(FragmentationSeriesTest, NothingToReport) {
   LogBuilder empty, raw;
   raw.Alloc(Layer::kLinear, 0x1000, 4096);
   for (const LogBuilder* log : {&empty, &raw}) {

@@ -26,7 +26,7 @@ const PoolFragmentation* Find(const std::vector<PoolFragmentation>& pools, const
 }
 
 // At every instant with an event, each curve equals the analysis of that instant.
-TEST(PoolTimelines, AreWhatEachInstantTells) {
+TEST(PoolTimelines, AreWhatEachInstantShows) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     RandomLog log({.seed = seed, .operations = 160});
     const auto session = LoadLog(log.builder());
@@ -74,7 +74,7 @@ TEST(PoolTimelines, HaveThePoolsAndPointsOfTheSeries) {
   }
 }
 
-TEST(PoolTimelines, GiveUpWhenNobodyWantsThem) {
+TEST(PoolTimelines, EndEarlyWithoutAReceiver) {
   RandomLog log({.seed = 3});
   const auto session = LoadLog(log.builder());
   double last = -1;

@@ -160,7 +160,7 @@ TEST(LeaksRuleTest, WhatIsHeldRisesThoughNoBlockIsOld) {
   EXPECT_DOUBLE_EQ(judgement.slope, 1024);
 }
 
-TEST(LeaksRuleTest, WhatIsGivenBackAgainAndAgainIsNone) {
+TEST(LeaksRuleTest, WhatIsFreedAgainAndAgainIsNone) {
   std::vector<std::uint64_t> lows(60);
   for (std::size_t step = 0; step < lows.size(); ++step) lows[step] = step % 17 * 1024;
   EXPECT_NE(JudgeSite(StackedGrowth(lows)).verdict, SiteVerdict::kLeak);

@@ -90,7 +90,7 @@ TEST(LeaksTest, SitesThatLeakTogetherSayso) {
   EXPECT_THAT(report.leaks[0].why, HasSubstr("1 other site leaks in the same steps"));
 }
 
-TEST(LeaksTest, WithoutStacksSizesTellSitesApart) {
+TEST(LeaksTest, WithoutStacksSizesDistinguishSites) {
   LogBuilder log;
   for (std::uint64_t step = 0; step < 40; ++step) {
     log.Step(step);

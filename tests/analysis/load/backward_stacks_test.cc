@@ -94,7 +94,7 @@ TEST(BackwardStacksTest, FailedRequestsToo) {
 
 // Where autograd calls Python, for a custom layer or for checkpointing, the stack already has a
 // line.
-TEST(BackwardStacksTest, PythonWithinANodeSpeaksForItself) {
+TEST(BackwardStacksTest, PythonWithinANodeIsItsOwnSite) {
   Process process;
   process.Forward("train.py:27 Block.forward", "addmm");
   process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",

@@ -141,7 +141,7 @@ TEST_F(RingSessionTest, ACompleteLogNeedsNoRing) {
   EXPECT_TRUE(session->anomalies().empty());
 }
 
-TEST_F(RingSessionTest, NotAskedForItIsNotRead) {
+TEST_F(RingSessionTest, WithoutTheOptionItIsNotRead) {
   PutEvents(600, 1000, 600, 600);
   ring_.header()->committed = EndOf(600);
   directory_.Write("dead.ring", ring_.bytes());

@@ -66,7 +66,7 @@ void GraphPool(LogBuilder& log, std::uint64_t pool, std::uint64_t capture) {
   log.Alloc(Layer::kBlock, kBase + 8 * kMiB, 2 * kMiB, {.stream = 7, .aux1 = capture});
 }
 
-TEST(OomTest, MemoryOfGraphsServesNobodyElse) {
+TEST(OomTest, MemoryOfGraphsServesOnlyTheGraphs) {
   LogBuilder log;
   log.Device(0, 40 * kMiB);
   GraphPool(log, 1ull << 32, 1ull << 32);

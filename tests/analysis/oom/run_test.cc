@@ -143,7 +143,7 @@ struct FirstStepRun {
   }
 };
 
-TEST(OomRunTest, InTheFirstStepWhatIsToComeIsTold) {
+TEST(OomRunTest, InTheFirstStepWhatIsToComeIsNamed) {
   for (const bool in_backward : {false, true}) {
     FirstStepRun run;
     LogBuilder& log = run.log;
@@ -196,7 +196,7 @@ Case LargerStepRun(std::uint64_t last) {
   return Load(log);
 }
 
-TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsTold) {
+TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsNamed) {
   const Case c = LargerStepRun(59 * kMiB);
   ASSERT_TRUE(c.last.larger_step);
   EXPECT_EQ(c.last.larger_step->live, 60 * kMiB);
@@ -215,7 +215,7 @@ TEST(OomRunTest, AStepThatHeldMoreThanAllBeforeIsTold) {
 
 // Each step rises to 80 MiB. The last one fails earlier, with three times as much memory as the
 // others at the same call.
-TEST(OomRunTest, AStepThatIsLargerAtTheSameCallIsTold) {
+TEST(OomRunTest, AStepThatIsLargerAtTheSameCallIsNamed) {
   for (const std::uint64_t last : {30, 11}) {
     LogBuilder log;
     log.Device(0, 100 * kMiB);

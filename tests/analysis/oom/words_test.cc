@@ -174,7 +174,7 @@ TEST(FailureVerdict, SaysHowFarTheFirstStepHadCome) {
                         "Adam at least 15.0 MiB of state are still to come"));
 }
 
-TEST(FailureCountWords, TellsThoseThatWereButForAMoment) {
+TEST(FailureCountWords, CountsThoseThatWereOnlyTemporary) {
   FailedRequest lasting, passing;
   passing.recovered = true;
   EXPECT_EQ(FailureCountWords({lasting}), "1 request for memory failed");

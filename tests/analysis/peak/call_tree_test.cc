@@ -114,7 +114,7 @@ std::map<Path, std::uint64_t> Drawn(const FlameTree& whole, double least_share, 
   return drawn;
 }
 
-TEST(CallTreeTest, WhatNobodyCouldSeeIsLeftOutUntilOneZoomsToIt) {
+TEST(CallTreeTest, WhatIsTooSmallToSeeIsLeftOutUntilOneZoomsToIt) {
   const Made made = Make(11);
   ASSERT_NE(made.stacks, nullptr);
   const CallTree tree(made.stacks, false);

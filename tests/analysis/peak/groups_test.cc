@@ -101,7 +101,7 @@ TEST_P(RandomGroups, Categories) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGroups, ::testing::Range(40u, 44u));
 
-TEST(PeakGroupsTest, DriverMemoryWhereNobodySuballocates) {
+TEST(PeakGroupsTest, DriverMemoryWithoutASuballocator) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(Layer::kLinear, 0x10000, 4096);

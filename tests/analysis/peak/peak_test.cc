@@ -108,7 +108,7 @@ TEST(PeakTest, ListsAreWhatWasLiveThen) {
   }
 }
 
-TEST(PeakTest, AnyInstantIsToldTheSameWay) {
+TEST(PeakTest, AnyInstantIsDescribedTheSameWay) {
   RandomLog log({.seed = 45});
   const auto session = LoadLog(log.builder());
   ASSERT_NE(session, nullptr);
@@ -136,7 +136,7 @@ TEST(PeakTest, FrameworkMemoryIsNeverAdded) {
   EXPECT_EQ(peaks[0].tensors.size(), 1u);
 }
 
-TEST(PeakTest, BlocksWithoutDriverMemoryAreToldWhenMostWereInUse) {
+TEST(PeakTest, BlocksWithoutDriverMemoryHaveAPeakWhereMostWereInUse) {
   LogBuilder log;
   // recording began late, without the memory that contains it
   log.Alloc(Layer::kBlock, 0x1000, 4096);

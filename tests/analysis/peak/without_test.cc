@@ -208,7 +208,7 @@ TEST(WithoutTest, WithoutCategoriesEverythingIsUnknown) {
   EXPECT_EQ(got.rows[0].saving.saves_bytes, got.peak.bytes);
 }
 
-TEST(WithoutTest, TellsNothingOnceAskedToStop) {
+TEST(WithoutTest, ReportsNothingAfterAStopRequest) {
   const Loaded loaded(RandomLog({.seed = 2, .operations = 60}).builder());
   std::stop_source stop;
   stop.request_stop();

@@ -114,7 +114,7 @@ TEST(StepFramesTest, GradientsThatAreDroppedLateDoNotSplitSteps) {
 
 // Plain SGD allocates nothing. Any number of micro-batches; gradients are freed after the last one,
 // or before the next backward pass.
-TEST(StepFramesTest, GradientsThatAreGivenBackEndSteps) {
+TEST(StepFramesTest, GradientsThatAreFreedEndSteps) {
   for (const bool late : {false, true}) {
     Loop loop;
     std::mt19937 random(4);

@@ -42,7 +42,7 @@ std::shared_ptr<const Session> NeverTheSame(std::uint32_t seed, int steps, int o
   return LoadLog(loop.log());
 }
 
-TEST(StepFramesTest, TheOptimizerTellsStepsThatNeverRepeat) {
+TEST(StepFramesTest, TheOptimizerMarksStepsThatNeverRepeat) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     for (const int every : {1, 3}) {
       std::vector<std::uint32_t> begins;
@@ -106,7 +106,7 @@ TEST(StepFramesTest, OptimizersThatTakeTurnsMakeOneStep) {
   }
 }
 
-TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesTellsNothing) {
+TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesMarksNoSteps) {
   std::vector<std::uint32_t> begins;
   const auto twice = NeverTheSame(3, 24, 18, &begins);
   ASSERT_NE(twice, nullptr);

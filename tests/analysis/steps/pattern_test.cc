@@ -210,7 +210,7 @@ TEST(StepPatternTest, ShortAndEmptyStreams) {
 
 // If gradients stay from step to step, micro-batches and steps look equally complete; a hint from
 // the optimizer's runs decides.
-TEST(StepPatternTest, AHintTellsStepsFromMicroBatches) {
+TEST(StepPatternTest, AHintDistinguishesStepsFromMicroBatches) {
   TokenStream stream;
   std::vector<std::uint32_t> steps;
   constexpr std::uint32_t kSteps = 10, kMicroBatches = 16, kLayers = 30;

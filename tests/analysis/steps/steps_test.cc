@@ -209,7 +209,7 @@ TEST(StepsTest, StepsOfAnotherKindStandOut) {
   EXPECT_TRUE(DescribeSteps(*session, {}).empty());
 }
 
-TEST(StepsTest, TheLayerThatTellsStepsApart) {
+TEST(StepsTest, TheLayerThatDistinguishesSteps) {
   LogBuilder driver;
   driver.Device(0, 1 << 30);
   driver.Alloc(Layer::kLinear, 0x1000, 512);

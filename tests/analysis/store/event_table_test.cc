@@ -161,7 +161,7 @@ void ExpectSame(const EventTable& table, std::size_t i, const Event& event) {
   EXPECT_EQ(table.allocation(i), event.allocation);
 }
 
-TEST(EventTableTest, GivesBackWhatItTook) {
+TEST(EventTableTest, ReleasesWhatItTook) {
   for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     EventTable table;
     const std::vector<Event> events = Writer(seed).Write(&table, 5000);

@@ -17,7 +17,7 @@ using testing::SiteOf;
 using testing::SitesOf;
 
 // A script is one function; its lines are separate places.
-TEST(SiteChoiceTest, LinesOfAPythonFunctionAreToldApart) {
+TEST(SiteChoiceTest, LinesOfAPythonFunctionAreDistinguished) {
   LogBuilder log;
   std::uint64_t address = 0x1000;
   const auto alloc = [&](std::vector<std::string> frames) {
@@ -101,7 +101,7 @@ TEST(SiteChoiceTest, InAPythonProgramFramesOfCAreNoSites) {
   EXPECT_EQ(SitesOf({{"main (main.cpp:5)", "Run (run.cpp:305)"}}), (Sites{"Run (run.cpp:305)"}));
 }
 
-TEST(SiteChoiceTest, FilesOfOneNameAreToldApartWhereNothingElseDoes) {
+TEST(SiteChoiceTest, FilesOfOneNameAreDistinguishedWhereNothingElseDoes) {
   using Sites = std::vector<std::string>;
   EXPECT_EQ(
       SitesOf({{"main (/p/main.cc:1)", "f (/p/one/util.cc:10)"},

@@ -133,7 +133,7 @@ TEST(LanesTest, PacksAsFirstFitDoes) {
   EXPECT_EQ(lanes.height, height);
 }
 
-TEST(LanesTest, ShowsBlocksAndWhatNobodyCarves) {
+TEST(LanesTest, ShowsBlocksAndWhatIsNotSuballocated) {
   LogBuilder log;
   log.Device(0, 1 << 30);
   log.Alloc(Layer::kLinear, 0x100000, 4 * kMiB);

@@ -57,7 +57,7 @@ TEST(LedgerTest, KnownAndNotOnTheDeviceIsElsewhere) {
   ExpectCloses(*ledger.last);
 }
 
-TEST(LedgerTest, NobodyAskedAboutOthersIsNotNone) {
+TEST(LedgerTest, WithoutAQueryOthersAreUnknownNotNone) {
   LogBuilder log;
   log.Device(0, kTotal);
   Sample(log, 10);

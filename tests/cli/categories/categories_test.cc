@@ -76,7 +76,7 @@ TEST_F(CategoriesTest, SitesSayWhatTheyAreConcludedFrom) {
   }
 }
 
-TEST_F(CategoriesTest, TitlesTellTheInstant) {
+TEST_F(CategoriesTest, TitlesNameTheInstant) {
   EXPECT_THAT(Run({}).out, HasSubstr("Device 0: peak of 16.0 MiB"));
   EXPECT_THAT(Run({"--at=end"}).out, HasSubstr("Device 0: held 16.0 MiB at the end\n"));
   EXPECT_THAT(Run({"--at=step=1"}).out,

@@ -36,7 +36,7 @@ TEST(TextTest, HexAndPrintable) {
   EXPECT_EQ(Printable("Größe"), "Größe");
 }
 
-TEST(TextTest, SitesKeepTheEndThatTellsThemApart) {
+TEST(TextTest, SitesKeepTheEndThatDistinguishesThem) {
   EXPECT_EQ(CutMiddle("abcdef", 6), "abcdef");
   EXPECT_EQ(CutMiddle("abcdefghij", 7), "ab…ghij");
   EXPECT_EQ(CutMiddle("ααααββββγγγγ", 7), "αα…γγγγ");

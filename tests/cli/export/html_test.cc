@@ -47,7 +47,7 @@ TEST(ExportHtmlTest, NamesMicrosecondsAsTheReportDoes) {
   EXPECT_NE(std::string_view(kHtmlScript).find("\" us\""), std::string_view::npos);
 }
 
-TEST(ExportHtmlTest, TellsTheVerdicts) {
+TEST(ExportHtmlTest, HasTheVerdicts) {
   LogBuilder log;
   WriteTraining(log);
   const std::string page = ExportPage(log);

@@ -146,7 +146,7 @@ TEST(ExportPprofTest, StacksBeginAtTheSiteUnlessWhole) {
   }
 }
 
-TEST(ExportPprofTest, LabelsTellLayerDeviceAndTensor) {
+TEST(ExportPprofTest, LabelsNameLayerDeviceAndTensor) {
   LogBuilder log;
   WriteTraining(log);
   const Profile profile = ExportProfile(log);

@@ -135,7 +135,7 @@ TEST(ExportSqliteTest, ViewsOfThePeakAndTheEndAgreeWithTheAnalysis) {
   }
 }
 
-TEST(ExportSqliteTest, TellsLeaksFailuresTensorsAndStacks) {
+TEST(ExportSqliteTest, HasLeaksFailuresTensorsAndStacks) {
   LogBuilder log;
   WriteTraining(log);
   const Exported out(log);

@@ -188,7 +188,7 @@ std::string GrowingLog() {
   return log.Bytes();
 }
 
-TEST_F(OomVerbTest, GrowthWithoutStepsIsTold) {
+TEST_F(OomVerbTest, GrowthWithoutStepsIsReported) {
   logs_.directory().Write("growing.mprof", GrowingLog());
   const Json failure = OomJson({"growing.mprof"})["failures"][0];
   EXPECT_EQ(failure["growth"]["turns"], 20);

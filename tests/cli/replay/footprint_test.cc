@@ -101,7 +101,7 @@ TEST(FootprintTest, ReadsSizesFromCommandLines) {
   EXPECT_EQ(answer["largest"]["given"], false);
 }
 
-TEST(FootprintTest, TellsItInWords) {
+TEST(FootprintTest, DescribesItInWords) {
   ToyProgram program;
   program.steps = 2;
   program.requests = {{.site = 1, .fixed = 3 << 20, .lives = 9},

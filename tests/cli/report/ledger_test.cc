@@ -45,7 +45,7 @@ TEST(LedgerTest, WhatIsNothingAtBothInstantsIsLeftOut) {
     EXPECT_THAT(text, Not(HasSubstr(absent)));
 }
 
-TEST(LedgerTest, AskedAndNobodyThereIsAnAnswer) {
+TEST(LedgerTest, AQueryThatFoundNoOtherProcessIsAnAnswer) {
   LogBuilder log;
   log.Device(0, 1000);
   log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000, .aux1 = 1});
@@ -75,7 +75,7 @@ TEST(LedgerTest, WhereTheSampleLiesIsSaid) {
   EXPECT_THAT(ledger(100'000), HasSubstr("Highest use was at the sample after 50.0 us"));
 }
 
-TEST(LedgerTest, TheRecorderTellsWhatItCostAndDropped) {
+TEST(LedgerTest, TheRecorderReportsWhatItCostAndDropped) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 100);
   log.Count("events_lost", 1);

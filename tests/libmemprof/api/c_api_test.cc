@@ -157,7 +157,7 @@ TEST_F(CApi, StepsMayBeAnyNumberAndRangesNameThemselves) {
   EXPECT_EQ(log.Text(pushed[1].label), "forward");
 }
 
-TEST_F(CApi, StatsTellWhetherItRecordsAndKeepTheirCountsWhilePaused) {
+TEST_F(CApi, StatsShowWhetherItRecordsAndKeepTheirCountsWhilePaused) {
   struct memprof_stats stats {};
   stats.size = sizeof stats;
   EXPECT_EQ(memprof_get_stats(&stats), MEMPROF_NOT_RECORDING);

@@ -64,9 +64,9 @@ class NvtxMemory : public RecordingTest {
          nvtx::RegionsName{Header<nvtx::RegionsName>(), 1, sizeof named, &named});
   }
   // The events in words.
-  std::vector<std::string> Told() {
+  std::vector<std::string> InWords() {
     const testing::Log log = Finish();
-    std::vector<std::string> told;
+    std::vector<std::string> words;
     for (const testing::Event& event : log.events) {
       std::string what = event.layer == log::LAYER_SEGMENT ? "segment"
                          : event.layer == log::LAYER_BLOCK ? "block"
@@ -74,12 +74,12 @@ class NvtxMemory : public RecordingTest {
       if (event.op == log::OP_ALLOC && event.layer == log::LAYER_TENSOR)
         what = log.Text(log.tensors.at(event.label).name());
       if (event.op == log::OP_STEP)
-        told.emplace_back("step");
+        words.emplace_back("step");
       else
-        told.push_back(event.op == log::OP_FREE ? what + " ends"
-                                                : what + " " + std::to_string(event.bytes));
+        words.push_back(event.op == log::OP_FREE ? what + " ends"
+                                                 : what + " " + std::to_string(event.bytes));
     }
-    return told;
+    return words;
   }
 
  private:
@@ -102,7 +102,7 @@ TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceKeepsItsNameUntilTheLastUnregistr
   Unregister(At(0x7000));
   memprof_step(1);
   Unregister(At(0x7000));
-  EXPECT_THAT(Told(),
+  EXPECT_THAT(InWords(),
               ElementsAre("first 4096", "tensor ends", "second 4096", "step", "tensor ends"));
 }
 
@@ -115,28 +115,37 @@ TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceHasTheSizeToWhichItWasResized) {
   Unregister(At(0x7000));
   memprof_step(1);
   Unregister(At(0x7000));
-  EXPECT_THAT(Told(), ElementsAre("block 4096", "small 4096", "tensor ends", "block ends",
-                                  "block 8192", "large 8192", "step", "tensor ends", "block ends"));
+  EXPECT_THAT(InWords(),
+              ElementsAre("block 4096", "small 4096", "tensor ends", "block ends", "block 8192",
+                          "large 8192", "step", "tensor ends", "block ends"));
 }
 
 TEST_F(NvtxMemory, AnEmptyNameNamesNothing) {
   Register(nullptr, At(0x7000), 4096);
   Name(At(0x7000), "");
   Unregister(At(0x7000));
-  EXPECT_THAT(Told(), ElementsAre());
+  EXPECT_THAT(InWords(), ElementsAre());
 }
 
 TEST_F(NvtxMemory, TheNameOfAHeapEndsWithTheHeap) {
   RegisterHeap(At(0x1000), 1 << 20, "arena");
   UnregisterHeap(At(0x1000));
-  EXPECT_THAT(Told(),
+  EXPECT_THAT(InWords(),
               ElementsAre("segment 1048576", "arena 1048576", "tensor ends", "segment ends"));
 }
 
 TEST_F(NvtxMemory, AHeapWithoutANameEndsNoTensor) {
   RegisterHeap(At(0x1000), 1 << 20, "");
   UnregisterHeap(At(0x1000));
-  EXPECT_THAT(Told(), ElementsAre("segment 1048576", "segment ends"));
+  EXPECT_THAT(InWords(), ElementsAre("segment 1048576", "segment ends"));
+}
+
+TEST_F(NvtxMemory, AHeapThatIsRegisteredAgainWithoutItsNameKeepsIt) {
+  RegisterHeap(At(0x1000), 1 << 20, "arena");
+  RegisterHeap(At(0x1000), 1 << 20, "");
+  UnregisterHeap(At(0x1000));
+  EXPECT_THAT(InWords(), ElementsAre("segment 1048576", "arena 1048576", "segment 1048576",
+                                     "tensor ends", "segment ends"));
 }
 
 TEST_F(NvtxMemory, AFullTableStillCountsTheRegistrationsOfARegion) {
@@ -147,7 +156,7 @@ TEST_F(NvtxMemory, AFullTableStillCountsTheRegistrationsOfARegion) {
   Unregister(At(0x10'0000));
   memprof_step(1);
   Unregister(At(0x10'0000));
-  EXPECT_THAT(Told(), ElementsAre("block 4096", "first 16", "step", "tensor ends"));
+  EXPECT_THAT(InWords(), ElementsAre("block 4096", "first 16", "step", "tensor ends"));
 }
 
 }  // namespace

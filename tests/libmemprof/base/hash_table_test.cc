@@ -126,7 +126,7 @@ TYPED_TEST(HashTableTest, WithoutMemoryItKeepsWhatItHas) {
   EXPECT_EQ(ChargedMemory(), charged);
 }
 
-TEST(HashBytes, TellsKeysApartAndIsNeverZero) {
+TEST(HashBytes, DistinguishesKeysAndIsNeverZero) {
   std::set<std::uint64_t> hashes, low;
   char key[64] = {};
   for (std::size_t bytes = 0; bytes < sizeof key; ++bytes)

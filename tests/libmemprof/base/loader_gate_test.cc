@@ -11,7 +11,7 @@
 namespace memprof::recorder {
 namespace {
 
-TEST(LoaderGate, NobodyIsInsideWhileItIsClosed) {
+TEST(LoaderGate, NoThreadIsInsideWhileItIsClosed) {
   constexpr int kThreads = 4;
   std::vector<std::unique_ptr<LoaderFlag>> flags;
   std::atomic<int> inside{0};

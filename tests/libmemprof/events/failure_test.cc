@@ -103,7 +103,7 @@ std::vector<FailingCall> Calls() {
 
 class FailureHooks : public HooksTest, public ::testing::WithParamInterface<FailingCall> {};
 
-TEST_P(FailureHooks, LeavesWhatWasAskedForAndHowMuchWasFree) {
+TEST_P(FailureHooks, RecordsTheRequestedBytesAndHowMuchWasFree) {
   const FailingCall& call = GetParam();
   Start();
   Answer(CUDA_ERROR_OUT_OF_MEMORY);
@@ -139,7 +139,7 @@ TEST_F(OtherFailures, ARefusedImageIsNotRead) {
   EXPECT_EQ(Finish().WithOp(log::OP_ALLOC_FAILED).at(0).bytes, 0u);
 }
 
-TEST_F(OtherFailures, AnUnloadThatFailsIsTold) {
+TEST_F(OtherFailures, AnUnloadThatFailsIsRecorded) {
   Start();
   Call("cuModuleLoadData", &g_module, static_cast<const void*>(kImage));
   Answer(CUDA_ERROR_INVALID_HANDLE);

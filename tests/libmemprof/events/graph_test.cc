@@ -109,7 +109,7 @@ TEST_F(GraphHooks, AnUploadTakesMemoryForTheLaunch) {
   EXPECT_EQ(log.WithOp(log::OP_ALLOC_FAILED)[0].layer, log::LAYER_GRAPH);
 }
 
-TEST_F(GraphHooks, FailuresSayWhatWasAskedFor) {
+TEST_F(GraphHooks, FailuresHaveTheRequestedBytes) {
   Start();
   AddAlloc(Graph(1), 100);
   AddAlloc(Graph(1), 20);

@@ -105,7 +105,7 @@ TEST_P(Allocating, IsRecordedAfterTheRealCallSucceeded) {
   EXPECT_EQ(log.contexts.at(event.context).device(), 0u);
 }
 
-TEST_P(Allocating, ThatFailsIsRecordedWithWhatWasAskedForAndWhatWasFree) {
+TEST_P(Allocating, ThatFailsIsRecordedWithRequestedAndFreeBytes) {
   Start();
   const Way& way = GetParam();
   Answer(CUDA_ERROR_OUT_OF_MEMORY);

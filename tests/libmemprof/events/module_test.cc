@@ -19,7 +19,7 @@ class ModuleHooks : public HooksTest {
   }
 };
 
-TEST_F(ModuleHooks, ALoadTellsItsFileAndWhatItTook) {
+TEST_F(ModuleHooks, ALoadRecordsItsFileAndWhatItTook) {
   Start();
   Take(3 << 20);
   CUmodule module = nullptr;
@@ -63,7 +63,7 @@ TEST_F(ModuleHooks, EveryWayToLoad) {
   EXPECT_EQ(log.WithOp(log::OP_MODULE_UNLOAD).size(), 1u);
 }
 
-TEST_F(ModuleHooks, AVariableIsToldOnceForEachLoad) {
+TEST_F(ModuleHooks, AVariableIsRecordedOnceForEachLoad) {
   Start();
   CUmodule module = nullptr;
   Call("cuModuleLoad", &module, static_cast<const char*>("f"));

@@ -1,5 +1,5 @@
 // A recording on a driver that the test chooses: what driver calls leave in the log. Calls go
-// through the exported wrappers; or, where the environment variable MEMPROF_TEST_TOLD names the
+// through the exported wrappers; or, where the environment variable MEMPROF_TEST_SOURCE names the
 // driver, a source reports them (sources/source_door.cc).
 #pragma once
 
@@ -21,7 +21,7 @@ namespace memprof::testing {
 
 // The library used as libcuda: a FakeDriver, unless the environment names another.
 inline const char* DriverLibrary() {
-  for (const char* variable : {"MEMPROF_TEST_TOLD", "MEMPROF_TEST_HOOKED"})
+  for (const char* variable : {"MEMPROF_TEST_SOURCE", "MEMPROF_TEST_HOOKED"})
     if (const char* library = std::getenv(variable)) return library;
   return MEMPROF_FAKE_DRIVER;
 }
@@ -40,7 +40,7 @@ namespace memprof::recorder {
 
 // False where a source reports the calls: a source does not start recordings and does not hide
 // nested calls.
-inline bool ByHooks() { return std::getenv("MEMPROF_TEST_TOLD") == nullptr; }
+inline bool ByHooks() { return std::getenv("MEMPROF_TEST_SOURCE") == nullptr; }
 
 inline const auto kStream = reinterpret_cast<CUstream>(0x57);
 constexpr CUstream kNoStream = nullptr;

@@ -142,7 +142,7 @@ TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
   EXPECT_GT(answers, 0);
 }
 
-TEST(DriverTable, NamesAreUniqueAndVariantsTellApart) {
+TEST(DriverTable, NamesAreUniqueAndVariantsDiffer) {
   // No two rows may match the same request to cuGetProcAddress.
   struct Row {
     std::string name, base;

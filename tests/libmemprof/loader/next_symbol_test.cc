@@ -22,7 +22,7 @@ TEST(NextSymbol, FindsWhatComesBehindInTheOrderOfLoading) {
   EXPECT_NE(NextDefinition("dlsym"), nullptr);
 }
 
-TEST(NextSymbol, TellsWhichOfTwoLibrariesComesFirst) {
+TEST(NextSymbol, FindsWhichOfTwoLibrariesComesFirst) {
   const void* here = reinterpret_cast<void*>(&RealDlsym);
   const void* libc = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
   EXPECT_TRUE(Precedes(here, libc));

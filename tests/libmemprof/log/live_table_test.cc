@@ -88,7 +88,7 @@ TEST(LiveTable, CountsOnlyWhatOccupiesADevice) {
   EXPECT_EQ(table.totals().live_bytes, 7 * 64u);
 }
 
-TEST(LiveTable, AFreeIsToldTheLayerOfItsBlock) {
+TEST(LiveTable, AFreeGetsTheLayerOfItsBlock) {
   LiveTable table;
   const Layer layers[] = {kLayerLinear,        kLayerPitched, kLayerManaged, kLayerArray,
                           kLayerStreamOrdered, kLayerGraph,   kLayerImported};

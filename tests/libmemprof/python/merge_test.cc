@@ -83,7 +83,7 @@ TEST(PythonMergeTest, FramesOutsideOfTheStackStandWhereTheyCome) {
   EXPECT_EQ(Merging().Native("", false).Python(1, 5).Python(2, 6).Run(), "12");
 }
 
-TEST(PythonMergeTest, WithoutMarksLoopsAreToldByTheirCode) {
+TEST(PythonMergeTest, WithoutMarksLoopsAreFoundByTheirCode) {
   EXPECT_EQ(Merging().Native("aEbEc").Python(1, 0).Python(2, 0).Run(), "a1b2c");
   EXPECT_EQ(Merging().Native("aEbEc").Python(1, 0).Run(), "a1bEc");
   EXPECT_EQ(Merging().Native("aEbc").Python(1, 0).Python(2, 0).Run(), "a1bc2");

@@ -105,7 +105,7 @@ TEST_F(HostScanTest, LeavesOutWhatIsNoWordOrNoMemoryOfTheProgram) {
   munmap(unreadable, 4096);
 }
 
-TEST_F(HostScanTest, WhatWasGivenBackIsTheProgramsAgain) {
+TEST_F(HostScanTest, WhatWasReleasedIsTheProgramsAgain) {
   void* own = MapMemory(1 << 16);
   UnmapMemory(own, 1 << 16);
   auto* again = static_cast<std::uint64_t*>(

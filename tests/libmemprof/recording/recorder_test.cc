@@ -109,7 +109,7 @@ void RecordWithStack() {
   EXPECT_TRUE(RecordEvent(guard.slot(), &event, true));
 }
 
-TEST_F(RecorderTest, AThreadsMemoIsGivenBackAtItsEndAndNotInheritedByChildren) {
+TEST_F(RecorderTest, AThreadsMemoIsFreedAtItsEndAndNotInheritedByChildren) {
   if (!kTestStacks) GTEST_SKIP() << "without stacks there are no memos";
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   std::uint64_t within = 0;

@@ -39,7 +39,7 @@ TEST(Settings, Defaults) {
   EXPECT_TRUE(settings.begins_by_itself);
 }
 
-TEST(Settings, ALinkedLibraryBeginsByItselfOnlyWhenTold) {
+TEST(Settings, ALinkedLibraryBeginsByItselfOnlyWhenRequested) {
   EXPECT_FALSE(Read({}, false).begins_by_itself);
   EXPECT_TRUE(Read({{"MEMPROF_OUTPUT", "x.mprof"}}, false).begins_by_itself);
   EXPECT_TRUE(Read({{"MEMPROF_START", "now"}}, false).begins_by_itself);

@@ -1,4 +1,4 @@
-// The other way to see calls: with MEMPROF_TEST_TOLD in the environment, these functions replace
+// The other way to see calls: with MEMPROF_TEST_SOURCE in the environment, these functions replace
 // the exported wrappers and report each call to the recorder as a source does.
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +53,7 @@ void* const kReportingWrappers[kFunctionCount] = {
 
 // Runs after exports/driver.cc has installed its wrappers.
 __attribute__((constructor(102))) void InstallReportingWrappers() {
-  if (std::getenv("MEMPROF_TEST_TOLD") != nullptr) SetWrappers(kReportingWrappers);
+  if (std::getenv("MEMPROF_TEST_SOURCE") != nullptr) SetWrappers(kReportingWrappers);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_F(StackWalkTest, OnThreadsWithSmallStacks) {
   }
 }
 
-TEST_F(StackWalkTest, CutsAtTheDepthAskedFor) {
+TEST_F(StackWalkTest, CutsAtTheRequestedDepth) {
   Frames ours, theirs;
   RunChain(std::vector<int>(30, 0), 1, [&] { Take(&ours, &theirs, 10); });
   ASSERT_TRUE(walked_);

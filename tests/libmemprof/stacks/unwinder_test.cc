@@ -111,7 +111,7 @@ TEST_F(ModuleNumbersTest, KeepsIdsWhenOthersComeAndGo) {
   EXPECT_NE(modules_.generation(), generation) << "a module of recorded stacks was unloaded";
 }
 
-TEST_F(ModuleNumbersTest, AModuleNobodyReferredToMayGoUnnoticed) {
+TEST_F(ModuleNumbersTest, AModuleWithoutReferencesMayGoUnnoticed) {
   void* library = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   modules_.Refresh();

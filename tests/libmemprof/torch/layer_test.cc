@@ -104,7 +104,7 @@ TEST_F(TorchLayerTest, PagesMappedInVainStayWithTheAllocator) {
   EXPECT_EQ(Differences(log), 0u);
 }
 
-TEST_F(TorchLayerTest, OldVersionsTellNoTotalsAndTheirSegmentsAreFoundAllTheSame) {
+TEST_F(TorchLayerTest, OldVersionsReportNoTotalsAndTheirSegmentsAreFoundAllTheSame) {
   Start();
   const CUdeviceptr first = Memory(2 * kMiB);
   Old(first, 512);
