@@ -188,22 +188,22 @@ def generate_for_programs(args):
         print(file.read().strip())
 
 
-def versions_told(requires):
-    told = {}
+def required_versions(requires):
+    versions = {}
     for one in requires:
         match = re.match(r"([\w.-]+?)(?:-cu\d+)?(?:\[[^\]]*\])?\s*==\s*([\d.]+)", one)
         if match:
             name = re.sub(r"^nvidia-", "", match.group(1))
-            told[name] = tuple(int(part) for part in match.group(2).split(".")[:3])
-    return told
+            versions[name] = tuple(int(part) for part in match.group(2).split(".")[:3])
+    return versions
 
 
-def version_of(library, told):
+def version_of(library, versions):
     """(number as the library's own functions give it, what its major counts)"""
     package, scale = VERSION_OF.get(library.stem, ("", 1000))
-    version = told.get(package) or DEFAULT_VERSIONS.get(library.stem)
+    version = versions.get(package) or DEFAULT_VERSIONS.get(library.stem)
     if version is None:
-        toolkit = told.get("cuda-toolkit", (0, 0, 0))
+        toolkit = versions.get("cuda-toolkit", (0, 0, 0))
         major = major_of(library.soname)
         version = (major, toolkit[1] if toolkit[0] == major else 0, 0)
     version = (tuple(version) + (0, 0, 0))[:3]
@@ -305,8 +305,8 @@ def write_sources(library, table, out):
     return source, script, len(names)
 
 
-def compile_library(library, source, script, cc, told, out):
-    number, scale = version_of(library, told)
+def compile_library(library, source, script, cc, versions, out):
+    number, scale = version_of(library, versions)
     by_hand = sorted(glob.glob(os.path.join(SOURCES, library.stem + ".c")) +
                      glob.glob(os.path.join(SOURCES, library.stem + "_*.c")))
     command = [cc, "-shared", "-fPIC", "-O1", "-std=gnu11", "-w", "-I", SOURCES,
@@ -328,7 +328,7 @@ def compile_library(library, source, script, cc, told, out):
 
 
 def wanted_libraries(args):
-    """(libraries, versions that packages tell)"""
+    """(libraries, versions that packages require)"""
     if args.opened:
         return [Library(soname) for soname in args.opened], {}
     if args.scan:
@@ -341,16 +341,16 @@ def wanted_libraries(args):
                       "libraries: a build for the CPU alone has nothing to run on a GPU")
     if torch and os.path.exists(os.path.join(torch, "lib", "libc10_cuda.so")):
         libraries.append(opened_by_name(torch))
-    return libraries, versions_told(requires)
+    return libraries, required_versions(requires)
 
 
-def make_all(libraries, told, args):
+def make_all(libraries, versions, args):
     """Compiles them into args.out; prints a line for each."""
     table = read_table()
 
     def make(library):
         source, script, count = write_sources(library, table, args.out)
-        by_hand = compile_library(library, source, script, args.cc, told, args.out)
+        by_hand = compile_library(library, source, script, args.cc, versions, args.out)
         return f"{library.soname}: {count} functions" + (", some by hand" if by_hand else "")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -358,9 +358,9 @@ def make_all(libraries, told, args):
 
 
 def generate(args):
-    libraries, told = wanted_libraries(args)
+    libraries, versions = wanted_libraries(args)
     os.makedirs(args.out, exist_ok=True)
-    for line in make_all(libraries, told, args):
+    for line in make_all(libraries, versions, args):
         print(line)
 
 
