@@ -86,6 +86,22 @@ QString SpreadText(const QString& what, const Spread& spread, const std::vector<
            FormatPercent(spread.imbalance));
 }
 
+QString OutlierSentence(const ProcessPicture& picture, const std::vector<QString>& names) {
+  std::set<std::uint32_t> outliers;
+  for (const Spread* spread : {&picture.driver_peak, &picture.in_use_peak, &picture.reserved_peak,
+                               &picture.driver_end, &picture.events})
+    outliers.insert(spread->outliers.begin(), spread->outliers.end());
+  if (names.size() < 3)
+    return ProcessModel::tr("With two processes, no outlier can be determined: none is marked.");
+  const QString rule =
+      ProcessModel::tr("further from the median than 3 scaled median deviations and than 5 %");
+  if (outliers.empty()) return ProcessModel::tr("None stands out: none is %1.").arg(rule);
+  QStringList marked;
+  for (const std::uint32_t process : outliers) marked << names[process];
+  return ProcessModel::tr("Marked ▲ or ▼, because %1: %2.")
+      .arg(rule, marked.join(QStringLiteral(", ")));
+}
+
 }  // namespace
 
 std::shared_ptr<const ProcessPicture> MakeProcessPicture(std::shared_ptr<const Session> session,
@@ -162,23 +178,7 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
   if (picture.in_use_peak.most > 0)
     sentences << SpreadText(ProcessModel::tr("Peak in use"), picture.in_use_peak, names, figures,
                             &ProcessFigures::in_use_peak_bytes);
-  std::set<std::uint32_t> odd;
-  for (const Spread* spread : {&picture.driver_peak, &picture.in_use_peak, &picture.reserved_peak,
-                               &picture.driver_end, &picture.events})
-    odd.insert(spread->outliers.begin(), spread->outliers.end());
-  QStringList odd_names;
-  for (const std::uint32_t process : odd) odd_names << names[process];
-  const QString rule =
-      ProcessModel::tr("further from the median than 3 scaled median deviations and than 5 %");
-  if (figures.size() < 3) {
-    sentences << ProcessModel::tr(
-        "With two processes, no outlier can be determined: none is marked.");
-  } else if (odd.empty()) {
-    sentences << ProcessModel::tr("None stands out: none is %1.").arg(rule);
-  } else {
-    sentences << ProcessModel::tr("Marked ▲ or ▼, because %1: %2.")
-                     .arg(rule, odd_names.join(QStringLiteral(", ")));
-  }
+  sentences << OutlierSentence(picture, names);
   sentences << (imported > 0
                     ? ProcessModel::tr("Memory that a process opened of another, up to %1, is "
                                        "counted once, where it was allocated.")
