@@ -75,11 +75,11 @@ const void* HeapRegister(const void*, const nvtx::HeapDescription* heap) {
     const std::int32_t device = DeviceAt(range.address);
     auto entry = HandleTable::Entry::NvtxHeap(Number(range.address), range.bytes, device);
     HandleTable::Entry before;
-    const bool had_name = Handles()->Get(entry.handle, entry.kind, &before) && before.has_name();
-    Handles()->Add(entry);
+    const bool is_known = Handles()->Get(entry.handle, entry.kind, &before);
+    if (!is_known) Handles()->Add(entry);
     memprof_segment_create(device, range.address, range.bytes, nullptr);
     const bool named = NameMemory(range.address, range.bytes, heap->message_type, heap->message);
-    entry.set_has_name(named || had_name);
+    entry.set_has_name(named || (is_known && before.has_name()));
     Handles()->Update(entry);
   }
   return range.address;

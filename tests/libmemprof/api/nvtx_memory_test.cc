@@ -144,6 +144,7 @@ TEST_F(NvtxMemory, AHeapThatIsRegisteredAgainWithoutItsNameKeepsIt) {
   RegisterHeap(At(0x1000), 1 << 20, "arena");
   RegisterHeap(At(0x1000), 1 << 20, "");
   UnregisterHeap(At(0x1000));
+  UnregisterHeap(At(0x1000));  // ends nothing again
   EXPECT_THAT(InWords(), ElementsAre("segment 1048576", "arena 1048576", "segment 1048576",
                                      "tensor ends", "segment ends"));
 }
