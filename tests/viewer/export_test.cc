@@ -35,8 +35,9 @@ TEST_F(SettingsTest, AWindowComesBackAsItWasLeft) {
   }
   MainWindow window(MainWindow::Settings::kKept);
   EXPECT_EQ(window.view(), ViewKind::kTimeline) << "the first view of a log";
-  // The platform "offscreen" has 800x800, less than the width that a window needs; Qt 6.8 restores
-  // none that is wider than the screen.
+#if QT_VERSION < QT_VERSION_CHECK(6, 8, 0)
+  EXPECT_EQ(window.width(), 1111);
+#endif  // later, none is wider than the screen, which is 800x800 on the platform "offscreen"
   EXPECT_EQ(window.height(), 666);
   EXPECT_EQ(window.selection().axis(), AxisKind::kSteps);
   window.show();
