@@ -14,7 +14,7 @@ using allocators::Trace;
 using allocators::TraceOp;
 
 // The most requested bytes alive at one time, and the same with the program's other driver memory.
-void AskedOfDriver(const Trace& trace, FootprintPeaks* peaks) {
+void FindRequestPeaks(const Trace& trace, FootprintPeaks* peaks) {
   std::uint64_t live = 0, outside = 0;
   for (const allocators::TraceEvent& event : trace.events) {
     switch (event.op) {
@@ -81,7 +81,7 @@ FootprintPeaks SimulateFootprint(const Trace& trace, const allocators::Allocator
   const auto allocator = allocators::MakeAllocator(spec, &device);
   allocators::Replay(trace, allocator.get(), &device, {.as_recorded = as_recorded});
   FootprintPeaks peaks;
-  AskedOfDriver(trace, &peaks);
+  FindRequestPeaks(trace, &peaks);
   peaks.reserved = allocator->figures().peak_reserved;
   // For an allocator that allocates segments by plain calls, the use of the device is the sum of
   // the requests to the driver.

@@ -10,7 +10,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNotAsked = 0xffffffff;
+constexpr std::uint32_t kUnresolved = 0xffffffff;
 
 // Without parameters: "at::_ops::mm::call" of "at::_ops::mm::call(at::Tensor const&, …)".
 std::string_view Bare(std::string_view function) { return function.substr(0, function.find('(')); }
@@ -41,12 +41,12 @@ std::string OperatorOf(const std::vector<SourceFrame>& stack) {
 }
 
 Operators::Operators(const Session& session, Symbols& symbols)
-    : symbols_(symbols), by_stack_(session.stack_count(), kNotAsked) {}
+    : symbols_(symbols), by_stack_(session.stack_count(), kUnresolved) {}
 
 std::uint32_t Operators::Of(StackId stack) {
   if (!stack.valid() || stack.value >= by_stack_.size()) return kNone;
   std::uint32_t& known = by_stack_[stack.value];
-  if (known != kNotAsked) return known;
+  if (known != kUnresolved) return known;
   std::string name = OperatorOf(symbols_.ResolveStack(stack));
   const auto at = std::find(names_.begin(), names_.end(), name);
   known = static_cast<std::uint32_t>(at - names_.begin());

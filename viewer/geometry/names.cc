@@ -30,7 +30,7 @@ QString ShortPlace(const analysis::SourceFrame& frame) {
 
 namespace {
 
-QString Asked(analysis::Symbols& symbols, analysis::StackId stack, const std::string& place) {
+QString WithLibrary(analysis::Symbols& symbols, analysis::StackId stack, const std::string& place) {
   return ToQString(analysis::WithLibrary(symbols.LibraryOf(stack), place));
 }
 
@@ -38,7 +38,7 @@ QString Asked(analysis::Symbols& symbols, analysis::StackId stack, const std::st
 
 QString SiteName(analysis::Symbols& symbols, analysis::StackId stack) {
   if (!stack.valid()) return QCoreApplication::translate("names", "(no call stack)");
-  return Asked(symbols, stack, analysis::FrameText(symbols.Site(stack), NameStyle::kBrief));
+  return WithLibrary(symbols, stack, analysis::FrameText(symbols.Site(stack), NameStyle::kBrief));
 }
 
 std::vector<NamedSite> NameSites(analysis::Symbols& symbols,
@@ -47,16 +47,16 @@ std::vector<NamedSite> NameSites(analysis::Symbols& symbols,
   std::map<QString, std::set<QString>> keys;  // by name
   for (const analysis::StackId stack : stacks) {
     const QString name = SiteName(symbols, stack);
-    const QString key = stack.valid()
-                            ? Asked(symbols, stack, analysis::KeyOf({.user = symbols.Site(stack)}))
-                            : name;
+    const QString key =
+        stack.valid() ? WithLibrary(symbols, stack, analysis::KeyOf({.user = symbols.Site(stack)}))
+                      : name;
     sites.push_back({key, name});
     keys[name].insert(key);
   }
   for (std::size_t i = 0; i < sites.size(); ++i)
     if (stacks[i].valid() && keys[sites[i].name].size() > 1)
-      sites[i].name = Asked(symbols, stacks[i],
-                            analysis::FrameText(symbols.Site(stacks[i]), NameStyle::kWhole));
+      sites[i].name = WithLibrary(symbols, stacks[i],
+                                  analysis::FrameText(symbols.Site(stacks[i]), NameStyle::kWhole));
   return sites;
 }
 

@@ -219,9 +219,10 @@ void HoleIndex::Add(const Session& session, AllocationId segment) {
 }
 
 // A query about one segment: the last end in each of its holes, up to an event.
-class HoleIndex::Asked {
+class HoleIndex::SegmentQuery {
  public:
-  Asked(const HoleIndex& index, const Session& session, const MapSegment& segment, EventId now)
+  SegmentQuery(const HoleIndex& index, const Session& session, const MapSegment& segment,
+               EventId now)
       : index_(index), session_(session), segment_(segment), now_(now) {}
 
   // Adds the ends in one page to `last`, by piece; none = not found yet.
@@ -298,7 +299,7 @@ TimesOfPieces HoleIndex::At(const Session& session, std::span<const MapSegment> 
     ForPages(segment, [&](AllocationId page) {
       const auto past = segments_.find(page.value);
       if (past != segments_.end() && event.valid())
-        Asked(*this, session, segment, event).Page(past->second, last);
+        SegmentQuery(*this, session, segment, event).Page(past->second, last);
     });
     const TimeNs birth = session.events().time(session.record(segment.allocation).birth.value);
     for (std::size_t i = 0; i < last.size(); ++i) {

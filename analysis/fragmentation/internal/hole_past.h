@@ -65,7 +65,7 @@ class HoleIndex {
     std::size_t first_copy = 0, copies = 0;  // in copies_
     std::uint64_t end_address = 0;           // of all its blocks
   };
-  class Asked;
+  class SegmentQuery;
 
   void Add(const Session& session, AllocationId segment);
 

@@ -1,3 +1,4 @@
+// The allocations of a step layer as tokens, in order.
 #include "analysis/steps/internal/stream.h"
 
 #include <span>
