@@ -47,12 +47,7 @@ class Selector {
     if (a.layer == Layer::kTensor)
       return a.parent.valid() && OccupiesDevice(records_[a.parent.value].layer) &&
              HoldsManyTensors(a.parent);
-    if (!OccupiesDevice(a.layer)) return false;
-    for (const AllocationId child : session_.Children(id)) {
-      const Layer layer = records_[child.value].layer;
-      if (layer == Layer::kSegment || layer == Layer::kBlock) return false;
-    }
-    return !HoldsManyTensors(id);
+    return OccupiesDevice(a.layer) && !session_.IsSuballocated(id) && !HoldsManyTensors(id);
   }
   // Whether driver memory is shared by tensors, none of which has half of it.
   bool HoldsManyTensors(AllocationId id) const {

@@ -30,14 +30,6 @@ struct SiteKeyHash {
   }
 };
 
-bool SuballocatedByAllocator(const Session& session, AllocationId id) {
-  for (const AllocationId child : session.Children(id)) {
-    const Layer layer = session.record(child).layer;
-    if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
-  }
-  return false;
-}
-
 // An import is reported once: the import itself, not its buffers and arrays, as long as it is open.
 class OpenImports {
  public:
@@ -86,7 +78,7 @@ std::vector<bool> SelectJudged(const Session& session) {
       // An allocator's growing segments consist of such memory; its blocks are judged instead.
       judged[i] = !framework_devices.contains(a.device);
     } else if (OccupiesDevice(a.layer)) {
-      judged[i] = !SuballocatedByAllocator(session, AllocationId(i));
+      judged[i] = !session.IsSuballocated(AllocationId(i));
     }
   }
   return judged;

@@ -8,14 +8,6 @@
 namespace memprof::analysis {
 namespace {
 
-bool Suballocated(const Session& session, AllocationId id) {
-  for (const AllocationId child : session.Children(id)) {
-    const Layer layer = session.record(child).layer;
-    if (layer == Layer::kSegment || layer == Layer::kBlock) return true;
-  }
-  return false;
-}
-
 // Caches which rule applies to a stack or tensor.
 class Matcher {
  public:
@@ -73,7 +65,7 @@ Resizing::Resizing(const Session& session, const std::function<std::string(Stack
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationId id(i);
-    if (!PeakLayerOf(records[i].layer) || Suballocated(session, id)) continue;
+    if (!PeakLayerOf(records[i].layer) || session.IsSuballocated(id)) continue;
     const std::size_t rule = matcher.Of(id);
     if (rule == rules_.size()) continue;
     ++matches_[rule];

@@ -125,6 +125,14 @@ std::span<const AllocationId> Session::Children(AllocationId id) const {
   return std::span(data_.children).subspan(begin, end - begin);
 }
 
+bool Session::IsSuballocated(AllocationId id) const {
+  const std::span<const AllocationId> children = Children(id);
+  return std::any_of(children.begin(), children.end(), [this](AllocationId child) {
+    const Layer layer = record(child).layer;
+    return layer == Layer::kSegment || layer == Layer::kBlock;
+  });
+}
+
 std::span<const EventId> Session::Marks(AllocationId id) const {
   const auto of = [this](EventId event) { return data_.events.allocation(event.value); };
   const auto begin = std::lower_bound(data_.marks.begin(), data_.marks.end(), id,

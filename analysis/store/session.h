@@ -155,6 +155,8 @@ class Session {
 
   // Children in the layer graph (what lies directly in `id`), in order of birth.
   std::span<const AllocationId> Children(AllocationId id) const;
+  // Whether an allocator divides it: one of its children is a segment or a block.
+  bool IsSuballocated(AllocationId id) const;
 
   // Events that mark `id` during its life, in order of time: prefetches, advices and discards of
   // managed memory, look-ups of a module's globals.

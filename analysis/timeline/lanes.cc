@@ -26,14 +26,6 @@ constexpr std::uint32_t kLaneLayers = LayerBit(Layer::kLinear) | LayerBit(Layer:
                                       LayerBit(Layer::kGraph) | LayerBit(Layer::kPinned) |
                                       LayerBit(Layer::kRegistered) | LayerBit(Layer::kBlock);
 
-bool IsCarved(const Session& session, AllocationId id) {
-  const std::span<const AllocationId> children = session.Children(id);
-  return std::any_of(children.begin(), children.end(), [&session](AllocationId child) {
-    const Layer layer = session.record(child).layer;
-    return layer == Layer::kSegment || layer == Layer::kBlock;
-  });
-}
-
 // Keeps the sum of live bytes.
 struct PeakLayer {
   const Session& session;
@@ -224,7 +216,7 @@ std::vector<AllocationId> ShownAllocations(const Session& session, int device) {
     const AllocationRecord& a = records[i];
     return a.device == device && a.bytes > 0 && (LayerBit(a.layer) & layers) != 0 &&
            !(OccupiesDevice(a.layer) &&
-             IsCarved(session, AllocationId(static_cast<std::uint32_t>(i))));
+             session.IsSuballocated(AllocationId(static_cast<std::uint32_t>(i))));
   };
   std::size_t count = 0;
   for (std::size_t i = 0; i < records.size(); ++i) count += shown(i);

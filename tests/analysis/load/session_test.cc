@@ -196,5 +196,20 @@ TEST(SessionTest, CountersOfTheLogAreMerged) {
   EXPECT_EQ(CountOf(*session, log::Anomaly::kUnmatchedFrees), 2u);
 }
 
+TEST(SessionTest, IsSuballocatedWhereASegmentOrABlockLies) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x100000, 1 << 20);  // of a framework's allocator
+  log.Alloc(Layer::kSegment, 0x100000, 1 << 20);
+  log.Alloc(Layer::kBlock, 0x100000, 512);
+  log.Alloc(Layer::kLinear, 0x900000, 4096);  // of the program
+  log.TensorCreate(0x900000, 4096, log.Tensor("w", "float32", {1024}));
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  std::vector<bool> divided;
+  for (std::uint32_t i = 0; i < session->records().size(); ++i)
+    divided.push_back(session->IsSuballocated(AllocationId(i)));
+  EXPECT_EQ(divided, (std::vector<bool>{true, true, false, false, false}));
+}
+
 }  // namespace
 }  // namespace memprof::analysis
