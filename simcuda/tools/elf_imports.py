@@ -12,6 +12,18 @@ class NotElf(ValueError):
     """The file is not an ELF file of 64 bits in little-endian order."""
 
 
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+def machine_of(path):
+    """The architecture as in `uname -m`, "" for one that memprof is not built for."""
+    with open(path, "rb") as file:
+        head = file.read(20)
+    if len(head) < 20 or head[:6] != b"\x7fELF\x02\x01":
+        raise NotElf(f"{path} is no 64-bit ELF file")
+    return MACHINES.get(struct.unpack_from("<H", head, 18)[0], "")
+
+
 class Imports:
     """needed: sonames; names: {name: (version or None, soname of the version or None)};
     rpath: the folders of DT_RPATH as written."""
