@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "simcuda", "tools"))
+import small_icu  # noqa: E402
 from elf_imports import Imports, machine_of  # noqa: E402
 
 LOADERS = {"x86_64": "lib64/ld-linux-x86-64.so.2", "aarch64": "lib/ld-linux-aarch64.so.1"}
@@ -111,6 +112,8 @@ def make(args):
     for plugin in PLUGINS:
         bundle.add(os.path.join(plugins, plugin), os.path.join("plugins", plugin))
     bundle.copy(os.path.join(args.root, LOADERS[machine]), os.path.basename(LOADERS[machine]))
+    for library in glob.glob(os.path.join(args.out, "lib/libicudata.so.*")):
+        small_icu.shrink(library, args.cc)
     with open(os.path.join(args.out, "qt.conf"), "w", encoding="utf-8") as file:
         file.write("[Paths]\nPlugins = plugins\n")
     write_fonts(args.out, args.root)
@@ -123,6 +126,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--root", default="/")
     parser.add_argument("--strip", default="strip")
+    parser.add_argument("--cc", default="gcc")
     parser.add_argument("--out", required=True)
     try:
         make(parser.parse_args())
