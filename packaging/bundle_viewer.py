@@ -4,8 +4,9 @@ library and the loader. It then runs on every Linux of its architecture, whateve
 
 usage: bundle_viewer.py --program BUILD/bin/memprof-viewer --root / --out PREFIX/lib/memprof/viewer
 
---root is the folder in which the libraries' packages are unpacked: / or a sysroot. packaging/
-memprof-viewer.sh starts the result.
+--root is the folder in which the libraries' packages are unpacked: / or a sysroot. Fonts, keyboards and
+licences, the same for each architecture, are those of this machine. packaging/memprof-viewer.sh starts the
+result.
 """
 import argparse
 import glob
@@ -75,11 +76,11 @@ class Bundle:
             subprocess.run([self.strip, "--strip-unneeded", target], check=True)
 
 
-def write_fonts(out, root):
+def write_fonts(out):
     folder = os.path.join(out, "fonts")
     os.makedirs(folder, exist_ok=True)
     for name in FONTS:
-        shutil.copyfile(os.path.join(root, "usr/share/fonts/truetype/dejavu", name), os.path.join(folder, name))
+        shutil.copyfile(os.path.join("/usr/share/fonts/truetype/dejavu", name), os.path.join(folder, name))
     with open(os.path.join(folder, "fonts.conf"), "w", encoding="utf-8") as file:
         file.write(FONTS_CONF)
 
@@ -89,7 +90,6 @@ def write_licenses(bundle):
     folder = os.path.join(bundle.out, "licenses")
     os.makedirs(folder, exist_ok=True)
     packages = {"fonts-dejavu-core", "xkb-data", "libc6"}
-    documents = os.path.join(bundle.root, "usr/share/doc")
     for path in bundle.taken.values():
         relative = os.path.relpath(os.path.realpath(path), bundle.root)
         # The build machine has the same packages, if perhaps for another architecture.
@@ -97,7 +97,7 @@ def write_licenses(bundle):
                                text=True, check=False)
         packages |= {line.split(":")[0] for line in query.stdout.splitlines()}
     for package in sorted(packages):
-        source = os.path.join(documents, package, "copyright")
+        source = os.path.join("/usr/share/doc", package, "copyright")
         if os.path.exists(source):
             shutil.copyfile(source, os.path.join(folder, package))
 
@@ -116,8 +116,8 @@ def make(args):
         small_icu.shrink(library, args.cc)
     with open(os.path.join(args.out, "qt.conf"), "w", encoding="utf-8") as file:
         file.write("[Paths]\nPlugins = plugins\n")
-    write_fonts(args.out, args.root)
-    shutil.copytree(os.path.join(args.root, "usr/share/X11/xkb"), os.path.join(args.out, "xkb"), symlinks=False)
+    write_fonts(args.out)
+    shutil.copytree("/usr/share/X11/xkb", os.path.join(args.out, "xkb"), symlinks=False)
     write_licenses(bundle)
 
 
