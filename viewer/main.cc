@@ -8,6 +8,7 @@
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/views/theme.h"
+#include "viewer/window/app_icon.h"
 #include "viewer/window/main_window.h"
 #include "viewer/window/options.h"
 #include "viewer/window/screenshot.h"
@@ -86,6 +87,9 @@ int main(int argc, char** argv) {
   QApplication::setApplicationDisplayName(QStringLiteral("memprof"));
   QApplication::setApplicationVersion(QStringLiteral(MEMPROF_VERSION));
   QApplication::setOrganizationName(QStringLiteral("memprof"));
+  // By this name, desktops find the entry in their menus, and with it the icon.
+  QGuiApplication::setDesktopFileName(QString::fromLatin1(memprof::viewer::kDesktopName));
+  QApplication::setWindowIcon(memprof::viewer::AppIcon());
   SetUpLook(options);
   const int status = options.screenshot.isEmpty() ? OpenWindows(options)
                                                   : memprof::viewer::TakeScreenshot(options);
