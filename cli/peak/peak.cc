@@ -126,7 +126,7 @@ void Declare(Options* options, PeakArguments* arguments) {
       "tensor in it, had FACTOR times its size (0: if it were not there; 0.5: half as "
       "wide a type). Any number of times; all apply at once, for each allocation the first that "
       "matches.");
-  options->Text("by", &arguments->by, "WHAT",
+  options->Text("by", &arguments->by, "library",
                 "Only the table by this; library: what NCCL, cuBLAS, cuDNN and so on held, and the "
                 "pools of frameworks.");
   options->Example("memprof peak train.mprof", "Show the peak of every device.");
