@@ -17,6 +17,7 @@ packages=(
   libunwind-dev libdw-dev libelf-dev nlohmann-json3-dev
   qt6-base-dev qt6-svg-dev libgl1-mesa-dev fonts-dejavu-core xvfb xauth
   libgtest-dev libgmock-dev lld
+  zsh fish bash-completion groff-base desktop-file-utils
 )
 # Ubuntu 22.04 has another name for one of the packages; the names above are those of Debian 12 and
 # Ubuntu 24.04, and of later releases.
