@@ -48,4 +48,4 @@ def shrink(library, cc):
         with open(source, "w", encoding="utf-8") as file:
             file.write(f'.section .note.GNU-stack,"",%progbits\n.section .rodata\n.balign 16\n.globl {name}\n'
                        f'.type {name}, %object\n{name}: .incbin "{small}"\n.size {name}, .-{name}\n')
-        tool(cc, "-shared", "-nostdlib", f"-Wl,-soname,{os.path.basename(library)}", "-o", library, source)
+        tool(cc, "-shared", "-nostdlib", "-s", f"-Wl,-soname,{os.path.basename(library)}", "-o", library, source)
