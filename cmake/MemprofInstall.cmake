@@ -15,15 +15,17 @@ install(PROGRAMS
   ${PROJECT_BINARY_DIR}/simcuda/libcuda.so.1 ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.12
   ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.13 ${PROJECT_BINARY_DIR}/simcuda/libcupti.so.13
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/simcuda/libraries DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda
+  USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so" PATTERN CMakeFiles EXCLUDE)
 
 # The tools by which `memprof run --sim` makes stand-ins for the libraries of a Python.
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/torch-sim
   DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/scripts)
 install(FILES ${PROJECT_SOURCE_DIR}/simcuda/tools/generate_libraries.py
-  ${PROJECT_SOURCE_DIR}/simcuda/tools/elf_imports.py
+  ${PROJECT_SOURCE_DIR}/simcuda/tools/elf_imports.py ${PROJECT_SOURCE_DIR}/simcuda/tools/elf_library.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/simcuda/tools)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/simcuda/libraries
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/simcuda)
+install(FILES ${PROJECT_SOURCE_DIR}/simcuda/libraries/functions.txt
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/memprof/simcuda/libraries)
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/memprofConfig.cmake.in
   ${PROJECT_BINARY_DIR}/memprofConfig.cmake

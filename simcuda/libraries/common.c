@@ -1,50 +1,10 @@
-/* Handles, device memory and counting of calls for the stand-in libraries. */
-#define _GNU_SOURCE
+/* Handles and device memory for the stand-in libraries. */
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "standin.h"
-
-#ifndef STANDIN_NAME
-#define STANDIN_NAME "library"
-#endif
-
-enum mode { kUnknown, kQuiet, kCount, kTrace };
-
-static _Atomic int g_mode = kUnknown;
-static _Atomic(struct standin_call*) g_calls = NULL;
-
-static int mode_now(void) {
-  int mode = atomic_load_explicit(&g_mode, memory_order_relaxed);
-  if (mode != kUnknown) return mode;
-  const char* wanted = getenv("SIMCUDA_LIBRARIES");
-  mode = wanted == NULL                   ? kQuiet
-         : strcmp(wanted, "trace") == 0   ? kTrace
-         : strcmp(wanted, "count") == 0 ? kCount
-                                          : kQuiet;
-  atomic_store(&g_mode, mode);
-  return mode;
-}
-
-void standin_note(struct standin_call* call) {
-  const int mode = mode_now();
-  if (mode == kQuiet) return;
-  if (mode == kTrace) fprintf(stderr, "[%s] %s\n", STANDIN_NAME, call->name);
-  if (__atomic_fetch_add(&call->count, 1, __ATOMIC_RELAXED) != 0) return;
-  struct standin_call* first = atomic_load(&g_calls);
-  do {
-    call->next = first;
-  } while (!atomic_compare_exchange_weak(&g_calls, &first, call));
-}
-
-__attribute__((destructor)) static void print_counts(void) {
-  if (atomic_load(&g_mode) != kCount) return;
-  for (struct standin_call* call = atomic_load(&g_calls); call != NULL; call = call->next)
-    fprintf(stderr, "[%s] %s %lu\n", STANDIN_NAME, call->name, call->count);
-}
 
 /* Handles: a header with a mark precedes the memory of the owner, to recognise our handles. */
 static const uint64_t kMark = 0x73696d63756461f1u;
@@ -87,32 +47,37 @@ struct driver {
 
 /* The functions are looked up by dlsym, as NCCL and others do, so that interposers of the driver
  * see the calls. */
+static int open_driver(struct driver* driver) {
+  const struct {
+    const char* name;
+    void* place;
+  } functions[] = {
+      {"cuMemAlloc_v2", &driver->alloc},
+      {"cuMemFree_v2", &driver->release},
+      {"cuInit", &driver->init},
+      {"cuCtxGetDevice", &driver->get_device},
+      {"cuDevicePrimaryCtxRetain", &driver->retain},
+      {"cuCtxSetCurrent", &driver->set_current},
+      {"cuMemcpyAsync", &driver->copy},
+      {"cuMemcpy", &driver->copy_now},
+      {"cuStreamSynchronize", &driver->synchronize},
+      {"cuStreamIsCapturing", &driver->is_capturing},
+      {"cuLaunchHostFunc", &driver->launch_host},
+  };
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == NULL) return 0;
+  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; ++i) {
+    void* function = dlsym(library, functions[i].name);
+    if (function == NULL) return 0;
+    memcpy(functions[i].place, &function, sizeof function);
+  }
+  return 1;
+}
+
 static const struct driver* the_driver(void) {
   static struct driver driver;
   static _Atomic int known = 0; /* 1: there, 2: not */
-  if (atomic_load(&known) == 0) {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library != NULL) {
-      driver.alloc = (int (*)(uint64_t*, size_t))dlsym(library, "cuMemAlloc_v2");
-      driver.release = (int (*)(uint64_t))dlsym(library, "cuMemFree_v2");
-      driver.init = (int (*)(unsigned))dlsym(library, "cuInit");
-      driver.get_device = (int (*)(int*))dlsym(library, "cuCtxGetDevice");
-      driver.retain = (int (*)(void**, int))dlsym(library, "cuDevicePrimaryCtxRetain");
-      driver.set_current = (int (*)(void*))dlsym(library, "cuCtxSetCurrent");
-      driver.copy = (int (*)(uint64_t, uint64_t, size_t, void*))dlsym(library, "cuMemcpyAsync");
-      driver.copy_now = (int (*)(uint64_t, uint64_t, size_t))dlsym(library, "cuMemcpy");
-      driver.synchronize = (int (*)(void*))dlsym(library, "cuStreamSynchronize");
-      driver.is_capturing = (int (*)(void*, int*))dlsym(library, "cuStreamIsCapturing");
-      driver.launch_host =
-          (int (*)(void*, void (*)(void*), void*))dlsym(library, "cuLaunchHostFunc");
-    }
-    const int whole = driver.alloc != NULL && driver.release != NULL && driver.init != NULL &&
-                      driver.get_device != NULL && driver.retain != NULL &&
-                      driver.set_current != NULL && driver.copy != NULL &&
-                      driver.copy_now != NULL && driver.synchronize != NULL &&
-                      driver.is_capturing != NULL && driver.launch_host != NULL;
-    atomic_store(&known, whole ? 1 : 2);
-  }
+  if (atomic_load(&known) == 0) atomic_store(&known, open_driver(&driver) ? 1 : 2);
   return atomic_load(&known) == 1 ? &driver : NULL;
 }
 

@@ -2,29 +2,25 @@
 #include "libcublas.h"
 
 STANDIN_API int cublasCreate_v2(struct blas** handle) {
-  STANDIN_CALLED();
   *handle = standin_new(sizeof **handle);
   return *handle == NULL ? 3 : 0; /* CUBLAS_STATUS_ALLOC_FAILED */
 }
 
 STANDIN_API int cublasDestroy_v2(struct blas* handle) {
-  STANDIN_CALLED();
   standin_free(handle);
   return 0;
 }
 
-#define CUBLAS_PROPERTY(Set, Get, Type, member)        \
-  STANDIN_API int Set(struct blas* handle, Type value) { \
-    STANDIN_CALLED();                                  \
-    if (handle == NULL) return 1;                      \
-    handle->member = value;                            \
-    return 0;                                          \
-  }                                                    \
+#define CUBLAS_PROPERTY(Set, Get, Type, member)           \
+  STANDIN_API int Set(struct blas* handle, Type value) {  \
+    if (handle == NULL) return 1;                         \
+    handle->member = value;                               \
+    return 0;                                             \
+  }                                                       \
   STANDIN_API int Get(struct blas* handle, Type* value) { \
-    STANDIN_CALLED();                                  \
-    if (handle == NULL) return 1;                      \
-    *value = handle->member;                           \
-    return 0;                                          \
+    if (handle == NULL) return 1;                         \
+    *value = handle->member;                              \
+    return 0;                                             \
   }
 
 CUBLAS_PROPERTY(cublasSetStream_v2, cublasGetStream_v2, void*, stream)
@@ -35,7 +31,6 @@ CUBLAS_PROPERTY(cublasSetMathMode, cublasGetMathMode, int, math_mode)
 /* What a network consists of: each of these is a kernel in the handle's stream. */
 #define CUBLAS_RUNS(name)                     \
   STANDIN_API int name(struct blas* handle) { \
-    STANDIN_CALLED();                         \
     if (handle == NULL) return 1;             \
     standin_ran(handle->stream);              \
     return 0;                                 \

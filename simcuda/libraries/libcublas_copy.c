@@ -25,42 +25,34 @@ static int copy_columns(int64_t rows, int64_t columns, size_t element, const cha
 #define COPIES(Suffix, Int)                                                                       \
   STANDIN_API int cublasSetVector##Suffix(Int n, Int element, const void* x, Int x_step, void* y, \
                                           Int y_step) {                                           \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(1, n, (size_t)element, x, x_step, y, y_step, NULL);                       \
   }                                                                                               \
   STANDIN_API int cublasGetVector##Suffix(Int n, Int element, const void* x, Int x_step, void* y, \
                                           Int y_step) {                                           \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(1, n, (size_t)element, x, x_step, y, y_step, NULL);                       \
   }                                                                                               \
   STANDIN_API int cublasSetVectorAsync##Suffix(Int n, Int element, const void* x, Int x_step,     \
                                                void* y, Int y_step, void* stream) {               \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(1, n, (size_t)element, x, x_step, y, y_step, stream);                     \
   }                                                                                               \
   STANDIN_API int cublasGetVectorAsync##Suffix(Int n, Int element, const void* x, Int x_step,     \
                                                void* y, Int y_step, void* stream) {               \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(1, n, (size_t)element, x, x_step, y, y_step, stream);                     \
   }                                                                                               \
   STANDIN_API int cublasSetMatrix##Suffix(Int rows, Int columns, Int element, const void* a,      \
                                           Int a_step, void* b, Int b_step) {                      \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(rows, columns, (size_t)element, a, a_step, b, b_step, NULL);              \
   }                                                                                               \
   STANDIN_API int cublasGetMatrix##Suffix(Int rows, Int columns, Int element, const void* a,      \
                                           Int a_step, void* b, Int b_step) {                      \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(rows, columns, (size_t)element, a, a_step, b, b_step, NULL);              \
   }                                                                                               \
   STANDIN_API int cublasSetMatrixAsync##Suffix(Int rows, Int columns, Int element, const void* a, \
                                                Int a_step, void* b, Int b_step, void* stream) {   \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(rows, columns, (size_t)element, a, a_step, b, b_step, stream);            \
   }                                                                                               \
   STANDIN_API int cublasGetMatrixAsync##Suffix(Int rows, Int columns, Int element, const void* a, \
                                                Int a_step, void* b, Int b_step, void* stream) {   \
-    STANDIN_CALLED();                                                                             \
     return copy_columns(rows, columns, (size_t)element, a, a_step, b, b_step, stream);            \
   }
 COPIES(, int)
@@ -68,7 +60,6 @@ COPIES(_64, int64_t)
 
 /* The other functions of the first interface, which has no handles. */
 STANDIN_API int cublasAlloc(int n, int element, void** pointer) {
-  STANDIN_CALLED();
   uint64_t address = 0;
   if (n <= 0 || element <= 0 || pointer == NULL) return kBlasInvalidValue;
   if (standin_device_alloc((size_t)n * (size_t)element, &address) != 0) return 3;
@@ -76,6 +67,5 @@ STANDIN_API int cublasAlloc(int n, int element, void** pointer) {
   return 0;
 }
 STANDIN_API int cublasFree(void* pointer) {
-  STANDIN_CALLED();
   return standin_device_free((uint64_t)(uintptr_t)pointer) == 0 ? 0 : kBlasMappingError;
 }

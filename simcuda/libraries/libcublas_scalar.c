@@ -88,6 +88,10 @@ static void load(enum kind kind, const char* from, double* value) {
   }
 }
 
+/* A number that is added and subtracted again rounds to an integer. The mathematical library is not
+ * linked, because its functions have other versions in old systems. */
+static const double kRounds = 1LL << 52;
+
 static uint16_t half_bits(double value) {
   const uint16_t sign = signbit(value) ? 0x8000 : 0;
   double size = fabs(value);
@@ -96,7 +100,7 @@ static uint16_t half_bits(double value) {
   int exponent = 0;
   frexp(size, &exponent);
   if (exponent < -13) exponent = -13;
-  const double steps = nearbyint(ldexp(size, 11 - exponent)); /* of 2^(exponent - 11) */
+  const double steps = ldexp(size, 11 - exponent) + kRounds - kRounds; /* of 2^(exponent - 11) */
   return sign | (uint16_t)(steps + (exponent + 13) * 1024);
 }
 
@@ -261,7 +265,6 @@ static int extreme(struct blas* handle, int largest, int64_t n, const void* x, e
 #define DOT_AS(Name, Int, kind, conjugate)                                                   \
   STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int x_step, const void* y, \
                        Int y_step, void* result) {                                           \
-    STANDIN_CALLED();                                                                        \
     return dot(handle, n, x, kind, x_step, y, kind, y_step, result, kind, conjugate);        \
   }
 DOT(cublasSdot, kReal32, 0)
@@ -276,7 +279,6 @@ DOT(cublasZdotc, kComplex64, 1)
   REDUCE_AS(Name##_v2_64, int64_t, what, kind, result_kind)
 #define REDUCE_AS(Name, Int, what, kind, result_kind)                                       \
   STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, void* result) { \
-    STANDIN_CALLED();                                                                       \
     return reduce(handle, what, n, x, kind, step, result, result_kind);                     \
   }
 REDUCE(cublasSnrm2, kNorm, kReal32, kReal32)
@@ -293,7 +295,6 @@ REDUCE(cublasDzasum, kAbsoluteSum, kComplex64, kReal64)
   EXTREME_AS(Name##_v2_64, int64_t, largest, kind)
 #define EXTREME_AS(Name, Int, largest, kind)                                               \
   STANDIN_API int Name(struct blas* handle, Int n, const void* x, Int step, Int* result) { \
-    STANDIN_CALLED();                                                                      \
     return extreme(handle, largest, n, x, kind, step, result, sizeof *result);             \
   }
 EXTREME(cublasIsamax, 1, kReal32)
@@ -310,7 +311,6 @@ EXTREME(cublasIzamin, 0, kComplex64)
   STANDIN_API int cublasDotEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,   \
                                       Int x_step, const void* y, int y_type, Int y_step,       \
                                       void* result, int type, int execution) {                 \
-    STANDIN_CALLED();                                                                          \
     (void)execution;                                                                           \
     return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,      \
                kind_of(type), 0);                                                              \
@@ -318,31 +318,26 @@ EXTREME(cublasIzamin, 0, kComplex64)
   STANDIN_API int cublasDotcEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
                                        Int x_step, const void* y, int y_type, Int y_step,      \
                                        void* result, int type, int execution) {                \
-    STANDIN_CALLED();                                                                          \
     (void)execution;                                                                           \
     return dot(handle, n, x, kind_of(x_type), x_step, y, kind_of(y_type), y_step, result,      \
                kind_of(type), 1);                                                              \
   }                                                                                            \
   STANDIN_API int cublasNrm2Ex##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
                                        Int step, void* result, int type, int execution) {      \
-    STANDIN_CALLED();                                                                          \
     (void)execution;                                                                           \
     return reduce(handle, kNorm, n, x, kind_of(x_type), step, result, kind_of(type));          \
   }                                                                                            \
   STANDIN_API int cublasAsumEx##Suffix(struct blas* handle, Int n, const void* x, int x_type,  \
                                        Int step, void* result, int type, int execution) {      \
-    STANDIN_CALLED();                                                                          \
     (void)execution;                                                                           \
     return reduce(handle, kAbsoluteSum, n, x, kind_of(x_type), step, result, kind_of(type));   \
   }                                                                                            \
   STANDIN_API int cublasIamaxEx##Suffix(struct blas* handle, Int n, const void* x, int x_type, \
                                         Int step, Int* result) {                               \
-    STANDIN_CALLED();                                                                          \
     return extreme(handle, 1, n, x, kind_of(x_type), step, result, sizeof *result);            \
   }                                                                                            \
   STANDIN_API int cublasIaminEx##Suffix(struct blas* handle, Int n, const void* x, int x_type, \
                                         Int step, Int* result) {                               \
-    STANDIN_CALLED();                                                                          \
     return extreme(handle, 0, n, x, kind_of(x_type), step, result, sizeof *result);            \
   }
 BOTH(DOT_EX)
@@ -361,7 +356,7 @@ static int rotg(struct blas* handle, enum kind kind, void* a, void* b, void* c, 
   load(kind, raw[0], p);
   load(kind, raw[1], q);
   const double larger = fabs(p[0]) > fabs(q[0]) ? p[0] : q[0];
-  const double r[2] = {copysign(hypot(p[0], q[0]), larger), 0};
+  const double r[2] = {copysign(sqrt(p[0] * p[0] + q[0] * q[0]), larger), 0};
   const double cosine[2] = {r[0] == 0 ? 1 : p[0] / r[0], 0};
   const double sine[2] = {r[0] == 0 ? 0 : q[0] / r[0], 0};
   double z[2] = {0, 0};
@@ -373,10 +368,8 @@ static int rotg(struct blas* handle, enum kind kind, void* a, void* b, void* c, 
   return result;
 }
 STANDIN_API int cublasSrotg_v2(struct blas* handle, float* a, float* b, float* c, float* s) {
-  STANDIN_CALLED();
   return rotg(handle, kReal32, a, b, c, s);
 }
 STANDIN_API int cublasDrotg_v2(struct blas* handle, double* a, double* b, double* c, double* s) {
-  STANDIN_CALLED();
   return rotg(handle, kReal64, a, b, c, s);
 }

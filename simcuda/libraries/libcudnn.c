@@ -33,12 +33,10 @@ static size_t element_bytes(int type) {
 }
 
 STANDIN_API int cudnnCreateTensorDescriptor(struct tensor** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   return *result == NULL ? 1001 : 0; /* allocation failed */
 }
 STANDIN_API int cudnnCreateFilterDescriptor(struct tensor** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   return *result == NULL ? 1001 : 0;
 }
@@ -60,18 +58,15 @@ static int set_tensor(struct tensor* tensor, int type, int format, int dims, con
 
 STANDIN_API int cudnnSetTensorNdDescriptor(struct tensor* tensor, int type, int dims,
                                            const int* extents, const int* strides) {
-  STANDIN_CALLED();
   return set_tensor(tensor, type, 0, dims, extents, strides);
 }
-STANDIN_API int cudnnSetTensor4dDescriptor(struct tensor* tensor, int format, int type, int n, int c,
-                                           int h, int w) {
-  STANDIN_CALLED();
+STANDIN_API int cudnnSetTensor4dDescriptor(struct tensor* tensor, int format, int type, int n,
+                                           int c, int h, int w) {
   const int extents[] = {n, c, h, w};
   return set_tensor(tensor, type, format, 4, extents, NULL);
 }
 STANDIN_API int cudnnSetFilterNdDescriptor(struct tensor* tensor, int type, int format, int dims,
                                            const int* extents) {
-  STANDIN_CALLED();
   return set_tensor(tensor, type, format, dims, extents, NULL);
 }
 
@@ -84,7 +79,6 @@ static void copy_dims(const struct tensor* tensor, int requested, int* extents, 
 
 STANDIN_API int cudnnGetTensorNdDescriptor(const struct tensor* tensor, int requested, int* type,
                                            int* dims, int* extents, int* strides) {
-  STANDIN_CALLED();
   *type = tensor->type;
   *dims = tensor->dims;
   copy_dims(tensor, requested, extents, strides);
@@ -92,7 +86,6 @@ STANDIN_API int cudnnGetTensorNdDescriptor(const struct tensor* tensor, int requ
 }
 STANDIN_API int cudnnGetFilterNdDescriptor(const struct tensor* tensor, int requested, int* type,
                                            int* format, int* dims, int* extents) {
-  STANDIN_CALLED();
   *type = tensor->type;
   *format = tensor->format;
   *dims = tensor->dims;
@@ -123,25 +116,23 @@ static int one_algorithm(int requested, int* found, struct performance* results)
   return 0;
 }
 
-#define CUDNN_CHOICE(name)                                                                      \
+#define CUDNN_CHOICE(name)                                                                        \
   STANDIN_API int name(void* handle, void* a, void* b, void* convolution, void* c, int requested, \
-                       int* found, struct performance* results) {                               \
-    STANDIN_CALLED();                                                                           \
-    (void)handle, (void)a, (void)b, (void)convolution, (void)c;                                 \
-    return one_algorithm(requested, found, results);                                            \
+                       int* found, struct performance* results) {                                 \
+    (void)handle, (void)a, (void)b, (void)convolution, (void)c;                                   \
+    return one_algorithm(requested, found, results);                                              \
   }
 CUDNN_CHOICE(cudnnGetConvolutionForwardAlgorithm_v7)
 CUDNN_CHOICE(cudnnGetConvolutionBackwardDataAlgorithm_v7)
 CUDNN_CHOICE(cudnnGetConvolutionBackwardFilterAlgorithm_v7)
 
-#define CUDNN_SEARCH(name)                                                                       \
-  STANDIN_API int name(void* handle, void* a, void* a_data, void* b, void* b_data,              \
-                       void* convolution, void* c, void* c_data, int requested, int* found,     \
-                       struct performance* results, void* workspace, size_t bytes) {            \
-    STANDIN_CALLED();                                                                           \
-    (void)handle, (void)a, (void)a_data, (void)b, (void)b_data, (void)convolution, (void)c;     \
-    (void)c_data, (void)workspace, (void)bytes;                                                 \
-    return one_algorithm(requested, found, results);                                            \
+#define CUDNN_SEARCH(name)                                                                  \
+  STANDIN_API int name(void* handle, void* a, void* a_data, void* b, void* b_data,          \
+                       void* convolution, void* c, void* c_data, int requested, int* found, \
+                       struct performance* results, void* workspace, size_t bytes) {        \
+    (void)handle, (void)a, (void)a_data, (void)b, (void)b_data, (void)convolution, (void)c; \
+    (void)c_data, (void)workspace, (void)bytes;                                             \
+    return one_algorithm(requested, found, results);                                        \
   }
 CUDNN_SEARCH(cudnnFindConvolutionForwardAlgorithmEx)
 CUDNN_SEARCH(cudnnFindConvolutionBackwardDataAlgorithmEx)
@@ -166,12 +157,10 @@ struct rnn_data {
 };
 
 STANDIN_API int cudnnCreateRNNDescriptor(struct rnn** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   return *result == NULL ? 1001 : 0;
 }
 STANDIN_API int cudnnCreateRNNDataDescriptor(struct rnn_data** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   return *result == NULL ? 1001 : 0;
 }
@@ -180,17 +169,21 @@ STANDIN_API int cudnnSetRNNDescriptor_v8(struct rnn* rnn, int algorithm, int mod
                                          int direction, int input_mode, int type, int precision,
                                          int math, int input, int hidden, int projection,
                                          int layers, void* dropout, unsigned flags) {
-  STANDIN_CALLED();
   (void)algorithm, (void)input_mode, (void)precision, (void)math, (void)dropout, (void)flags;
   if (rnn == NULL || mode < 0 || mode > 3 || layers < 1 || hidden < 1) return kBadParameter;
-  *rnn = (struct rnn){mode,  bias,   direction == 1 ? 2 : 1, type, input, hidden,
-                      projection > 0 ? projection : hidden, layers};
+  *rnn = (struct rnn){mode,
+                      bias,
+                      direction == 1 ? 2 : 1,
+                      type,
+                      input,
+                      hidden,
+                      projection > 0 ? projection : hidden,
+                      layers};
   return 0;
 }
 
 STANDIN_API int cudnnSetRNNDataDescriptor(struct rnn_data* data, int type, int layout, int steps,
                                           int batch, int width, const int* lengths, void* fill) {
-  STANDIN_CALLED();
   (void)type, (void)layout, (void)lengths, (void)fill;
   if (data == NULL) return kBadParameter;
   *data = (struct rnn_data){steps, batch, width};
@@ -211,9 +204,9 @@ static int matrix(const struct rnn* rnn, int pseudo_layer, int linear, int* rows
     return 1;
   }
   *rows = rnn->hidden;
-  *columns = linear >= count                   ? rnn->projection
+  *columns = linear >= count                  ? rnn->projection
              : pseudo_layer < rnn->directions ? rnn->input
-                                               : rnn->directions * rnn->projection;
+                                              : rnn->directions * rnn->projection;
   return 1;
 }
 
@@ -248,7 +241,6 @@ static size_t biases_before(const struct rnn* rnn, int pseudo_layer, int linear)
 }
 
 STANDIN_API int cudnnGetRNNWeightSpaceSize(void* handle, const struct rnn* rnn, size_t* bytes) {
-  STANDIN_CALLED();
   (void)handle;
   const int last = rnn->layers * rnn->directions;
   *bytes = (matrices_before(rnn, last, 0) + biases_before(rnn, last, 0)) * element_bytes(rnn->type);
@@ -259,7 +251,6 @@ STANDIN_API int cudnnGetRNNWeightParams(void* handle, const struct rnn* rnn, int
                                         size_t space_bytes, char* space, int linear,
                                         struct tensor* weights, char** weights_at,
                                         struct tensor* bias, char** bias_at) {
-  STANDIN_CALLED();
   (void)handle, (void)space_bytes;
   const int last = rnn->layers * rnn->directions;
   if (pseudo_layer < 0 || pseudo_layer >= last) return kBadParameter;
@@ -285,7 +276,6 @@ STANDIN_API int cudnnGetRNNWeightParams(void* handle, const struct rnn* rnn, int
 STANDIN_API int cudnnGetRNNTempSpaceSizes(void* handle, const struct rnn* rnn, int training,
                                           const struct rnn_data* data, size_t* workspace,
                                           size_t* reserve) {
-  STANDIN_CALLED();
   (void)handle;
   const size_t layer = (size_t)rnn->directions * (size_t)data->steps * (size_t)data->batch *
                        (size_t)rnn->hidden * (size_t)(gates(rnn) + 1) * element_bytes(rnn->type);
@@ -296,13 +286,9 @@ STANDIN_API int cudnnGetRNNTempSpaceSizes(void* handle, const struct rnn* rnn, i
 
 /* The state of random generators, one for each thread that a device can run at a time. */
 STANDIN_API int cudnnDropoutGetStatesSize(void* handle, size_t* bytes) {
-  STANDIN_CALLED();
   (void)handle;
   *bytes = (size_t)1 << 20;
   return 0;
 }
 
-STANDIN_API size_t cudnnGetCudartVersion(void) {
-  STANDIN_CALLED();
-  return 13000;
-}
+STANDIN_API size_t cudnnGetCudartVersion(void) { return 13000; }

@@ -60,7 +60,6 @@ static size_t element_bytes(int type) {
 }
 
 STANDIN_API int cudnnBackendCreateDescriptor(int type, struct descriptor** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   if (*result == NULL) return 1001; /* allocation failed */
   (*result)->type = type;
@@ -68,7 +67,6 @@ STANDIN_API int cudnnBackendCreateDescriptor(int type, struct descriptor** resul
 }
 
 STANDIN_API int cudnnBackendDestroyDescriptor(struct descriptor* descriptor) {
-  STANDIN_CALLED();
   if (descriptor == NULL) return 0;
   while (descriptor->attributes != NULL) {
     struct attribute* next = descriptor->attributes->next;
@@ -80,7 +78,6 @@ STANDIN_API int cudnnBackendDestroyDescriptor(struct descriptor* descriptor) {
 }
 
 STANDIN_API int cudnnBackendFinalize(struct descriptor* descriptor) {
-  STANDIN_CALLED();
   if (descriptor == NULL) return 2000; /* bad parameter */
   descriptor->finalized = 1;
   return 0;
@@ -88,7 +85,6 @@ STANDIN_API int cudnnBackendFinalize(struct descriptor* descriptor) {
 
 STANDIN_API int cudnnBackendSetAttribute(struct descriptor* descriptor, int name, int type,
                                          int64_t count, const void* elements) {
-  STANDIN_CALLED();
   if (descriptor == NULL || count < 0 || count > (1 << 24)) return 2000;
   const size_t bytes = (size_t)count * element_bytes(type);
   struct attribute** place = &descriptor->attributes;
@@ -109,24 +105,20 @@ struct handle {
 };
 
 STANDIN_API int cudnnCreate(struct handle** result) {
-  STANDIN_CALLED();
   *result = standin_new(sizeof **result);
   return *result == NULL ? 1001 : 0;
 }
 STANDIN_API int cudnnSetStream(struct handle* handle, void* stream) {
-  STANDIN_CALLED();
   if (handle == NULL) return 2000;
   handle->stream = stream;
   return 0;
 }
 STANDIN_API int cudnnGetStream(struct handle* handle, void** stream) {
-  STANDIN_CALLED();
   if (handle == NULL) return 2000;
   *stream = handle->stream;
   return 0;
 }
 STANDIN_API int cudnnBackendExecute(struct handle* handle, void* plan, void* pack) {
-  STANDIN_CALLED();
   (void)plan, (void)pack;
   if (handle == NULL) return 2000;
   standin_ran(handle->stream);
@@ -173,7 +165,6 @@ static int computed(const struct descriptor* descriptor, int name, int64_t reque
 
 STANDIN_API int cudnnBackendGetAttribute(const struct descriptor* descriptor, int name, int type,
                                          int64_t requested, int64_t* count, void* elements) {
-  STANDIN_CALLED();
   if (descriptor == NULL) return 2000;
   if (computed(descriptor, name, requested, count, elements)) return 0;
   const struct attribute* found = descriptor->attributes;

@@ -53,43 +53,31 @@ static int destroy(struct communicator* communicator) {
   return kSuccess;
 }
 
-STANDIN_API int ncclGetVersion(int* version) {
-  STANDIN_CALLED();
-  *version = STANDIN_VERSION;
-  return kSuccess;
-}
-
 STANDIN_API int ncclGetUniqueId(struct id* id) {
-  STANDIN_CALLED();
   memset(id, 1, sizeof *id);
   return kSuccess;
 }
 STANDIN_API int ncclCommGetUniqueId(struct communicator* communicator, struct id* id) {
-  STANDIN_CALLED();
   (void)communicator;
   memset(id, 2, sizeof *id);
   return kSuccess;
 }
 
 STANDIN_API int ncclCommInitRank(struct communicator** result, int ranks, struct id id, int rank) {
-  STANDIN_CALLED();
   (void)id;
   return create(result, ranks, rank);
 }
 STANDIN_API int ncclCommInitRankConfig(struct communicator** result, int ranks, struct id id,
                                        int rank, void* config) {
-  STANDIN_CALLED();
   (void)id, (void)config;
   return create(result, ranks, rank);
 }
 STANDIN_API int ncclCommInitRankScalable(struct communicator** result, int ranks, int rank,
                                          int ids_count, struct id* ids, void* config) {
-  STANDIN_CALLED();
   (void)ids_count, (void)ids, (void)config;
   return create(result, ranks, rank);
 }
 STANDIN_API int ncclCommInitAll(struct communicator** results, int count, const int* devices) {
-  STANDIN_CALLED();
   (void)devices;
   for (int i = 0; i < count; ++i) {
     const int status = create(&results[i], count, i);
@@ -102,7 +90,6 @@ STANDIN_API int ncclCommInitAll(struct communicator** results, int count, const 
 }
 STANDIN_API int ncclCommSplit(struct communicator* from, int color, int key,
                               struct communicator** result, void* config) {
-  STANDIN_CALLED();
   (void)key, (void)config;
   *result = NULL;
   if (color < 0) return kSuccess; /* NCCL_SPLIT_NOCOLOR */
@@ -110,57 +97,43 @@ STANDIN_API int ncclCommSplit(struct communicator* from, int color, int key,
 }
 STANDIN_API int ncclCommShrink(struct communicator* from, int* excluded, int count,
                                struct communicator** result, void* config, int flags) {
-  STANDIN_CALLED();
   (void)config, (void)flags;
   int rank = from->rank;
   for (int i = 0; i < count; ++i) rank -= excluded[i] < from->rank;
   return create(result, from->ranks - count < 1 ? 1 : from->ranks - count, rank < 0 ? 0 : rank);
 }
 
-STANDIN_API int ncclCommDestroy(struct communicator* communicator) {
-  STANDIN_CALLED();
-  return destroy(communicator);
-}
-STANDIN_API int ncclCommAbort(struct communicator* communicator) {
-  STANDIN_CALLED();
-  return destroy(communicator);
-}
+STANDIN_API int ncclCommDestroy(struct communicator* communicator) { return destroy(communicator); }
+STANDIN_API int ncclCommAbort(struct communicator* communicator) { return destroy(communicator); }
 
 STANDIN_API int ncclCommCount(const struct communicator* communicator, int* count) {
-  STANDIN_CALLED();
   *count = communicator->ranks;
   return kSuccess;
 }
 STANDIN_API int ncclCommUserRank(const struct communicator* communicator, int* rank) {
-  STANDIN_CALLED();
   *rank = communicator->rank;
   return kSuccess;
 }
 STANDIN_API int ncclCommCuDevice(const struct communicator* communicator, int* device) {
-  STANDIN_CALLED();
   *device = communicator->device;
   return kSuccess;
 }
 STANDIN_API int ncclCommGetAsyncError(struct communicator* communicator, int* status) {
-  STANDIN_CALLED();
   (void)communicator;
   *status = kSuccess;
   return kSuccess;
 }
 STANDIN_API int ncclCommMemStats(struct communicator* communicator, int statistic,
                                  uint64_t* value) {
-  STANDIN_CALLED();
   (void)statistic;
   *value = communicator->memory == 0 ? 0 : communicator_bytes(communicator->ranks);
   return kSuccess;
 }
 
 STANDIN_API int ncclMemAlloc(uint64_t* address, size_t bytes) {
-  STANDIN_CALLED();
   return standin_device_alloc(bytes, address) == 0 ? kSuccess : kCudaError;
 }
 STANDIN_API int ncclMemFree(uint64_t address) {
-  STANDIN_CALLED();
   return standin_device_free(address) == 0 ? kSuccess : kCudaError;
 }
 
@@ -187,13 +160,11 @@ static int fill_slots(char* to, const char* from, size_t bytes, int count, void*
 
 STANDIN_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation,
                               struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   (void)operation, (void)communicator;
   return copy(to, from, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclReduce(const void* from, void* to, size_t count, int type, int operation,
                            int root, struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   (void)operation;
   if (root != communicator->rank) return kSuccess;
   return copy(to, from, count * element_bytes(type), stream);
@@ -233,55 +204,46 @@ static int transfer(const void* from, void* to, size_t bytes, void* stream) {
 }
 
 STANDIN_API int ncclGroupStart(void) {
-  STANDIN_CALLED();
   ++t_depth;
   return kSuccess;
 }
 STANDIN_API int ncclGroupEnd(void) {
-  STANDIN_CALLED();
   if (t_depth == 0) return 5; /* ncclInvalidUsage */
   return --t_depth == 0 ? finish_group() : kSuccess;
 }
 
 STANDIN_API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root,
                               struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   return transfer(root == communicator->rank ? from : NULL, to, count * element_bytes(type),
                   stream);
 }
 STANDIN_API int ncclSend(const void* from, size_t count, int type, int peer,
                          struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   (void)peer, (void)communicator;
   return transfer(from, NULL, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclRecv(void* to, size_t count, int type, int peer,
                          struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   (void)peer, (void)communicator;
   return transfer(NULL, to, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclAllGather(const void* from, void* to, size_t count, int type,
                               struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
 }
 STANDIN_API int ncclGather(const void* from, void* to, size_t count, int type, int root,
                            struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   if (root != communicator->rank) return kSuccess;
   return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
 }
 STANDIN_API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation,
                                   struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   (void)operation;
   const size_t bytes = count * element_bytes(type);
   return copy(to, (const char*)from + (size_t)communicator->rank * bytes, bytes, stream);
 }
 STANDIN_API int ncclAlltoAll(const void* from, void* to, size_t count, int type,
                              struct communicator* communicator, void* stream) {
-  STANDIN_CALLED();
   const size_t bytes = count * element_bytes(type);
   return fill_slots(to, (const char*)from + (size_t)communicator->rank * bytes, bytes,
                     communicator->ranks, stream);

@@ -1,5 +1,5 @@
-"""The imports of a shared library: libraries, and names with their versions. Reads ELF files of 64
-bits in little-endian order, without other tools."""
+"""The imports of a shared library: libraries, and names with their versions; and the names that it defines. Reads ELF
+files of 64 bits in little-endian order, without other tools."""
 
 import mmap
 import struct
@@ -26,10 +26,11 @@ def machine_of(path):
 
 class Imports:
     """needed: sonames; names: {name: (version or None, soname of the version or None)};
-    rpath: the folders of DT_RPATH as written."""
+    rpath: the folders of DT_RPATH as written; defined: the names that others can import; machine: the number of the
+    processor."""
 
     def __init__(self, path):
-        self.needed, self.names, self.rpath = [], {}, []
+        self.needed, self.names, self.rpath, self.defined, self.machine = [], {}, [], [], 0
         with open(path, "rb") as file:
             try:
                 self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -45,6 +46,7 @@ class Imports:
             self.data.close()
 
     def _read(self):
+        self.machine, = struct.unpack_from("<H", self.data, 18)
         self._read_sections()
         dynamic = self.sections.get(6)
         symbols = self.sections.get(11)
@@ -64,7 +66,9 @@ class Imports:
         names = self._section_offset(symbols["link"])
         for index in range(symbols["size"] // 24):
             at = symbols["offset"] + index * 24
-            name, _, _, section = struct.unpack_from("<IBBH", self.data, at)
+            name, binding, _, section = struct.unpack_from("<IBBH", self.data, at)
+            if section != 0 and binding >> 4 != 0:  # local ones are sections
+                self.defined.append(self._text(names + name))
             if section != 0 or name == 0:
                 continue
             number = 0

@@ -7,14 +7,13 @@
     generate_libraries.py --program PROGRAM... --provided build/simcuda --cache FOLDER
 
 The imports of the given libraries determine which libraries are needed, their sonames, and their functions with symbol
-versions. simcuda/libraries/functions.txt lists what these functions write; the files of simcuda/libraries/ replace
-functions that must do more. For a library that a program opens by its name, the needed functions are unknown: it gets
-those of the list. A program is read with all libraries that the loader would load for it; its stand-ins stay in a folder
-of the cache, whose path is printed. Compiles with a C compiler (--cc, default $CC or gcc). Prints one line for each
-library. Ends with status 1 and one line on stderr on failure."""
+versions. simcuda/libraries/functions.txt lists what these functions write. The own code of functions that must do more,
+and the code that all of them have in common, are in the folder `libraries` of the provided stand-in. For a library that
+a program opens by its name, the needed functions are unknown: it gets those of the list. A program is read with all
+libraries that the loader would load for it; its stand-ins stay in a folder of the cache, whose path is printed. Needs no
+compiler. Prints one line for each library. Ends with status 1 and one line on stderr on failure."""
 
 import argparse
-import concurrent.futures
 import glob
 import hashlib
 import json
@@ -26,9 +25,12 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = os.path.join(os.path.dirname(HERE), "libraries")
+TABLE = os.path.join(os.path.dirname(HERE), "libraries", "functions.txt")
+# In the folder `libraries` of the provided stand-in.
+COMMON = "libsimcuda_libraries.so"
 sys.path.insert(0, HERE)
 import elf_imports  # noqa: E402
+import elf_library  # noqa: E402
 
 FAMILY = re.compile(r"^lib(cu(blas|blasLt|dnn|fft|fftw|rand|solver|solverMg|sparse|sparseLt|file|pti)"
                     r"|nccl|nvrtc|nvshmem_host|nvToolsExt|nvJitLink)\.so\b")
@@ -74,7 +76,7 @@ class Library:
 
 def read_table():
     table, current = {}, None
-    with open(os.path.join(SOURCES, "functions.txt"), encoding="utf-8") as file:
+    with open(TABLE, encoding="utf-8") as file:
         for line in file:
             words = line.split()
             if not words or words[0].startswith("#"):
@@ -157,9 +159,9 @@ def has_old_rpath(paths):
 
 
 def fingerprint(paths, args):
-    state = [repr(sorted(args.program)), args.cc, args.provided]
-    own = glob.glob(os.path.join(SOURCES, "*")) + glob.glob(os.path.join(HERE, "*.py"))
-    for path in paths + sorted(own):
+    state = [repr(sorted(args.program)), args.provided]
+    own = glob.glob(os.path.join(args.provided, "libraries", "*.so")) + glob.glob(os.path.join(HERE, "*.py"))
+    for path in paths + [TABLE] + sorted(own):
         info = os.stat(path)
         state.append(f"{path} {info.st_mtime_ns} {info.st_size}")
     return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
@@ -250,81 +252,27 @@ def collect(paths, provided):
     return [libraries[one] for one in sorted(libraries)]
 
 
-def statement(rule):
-    """One C statement for a rule of the table."""
-    kind, _, index = rule.partition("@")
-    width = "long long" if kind[-1] == "8" else "int"
-    values = {"size4": "STANDIN_WORKSPACE_ELEMENTS", "size8": "STANDIN_WORKSPACE_BYTES",
-              "zero4": "0", "zero8": "0", "minus4": "-1", "version4": "STANDIN_VERSION",
-              "id4": "__sync_add_and_fetch(&numbers, 1)",
-              "property4": "a0 == 0 ? STANDIN_VERSION / STANDIN_SCALE : a0 == 1 ? "
-                           "STANDIN_VERSION % STANDIN_SCALE / 100 : STANDIN_VERSION % 100"}
-    if kind == "handle":
-        return f"if (a{index}) *(void**)a{index} = standin_new(0);"
-    if kind == "free":
-        return f"standin_free((void*)a{index});"
-    if kind in values:
-        return f"if (a{index}) *({width}*)a{index} = {values[kind]};"
-    return {"text": "return (long)\"stand-in\";", "version": "return STANDIN_VERSION;",
-            "fails": "return 15;"}[rule]
-
-
-def function(name, rules):
-    arguments = max([int(rule.partition("@")[2]) for rule in rules if "@" in rule], default=-1) + 1
-    parameters = ", ".join(f"long a{i}" for i in range(arguments)) or "void"
-    unused = "".join(f" (void)a{i};" for i in range(arguments))
-    body = " ".join(statement(rule) for rule in rules)
-    end = "" if rules and "@" not in rules[-1] else " return 0;"
-    return (f"STANDIN_API __attribute__((weak)) long {name}({parameters}) "
-            f"{{ STANDIN_CALLED();{unused} {body}{end} }}")
-
-
-def write_sources(library, table, out):
-    rules = table.get(library.stem, {})
-    names = dict.fromkeys(rules)
-    # Names of a table get the symbol version of the library's other names.
+def functions_of(library, table, own):
+    """All functions of the list, of the part with own code, and of the imports."""
+    # Names without a symbol version get that of the library's other names.
     nodes = sorted({version for version in library.names.values() if version})
-    for name in names:
-        names[name] = nodes[0] if nodes else None
-    names.update({name: version or (nodes[0] if nodes else None)
-                  for name, version in library.names.items()})
-    code = ["/* Generated by simcuda/tools/generate_libraries.py. */", '#include "standin.h"',
-            "static int numbers __attribute__((unused));"]
-    code += [function(name, rules.get(name, [])) for name in sorted(names)]
-    source = os.path.join(out, library.soname + ".c")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("\n".join(code) + "\n")
-    script = None
-    if nodes:
-        script = os.path.join(out, library.soname + ".map")
-        with open(script, "w", encoding="utf-8") as file:
-            for node in nodes:
-                own = [name for name in sorted(names) if names[name] == node]
-                file.write(f"{node} {{\n  global:\n" +
-                           "".join(f"    {name};\n" for name in own) + "};\n")
-    return source, script, len(names)
+    rules = table.get(library.stem, {})
+    return [elf_library.Function(name, library.names.get(name) or (nodes[0] if nodes else None),
+                                 tuple(rules.get(name, ())), name in own)
+            for name in sorted({*rules, *own, *library.names})]
 
 
-def compile_library(library, source, script, cc, versions, out):
-    number, scale = version_of(library, versions)
-    by_hand = sorted(glob.glob(os.path.join(SOURCES, library.stem + ".c")) +
-                     glob.glob(os.path.join(SOURCES, library.stem + "_*.c")))
-    command = [cc, "-shared", "-fPIC", "-O1", "-std=gnu11", "-w", "-I", SOURCES,
-               f"-DSTANDIN_MAJOR={major_of(library.soname)}", f"-DSTANDIN_VERSION={number}",
-               f"-DSTANDIN_SCALE={scale}", f'-DSTANDIN_NAME="{library.soname}"',
-               "-o", os.path.join(out, library.soname), source,
-               os.path.join(SOURCES, "common.c"), *by_hand, "-ldl",
-               f"-Wl,-soname,{library.soname}", "-Wl,-Bsymbolic"]
-    if script:
-        command.append(f"-Wl,--version-script={script}")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"the C compiler {cc}: {error.strerror}") from error
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or ["it failed"]
-        raise Failure(f"compiling the stand-in for {library.soname}: {lines[0]}")
-    return by_hand
+def make_library(library, table, versions, args):
+    """Writes it into args.out; returns a line about it."""
+    folder = os.path.join(args.provided, "libraries")
+    part = os.path.join(folder, library.stem + ".so")
+    own = elf_imports.Imports(part).defined if os.path.exists(part) else []
+    functions = functions_of(library, table, frozenset(own))
+    target = elf_library.Target(elf_imports.Imports(os.path.join(folder, COMMON)).machine, COMMON, folder,
+                                part if own else "")
+    with open(os.path.join(args.out, library.soname), "wb") as file:
+        file.write(elf_library.library(library.soname, version_of(library, versions), functions, target))
+    return f"{library.soname}: {len(functions)} functions" + (", some by hand" if own else "")
 
 
 def wanted_libraries(args):
@@ -345,16 +293,8 @@ def wanted_libraries(args):
 
 
 def make_all(libraries, versions, args):
-    """Compiles them into args.out; prints a line for each."""
     table = read_table()
-
-    def make(library):
-        source, script, count = write_sources(library, table, args.out)
-        by_hand = compile_library(library, source, script, args.cc, versions, args.out)
-        return f"{library.soname}: {count} functions" + (", some by hand" if by_hand else "")
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(make, libraries))
+    return [make_library(library, table, versions, args) for library in libraries]
 
 
 def generate(args):
@@ -374,13 +314,13 @@ def main():
     what.add_argument("--program", nargs="+", help="programs whose libraries are meant")
     parser.add_argument("--out")
     parser.add_argument("--cache", help="where what is made for programs stays")
-    parser.add_argument("--cc", default=os.environ.get("CC", "gcc"))
     args = parser.parse_args()
+    args.provided = os.path.abspath(args.provided)  # it is written into the libraries
     if not (args.cache if args.program else args.out):
         parser.error("--program needs --cache, the others need --out")
     try:
         (generate_for_programs if args.program else generate)(args)
-    except (Failure, OSError) as error:
+    except (Failure, OSError, ValueError) as error:
         print(f"generate_libraries: {error}", file=sys.stderr)
         return 1
     return 0

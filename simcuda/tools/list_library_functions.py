@@ -21,6 +21,7 @@ HEAD = """\
 #   id4@I      *argument I = a number of its own version4@I *argument I = the library's version
 #   minus4@I   *argument I = -1                  text       returns a short text
 #   version    returns the library's version     property4@1 *argument 1 = part of the version
+#   major4@I   *argument I = its major version   minor4@I   *argument I = its minor version
 #   fails      returns 15
 # The digit is the size in bytes; arguments count from 0, floating-point ones left out.
 """
@@ -47,6 +48,7 @@ OVERRIDES = {
     "cusparseXcsrilu02_zeroPivot": ["minus4@2"],
     "cusparseXcsric02_zeroPivot": ["minus4@2"],
     "cudnnGetBatchNormalizationTrainingExReserveSpaceSize": ["zero8@5"],
+    "nvrtcVersion": ["major4@0", "minor4@1"],
 }
 BY_HAND = """
 [libcusparseLt]
