@@ -99,7 +99,7 @@ static uint16_t half_bits(double value) {
   if (size >= 65520) return sign | 0x7c00;
   int exponent = 0;
   frexp(size, &exponent);
-  if (exponent < -13) exponent = -13;
+  if (exponent < -13 || size == 0) exponent = -13;
   const double steps = ldexp(size, 11 - exponent) + kRounds - kRounds; /* of 2^(exponent - 11) */
   return sign | (uint16_t)(steps + (exponent + 13) * 1024);
 }

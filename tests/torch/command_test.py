@@ -20,6 +20,7 @@ int main(void) {
   void *context, *blas, *stream, *graph;
   unsigned long device, result;
   int max = -1, min = -1, failed = 0;
+  unsigned short nothing = 1; /* a half */
   float dot = -1, norm = -1, sum = -1, backwards = -1, half = -1, complex[2] = {-1, -1}, seen = -1;
   float values[] = {1, -2, 3, -4, 0.5f};
   failed |= cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
@@ -28,7 +29,7 @@ int main(void) {
   failed |= cublasSdot_v2(blas, 5, device, 1, device, 1, &dot) || cublasSnrm2_v2(blas, 5, device, 1, &norm) ||
             cublasSasum_v2(blas, 5, device, 1, &sum) || cublasIsamax_v2(blas, 5, device, 1, &max) ||
             cublasIsamin_v2(blas, 5, device, 1, &min) || cublasSdot_v2(blas, 2, device, 2, device, -2, &backwards) ||
-            cublasNrm2Ex(blas, 5, device, 0, 1, &half, 0, 0) ||
+            cublasNrm2Ex(blas, 5, device, 0, 1, &half, 0, 0) || cublasNrm2Ex(blas, 0, device, 0, 1, &nothing, 2, 0) ||
             cublasCdotc_v2(blas, 1, device + 8, 1, device + 8, 1, complex);
   printf("dot %g norm %g sum %g max %d min %d backwards %g half %g complex %g %g\n", dot, norm, sum, max, min,
          backwards, half, complex[0], complex[1]);
@@ -38,7 +39,7 @@ int main(void) {
             cuStreamBeginCapture_v2(stream, 0);
   sum = -1;
   failed |= cublasSasum_v2(blas, 5, device, 1, &sum) || cuStreamEndCapture(stream, &graph);
-  printf("on the device %g, while capturing %g\n", seen, sum);
+  printf("on the device %g, while capturing %g, of nothing %d\n", seen, sum, nothing);
   return failed;
 }
 """
@@ -144,7 +145,7 @@ class CommandTest(unittest.TestCase):
                                   env={**os.environ, "MEMPROF_TORCH_DIR": at("cache")})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout, "dot 30.25 norm 5.5 sum 10.5 max 4 min 5 backwards 6 half 5.5 complex 25 0\n"
-                                          "on the device 10.5, while capturing -1\n")
+                                          "on the device 10.5, while capturing -1, of nothing 0\n")
             self.assertNotIn("no version information", done.stderr)
 
     def test_full_disk(self):
