@@ -88,8 +88,8 @@ static void load(enum kind kind, const char* from, double* value) {
   }
 }
 
-/* A number that is added and subtracted again rounds to an integer. The mathematical library is not
- * linked, because its functions have other versions in old systems. */
+/* A number that is added and subtracted again rounds to an integer. Release builds do not need the
+ * mathematical library, whose functions have other versions in old systems. */
 static const double kRounds = 1LL << 52;
 
 static uint16_t half_bits(double value) {
