@@ -37,7 +37,7 @@ def check_binary(relative, imports):
     """What is wrong with a binary that uses the C library of the machine."""
     allowed = C_LIBRARY | BESIDE.get(relative, set())
     if "/simcuda/" in relative:
-        allowed |= {soname for soname in imports.needed if soname.startswith("libstandin")}
+        allowed |= {soname for soname in imports.needed if soname.startswith("libsimcuda_")}
     for soname in imports.needed:
         if soname not in allowed and not is_loader(soname):
             yield f"{relative} needs {soname}"
