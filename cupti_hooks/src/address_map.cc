@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstddef>
 
+#include "libmemprof/src/arch/arch.h"
+
 namespace memprof::cupti {
 namespace {
 
-constexpr unsigned kAddressBits = 47;  // user space of x86-64 with four-level page tables
 constexpr unsigned kGranuleBits = 21;  // 2 MiB, the driver's own granularity
-constexpr std::uint64_t kGranules = std::uint64_t{1} << (kAddressBits - kGranuleBits);
+constexpr std::uint64_t kGranules = std::uint64_t{1}
+                                    << (recorder::arch::kAddressBits - kGranuleBits);
 constexpr std::size_t kWords = kGranules / 64;
 
 using Word = std::atomic<std::uint64_t>;

@@ -1,4 +1,4 @@
-// Two bitmaps over 47 bits of address: which 2 MiB granules ever held device memory of the driver,
+// Two bitmaps over all addresses of a program: which 2 MiB granules ever held device memory of the driver,
 // and which held pinned host memory. A launch uses them to find device pointers among its
 // arguments; a copy between unified addresses uses them to find its direction.
 //

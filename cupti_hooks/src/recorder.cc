@@ -30,10 +30,10 @@ void LookUp(Function& function, const char* name) {
 
 std::uint32_t ApiId(const CallbackEntry* entry) {
   std::atomic<std::uint32_t>& id = g_api_ids[CallbackIndex(entry)];
-  std::uint32_t value = id.load(std::memory_order_relaxed);
+  std::uint32_t value = id.load(std::memory_order_acquire);  // its name is then in the ring
   if (value == 0) {
     value = Intern(entry->name);
-    id.store(value, std::memory_order_relaxed);
+    id.store(value, std::memory_order_release);
   }
   return value;
 }

@@ -1,5 +1,6 @@
 // Single decoded events, and the release of memory that was read.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -25,10 +26,10 @@ Event RawEvents::At(std::size_t row) const {
 }
 
 void RawEvents::ForgetBefore(std::size_t end) {
-  constexpr std::uintptr_t kPage = 4096;
+  const auto page = static_cast<std::uintptr_t>(getpagesize());
   const auto first = reinterpret_cast<std::uintptr_t>(rows.data());
-  const std::uintptr_t from = std::max(forgotten_, (first + kPage - 1) / kPage * kPage);
-  const std::uintptr_t to = (first + end * sizeof(Row)) / kPage * kPage;
+  const std::uintptr_t from = std::max(forgotten_, (first + page - 1) / page * page);
+  const std::uintptr_t to = (first + end * sizeof(Row)) / page * page;
   if (to <= from) return;
   madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);  // an error does no harm
   forgotten_ = to;

@@ -5,13 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kEndOfUserSpace = std::uint64_t{1} << 47;
+constexpr std::uint64_t kPage = 4096;  // the smallest; larger ones are probed more often
+constexpr std::uint64_t kEndOfUserSpace = std::uint64_t{1} << arch::kAddressBits;
 constexpr std::size_t kMaskBytes = 8;
 
 // rt_sigprocmask reads the new mask before it rejects an invalid operation. No sandbox forbids this

@@ -25,7 +25,7 @@ LoaderSection::LoaderSection(LoaderFlag* flag) : flag_(flag) {
   std::uint64_t deadline = 0;
   while (flag_ != nullptr) {
     flag_->inside.store(1, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the processor's: SynchroniseThreads
+    LightBarrier();  // beside SynchroniseThreads
     if (g_closed.load(std::memory_order_acquire) == 0) return;
     const std::uint64_t now = NowNs();
     if (deadline == 0) deadline = now + kMaxEnterNs;

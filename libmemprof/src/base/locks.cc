@@ -6,6 +6,8 @@
 
 #include <new>
 
+#include "libmemprof/src/arch/arch.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -44,7 +46,7 @@ void BasicMutex::Lock(LockRank rank) {
   for (int spin = 0; spin < 100; ++spin) {
     seen = 0;
     if (word_.compare_exchange_weak(seen, 1, std::memory_order_acquire)) return;
-    __builtin_ia32_pause();
+    arch::SpinHint();
   }
   while (word_.exchange(2, std::memory_order_acquire) != 0) FutexWait(&word_, 2, 100'000'000);
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -77,7 +78,7 @@ class LockGuard {
 
 // The data behind each of these locks must be consistent at any moment: another thread may have
 // held the lock when the process was forked.
-struct alignas(4096) ProcessLocks {
+struct alignas(arch::kMaxPageBytes) ProcessLocks {
   Mutex<LockRank::kNvtxNames> nvtx_strings;
   Mutex<LockRank::kNvtxNames> nvtx_domains;
   Mutex<LockRank::kThreadBarrier> thread_barrier;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -21,7 +22,7 @@ constexpr std::uint64_t kMaxForWriter = 16 * kMib;
 constexpr std::uint64_t kMaxForMemos = 26 * kMib;
 
 // Of this recording. A page of its own, which the kernel clears in forked children.
-struct alignas(4096) Account {
+struct alignas(arch::kMaxPageBytes) Account {
   std::atomic<std::uint64_t> charged;
   std::atomic<std::uint64_t> memos;  // part of `charged`
   std::atomic<std::uint64_t> refused;

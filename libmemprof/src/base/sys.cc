@@ -28,7 +28,9 @@ std::uint64_t ReadClock(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::size_t RoundToPages(std::size_t bytes) { return (bytes + 4095) & ~std::size_t{4095}; }
+std::size_t RoundToPages(std::size_t bytes) {
+  return (bytes + PageBytes() - 1) & ~(PageBytes() - 1);
+}
 
 }  // namespace
 
@@ -165,25 +167,37 @@ void FutexWake(const std::atomic<std::uint32_t>* word, int threads) {
 namespace {
 
 // Used where membarrier is forbidden. When a page in use loses a permission, the kernel interrupts
-// every processor that runs a thread of this process, which acts as a barrier there.
+// every processor that runs a thread of this process, which acts as a barrier there. On aarch64 the
+// kernel needs no interrupts for that, so there every LightBarrier is then a full one.
 void InterruptAllThreads() {
   static std::atomic<char>* page = nullptr;
   LockGuard lock(g_process_locks.thread_barrier);
   if (page == nullptr)
-    page = static_cast<std::atomic<char>*>(MapMemory(4096, Need::kWriter, InChild::kKept));
-  if (page == nullptr || mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) return;
+    page = static_cast<std::atomic<char>*>(MapMemory(1, Need::kWriter, InChild::kKept));
+  if (page == nullptr || mprotect(page, PageBytes(), PROT_READ | PROT_WRITE) != 0) return;
   page->store(1);  // so that the page is mapped and writable on this processor
-  mprotect(page, 4096, PROT_READ);
+  mprotect(page, PageBytes(), PROT_READ);
 }
 
 }  // namespace
 
-void SynchroniseThreads() {
-  static std::atomic<bool> registered{false};
+std::atomic<bool> g_barriers_are_light{false};
+
+void PrepareToSynchronise() {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true, std::memory_order_relaxed)) return;
   SystemSection section;
-  if (!registered.exchange(true, std::memory_order_relaxed))
-    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) InterruptAllThreads();
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0)
+    g_barriers_are_light.store(true, std::memory_order_relaxed);
+}
+
+void SynchroniseThreads() {
+  PrepareToSynchronise();
+  SystemSection section;
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    g_barriers_are_light.store(false, std::memory_order_relaxed);
+    if constexpr (arch::kInterruptsOnProtect) InterruptAllThreads();
+  }
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/base/memory_budget.h"
 
 namespace memprof::recorder {
@@ -29,6 +31,9 @@ std::uint32_t CurrentTid();
 
 // Writes "memprof: <text>\n" to stderr in one piece. `format` as for printf; at most 500 bytes.
 void Message(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Of this kernel: 4, 16 or 64 KiB.
+inline std::size_t PageBytes() { return static_cast<std::size_t>(getpagesize()); }
 
 // Zeroed private memory; null when there is none, or when the budget does not allow it
 // (memory_budget.h). Sizes are rounded up to pages. Memory is returned with the `need` and
@@ -61,9 +66,19 @@ void FutexWait(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
 void FutexWake(const std::atomic<std::uint32_t>* word, int threads);
 
 // Returns after every other thread of the process has passed a full memory barrier. So a fast path
-// needs none: it writes a value and then reads a flag. A thread that sets the flag calls this
-// function; then either it sees the value, or the fast path sees the flag.
+// needs none: it writes a value, has a LightBarrier, and then reads a flag. A thread that sets the
+// flag calls this function; then either it sees the value, or the fast path sees the flag.
 void SynchroniseThreads();
+// Once in a process, before the first LightBarrier that should be light.
+void PrepareToSynchronise();
+extern std::atomic<bool> g_barriers_are_light;
+// Only for the compiler, as long as SynchroniseThreads has a way to reach all processors.
+inline void LightBarrier() {
+  if (arch::kInterruptsOnProtect || g_barriers_are_light.load(std::memory_order_relaxed))
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 
 // The calling thread cannot be cancelled (pthread_cancel) while one of these lives: a thread that
 // ends while it holds a lock of ours would block all others. The thread's own setting holds again

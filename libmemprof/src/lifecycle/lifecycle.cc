@@ -94,6 +94,7 @@ void AtExit() {
 
 void RegisterHandlers() {
   if (g_registered.exchange(true)) return;
+  PrepareToSynchronise();
   WatchThreadEnds();
   pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
   at_quick_exit(AtExit);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/base/text.h"
 #include "libmemprof/src/log/proto_writer.h"
 #include "proto/framing.h"
@@ -75,7 +76,7 @@ void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const cha
   message.AddVarint(10, start_ns);
   message.AddVarint(11, start_unix_ns);
   if (ring_path[0] != '\0') AddText(&message, 12, ring_path);
-  message.AddText(13, "x86_64");
+  message.AddText(13, arch::kName);
 }
 
 }  // namespace memprof::recorder

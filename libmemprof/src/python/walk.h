@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/python/internal/layout.h"
 
 namespace memprof::recorder {
@@ -43,7 +44,7 @@ std::uint64_t FingerprintOf(const PythonLayout& layout, std::uint64_t code,
 
 // A user-space address at which an object may lie.
 constexpr bool MayBeObject(std::uint64_t address) {
-  return address - 4096 < (std::uint64_t{1} << 47) - 8192 && (address & 7) == 0;
+  return address - 4096 < (std::uint64_t{1} << arch::kAddressBits) - 8192 && (address & 7) == 0;
 }
 
 }  // namespace memprof::recorder

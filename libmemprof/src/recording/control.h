@@ -16,6 +16,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
+
 namespace memprof::recorder {
 
 enum class Mode : std::uint32_t {
@@ -29,13 +31,14 @@ enum class Mode : std::uint32_t {
 };
 
 // A page of its own, cleared in forked children.
-struct alignas(4096) ControlPage {
+struct alignas(arch::kMaxPageBytes) ControlPage {
   std::atomic<std::uint64_t> epoch;  // of this recording; 0 while nothing is recorded
   std::atomic<Mode> mode;
   std::atomic<std::uint32_t> ending;  // the process is exiting: every event is written at once
 };
 extern ControlPage g_control;
 
-inline bool Recording() { return g_control.epoch.load(std::memory_order_relaxed) != 0; }
+// What was set before the recording began can be used where this is true.
+inline bool Recording() { return g_control.epoch.load(std::memory_order_acquire) != 0; }
 
 }  // namespace memprof::recorder

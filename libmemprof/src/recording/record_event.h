@@ -39,9 +39,7 @@ __attribute__((always_inline)) inline bool RecordEventHere(ThreadSlot* slot, rin
     recorder->ring()->header()->hook_time_ns.fetch_add((NowNs() - event->time_ns) * kTimedEvery,
                                                        std::memory_order_relaxed);
   }
-  // In this order; the fence is for the compiler, and the exit handler provides the one for the
-  // processor.
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  LightBarrier();  // beside SynchroniseThreads of the exit handler
   if (g_control.ending.load(std::memory_order_relaxed) != 0) recorder->Finish();
   return recorded;
 }

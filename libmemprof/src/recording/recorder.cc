@@ -26,10 +26,10 @@ std::atomic<pid_t> g_process{0};  // the process of the recorder; survives a for
 // The memo charges its own memory as it grows, and is not copied to children; the rest of the state
 // is.
 ThreadState* NewThreadState() {
-  constexpr std::size_t kCharged = offsetof(ThreadState, memo) + 4096 + kStackOfHooks;
-  if (!ChargeMemory(kCharged, Need::kThread, InChild::kKept)) return nullptr;
+  const std::size_t charged = offsetof(ThreadState, memo) + PageBytes() + kStackOfHooks;
+  if (!ChargeMemory(charged, Need::kThread, InChild::kKept)) return nullptr;
   void* memory = MapAddressSpace(sizeof(ThreadState), InChild::kKept);
-  if (memory == nullptr) ReturnMemory(kCharged, Need::kThread, InChild::kKept);
+  if (memory == nullptr) ReturnMemory(charged, Need::kThread, InChild::kKept);
   return static_cast<ThreadState*>(memory);
 }
 

@@ -11,7 +11,7 @@ namespace {
 // The words lie on the program's stack, in frames that are not ours.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint64_t ReadWord(
     std::uint64_t address) {
-  return *reinterpret_cast<const std::uint64_t*>(address);
+  return *reinterpret_cast<const std::uint64_t*>(address) & arch::kWordMask;
 }
 
 }  // namespace
@@ -25,8 +25,9 @@ void StackMemo::Reset(std::uint32_t generation) {
 // Whole pages only; a page that is shared with other data is left alone.
 template <typename Act>
 void StackMemo::OnPages(Act act) {
-  const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + 4095) & ~std::uintptr_t{4095};
-  const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMaxWords) & ~std::uintptr_t{4095};
+  const std::uintptr_t page = PageBytes();
+  const auto begin = (reinterpret_cast<std::uintptr_t>(entries_) + page - 1) & ~(page - 1);
+  const auto end = reinterpret_cast<std::uintptr_t>(words_ + kMaxWords) & ~(page - 1);
   SystemSection section;
   act(reinterpret_cast<void*>(begin), end - begin);
 }
@@ -133,7 +134,7 @@ bool StackMemo::Pack(const Registers& start, const StackWalk& walk) {
   next_word_ += kHeaderWords + count;
   words[0] = start.pc;
   words[1] = start.sp;
-  words[2] = start.bp;
+  words[2] = start.fp;
   for (std::uint32_t i = 0; i < count; ++i) {
     const StackWord& word = walk.words[i];
     if (word.offset >> 3 >= 1u << (64 - kOffsetShift) || word.value > kValue) return false;

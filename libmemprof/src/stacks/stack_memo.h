@@ -11,7 +11,7 @@
 //
 //   key (pc, sp) -> branch: word 17 -> key (.., value of word 17) -> leaf: first, n, id
 //                                                                     |
-//   words_, a ring:   ... | pc | sp | bp | offset:16 value:48 | (n) | ...
+//   words_, a ring:   ... | pc | sp | fp | offset:16 value:48 | (n) | ...
 //
 // Programs repeat sequences of stacks: each leaf has the index of the leaf that was found after it
 // the last time, which is compared first, without a search.
@@ -107,7 +107,7 @@ class StackMemo {
   bool Matches(const Entry& leaf, const Registers& start) const {
     const std::uint64_t* words = WordsOf(leaf);
     return words[0] == start.pc && words[1] == start.sp &&
-           (!leaf.uses_frame_pointer || words[2] == start.bp) &&
+           (!leaf.uses_frame_pointer || words[2] == start.fp) &&
            AllAsTheyWere(start.sp, words + kHeaderWords, leaf.count);
   }
   // The words lie on the program's stack, in frames that are not ours.
@@ -119,7 +119,7 @@ class StackMemo {
     for (std::uint32_t i = 0; i < count; ++i)
       difference |=
           *reinterpret_cast<const std::uint64_t*>(sp + OffsetOf(words[i])) ^ (words[i] & kValue);
-    return difference == 0;
+    return (difference & arch::kWordMask) == 0;
   }
   static std::uint64_t OffsetOf(std::uint64_t word) { return word >> kOffsetShift << 3; }
   bool Search(const Registers& start, Result* result);

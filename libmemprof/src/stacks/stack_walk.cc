@@ -6,10 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__)
-#error "frame rules are written for x86-64"
-#endif
-
 namespace memprof::recorder {
 namespace {
 
@@ -45,7 +41,7 @@ class Walker {
   const Registers& start_;
   Registers at_;
   StackWalk* walk_;
-  // Where at_.bp is found. Most frames do not need it: functions use rbp for other values, which
+  // Where at_.fp is found. Most frames do not need it: functions use it for other values, which
   // change from call to call. So it is read, and the walk depends on it, only when a frame is
   // located by it.
   enum class FramePointer {
@@ -53,8 +49,8 @@ class Walker {
     kFromStack,
     kNoted,
     kUnknown
-  } bp_ = FramePointer::kFromStart;
-  std::uint64_t bp_address_ = 0;
+  } fp_ = FramePointer::kFromStart;
+  std::uint64_t fp_address_ = 0;
 };
 
 bool Walker::DependOn(std::uint64_t address, std::uint64_t value) {
@@ -64,15 +60,15 @@ bool Walker::DependOn(std::uint64_t address, std::uint64_t value) {
 }
 
 bool Walker::UseFramePointer() {
-  switch (bp_) {
+  switch (fp_) {
     case FramePointer::kFromStart:
       walk_->uses_frame_pointer = true;
       return true;
     case FramePointer::kFromStack:
-      if (!Readable(bp_address_)) return false;
-      at_.bp = ReadWord(bp_address_);
-      bp_ = FramePointer::kNoted;
-      return DependOn(bp_address_, at_.bp);
+      if (!Readable(fp_address_)) return false;
+      at_.fp = ReadWord(fp_address_);
+      fp_ = FramePointer::kNoted;
+      return DependOn(fp_address_, at_.fp);
     case FramePointer::kNoted:
       return true;
     case FramePointer::kUnknown:
@@ -88,7 +84,7 @@ bool Walker::FindCfa(const FrameRule& rule, std::uint64_t* cfa) {
     return true;
   }
   if (!UseFramePointer()) return false;
-  *cfa = at_.bp + offset;
+  *cfa = at_.fp + offset;
   if (rule.base == CfaBase::kFramePointer) return true;
   const std::uint64_t slot = *cfa;
   if (!Readable(slot)) return false;
@@ -97,15 +93,15 @@ bool Walker::FindCfa(const FrameRule& rule, std::uint64_t* cfa) {
 }
 
 bool Walker::RestoreFramePointer(const FrameRule& rule, std::uint64_t cfa) {
-  if (rule.rbp == SavedRbp::kSame) return true;
-  if (rule.rbp == SavedRbp::kUnusable) {
-    bp_ = FramePointer::kUnknown;
+  if (rule.fp == SavedFp::kSame) return true;
+  if (rule.fp == SavedFp::kUnusable) {
+    fp_ = FramePointer::kUnknown;
     return true;
   }
-  if (rule.rbp == SavedRbp::kAtFrame && !UseFramePointer()) return false;
-  const std::uint64_t base = rule.rbp == SavedRbp::kAtCfa ? cfa : at_.bp;
-  bp_address_ = base + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
-  bp_ = FramePointer::kFromStack;
+  if (rule.fp == SavedFp::kAtFrame && !UseFramePointer()) return false;
+  const std::uint64_t base = rule.fp == SavedFp::kAtCfa ? cfa : at_.fp;
+  fp_address_ = base + static_cast<std::uint64_t>(std::int64_t{rule.saved_words} * 8);
+  fp_ = FramePointer::kFromStack;
   return true;
 }
 
@@ -115,11 +111,11 @@ Walker::Outcome Walker::Step() {
   std::uint64_t cfa;
   if (rule.base == CfaBase::kUnsupported || !FindCfa(rule, &cfa)) return Outcome::kRefused;
   // The stack grows downwards: a caller's frame must be above, or the walk might not end.
-  if (cfa <= at_.sp || !RestoreFramePointer(rule, cfa) || !Readable(cfa - 8))
-    return Outcome::kRefused;
+  const std::uint64_t slot = rule.ReturnAddressSlot(cfa);
+  if (cfa <= at_.sp || !RestoreFramePointer(rule, cfa) || !Readable(slot)) return Outcome::kRefused;
   at_.sp = cfa;
-  at_.pc = ReadWord(cfa - 8);
-  if (!DependOn(cfa - 8, at_.pc)) return Outcome::kRefused;
+  at_.pc = arch::CodeAddress(ReadWord(slot));
+  if (!DependOn(slot, at_.pc)) return Outcome::kRefused;
   return at_.pc == 0 ? Outcome::kBottom : Outcome::kStepped;
 }
 

@@ -6,27 +6,14 @@
 
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/stacks/frame_rules.h"
 
 namespace memprof::recorder {
 
-// Registers of a function at one of its instructions: where a walk starts.
-struct Registers {
-  std::uint64_t pc;
-  std::uint64_t sp;
-  std::uint64_t bp;
-};
-// The registers of the calling function, which must not return while they are used.
-__attribute__((always_inline)) inline Registers CaptureRegisters() {
-  Registers here;
-  asm volatile(
-      "leaq 0f(%%rip), %0\n\t"
-      "movq %%rsp, %1\n\t"
-      "movq %%rbp, %2\n"
-      "0:"
-      : "=&r"(here.pc), "=&r"(here.sp), "=r"(here.bp));
-  return here;
-}
+// Where a walk starts.
+using arch::CaptureRegisters;
+using arch::Registers;
 
 // Bounds of the calling thread's stack; empty when they are not known.
 struct StackBounds {
@@ -49,7 +36,7 @@ struct StackWalk {
   static constexpr int kMaxWords = 2 * kMaxFrames;
   int frame_count = 0;
   int word_count = 0;
-  bool uses_frame_pointer = false;  // rbp at the start mattered
+  bool uses_frame_pointer = false;  // the frame pointer at the start mattered
   bool truncated = false;           // there were more frames than requested
   void* frames[kMaxFrames];
   std::uint32_t offsets[kMaxFrames];  // of each frame's beginning above the start's stack pointer

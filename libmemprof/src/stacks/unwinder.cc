@@ -84,8 +84,8 @@ bool LoadUnwinder() {
   if (g_rules.Create()) g_has_rules.store(true, std::memory_order_release);
   if (void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL)) {
     void* function = dlsym(library, "unw_backtrace");
-    void* flush = dlsym(library, "_Ux86_64_flush_cache");
-    void* space = dlsym(library, "_ULx86_64_local_addr_space");
+    void* flush = dlsym(library, arch::kUnwinderFlush);
+    void* space = dlsym(library, arch::kUnwinderSpace);
     if (function != nullptr) {
       if (flush != nullptr && space != nullptr) {
         g_flush = reinterpret_cast<FlushFunction>(flush);
@@ -115,6 +115,8 @@ __attribute__((noinline)) int CaptureStack(void** frames, int depth, bool* trunc
   // One more than requested, to detect a deeper stack.
   const int own_frames = g_own_frames.load(std::memory_order_relaxed);
   int count = backtrace(raw, depth + own_frames + 1);
+  for (int i = 0; i < count; ++i)
+    raw[i] = reinterpret_cast<void*>(arch::CodeAddress(reinterpret_cast<std::uintptr_t>(raw[i])));
   int first = 0;
   while (first < count && first < kMaxOwnFrames) {
     if (!g_own_code.Contains(reinterpret_cast<std::uintptr_t>(raw[first]))) break;

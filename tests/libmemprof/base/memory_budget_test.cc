@@ -175,7 +175,7 @@ std::uint64_t Fill(StackMemo* memo) {
   memset(static_cast<void*>(&walk), 0, sizeof walk);
   walk.word_count = 500;
   for (std::uint64_t i = 1; i < 400; ++i)
-    memo->Store({.pc = i, .sp = reinterpret_cast<std::uint64_t>(kWords), .bp = 0}, walk,
+    memo->Store({.pc = i, .sp = reinterpret_cast<std::uint64_t>(kWords), .fp = 0}, walk,
                 {1, false});
   return ChargedMemory() - before;
 }
@@ -233,7 +233,7 @@ TEST(MemoryBudget, AForkedChildBeginsWithAnEmptyAccount) {
   ASSERT_TRUE(ChargeMemory(room / 2, Need::kTable));
   ASSERT_TRUE(ChargeMemory(4096, Need::kThread, InChild::kKept));
   // A raw clone runs no fork handlers: the kernel wipes the account.
-  const auto child = static_cast<pid_t>(syscall(SYS_fork));
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
   if (child == 0) _exit(LookInChild(kept + 4096, room - 65536, memo_room));
   int status = 0;
   waitpid(child, &status, 0);

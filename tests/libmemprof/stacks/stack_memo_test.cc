@@ -4,6 +4,7 @@
 #include <execinfo.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <map>
 #include <random>
@@ -172,9 +173,10 @@ TEST(StackMemo, EveryWordOfTheWalkCountsAndNoOther) {
   EXPECT_EQ(result.stack, 5u);
   EXPECT_TRUE(result.truncated);
   for (std::uint32_t i = 0; i < MadeUpStack::kWords; ++i) {
-    stack[i] ^= std::uint64_t{1} << i;
+    const std::uint64_t bit = std::uint64_t{1} << i % std::bit_width(arch::kWordMask);
+    stack[i] ^= bit;
     EXPECT_EQ(memo->Find(stack.start(), &result), i % 2 != 0) << i;
-    stack[i] ^= std::uint64_t{1} << i;
+    stack[i] ^= bit;
   }
 }
 
@@ -276,7 +278,7 @@ TEST(StackMemo, RegistersCountAsFarAsTheWalkUsedThem) {
     memo->Store(stack.start(), stack.WalkNow(), {5, false});
     StackMemo::Result result{0, false};
     Registers other = stack.start();
-    other.bp = 78;
+    other.fp = 78;
     EXPECT_EQ(memo->Find(other, &result), !uses_frame_pointer);
     other = stack.start();
     other.pc = 0x1235;

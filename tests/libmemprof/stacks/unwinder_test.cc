@@ -122,10 +122,15 @@ TEST_F(ModuleNumbersTest, AModuleWithoutReferencesMayGoUnnoticed) {
 }
 
 TEST(NextSymbol, FindsTheRealLookUpFunctions) {
+#if defined(__x86_64__)
+  constexpr char kFirstVersion[] = "GLIBC_2.2.5";
+#else
+  constexpr char kFirstVersion[] = "GLIBC_2.17";
+#endif
   void* expected = dlsym(RTLD_DEFAULT, "getenv");
   void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
   EXPECT_EQ(RealDlsym(libc, "getenv"), expected);
-  EXPECT_EQ(RealDlvsym(libc, "getenv", "GLIBC_2.2.5"), expected);
+  EXPECT_EQ(RealDlvsym(libc, "getenv", kFirstVersion), expected);
   EXPECT_EQ(RealDlsym(libc, "no_such_function_anywhere"), nullptr);
   EXPECT_EQ(NextDefinition("no_such_function_anywhere"), nullptr);
 }

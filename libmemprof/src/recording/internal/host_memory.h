@@ -12,9 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memprof::recorder {
+#include "libmemprof/src/base/sys.h"
 
-inline constexpr std::size_t kHostPage = 4096;
+namespace memprof::recorder {
 
 // Reads /proc/self/maps line by line; allocates nothing.
 class MapsReader {
@@ -79,8 +79,8 @@ class PageFilter {
   std::uintptr_t NextUsed(std::uintptr_t from, std::uintptr_t end) {
     constexpr std::uint64_t kInMemoryOrSwapped = std::uint64_t{3} << 62;
     if (fd_ < 0) return from;
-    for (std::uintptr_t at = from / kHostPage * kHostPage; at < end; at += kHostPage) {
-      const std::size_t page = at / kHostPage;
+    for (std::uintptr_t at = from / page_bytes_ * page_bytes_; at < end; at += page_bytes_) {
+      const std::size_t page = at / page_bytes_;
       if (page < first_ || page >= first_ + count_) {
         const ssize_t got = pread(fd_, entries_, sizeof entries_, static_cast<off_t>(page * 8));
         if (got < 8) return std::max(at, from);
@@ -94,6 +94,7 @@ class PageFilter {
 
  private:
   const int fd_;
+  const std::size_t page_bytes_ = PageBytes();
   std::size_t first_ = 0, count_ = 0;
   std::uint64_t entries_[512];
 };

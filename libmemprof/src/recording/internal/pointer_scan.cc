@@ -59,7 +59,7 @@ class Scanner {
       const ssize_t got = memory_.Read(from, buffer_, piece);
       if (got < 0 && errno != EFAULT && errno != ENOMEM && errno != EIO) return false;
       if (got <= 0) {
-        from = (from / kHostPage + 1) * kHostPage;
+        from = (from / PageBytes() + 1) * PageBytes();
         continue;
       }
       CountIn(static_cast<std::size_t>(got) / sizeof(std::uint64_t));

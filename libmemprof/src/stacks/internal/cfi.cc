@@ -67,7 +67,7 @@ bool ReadCommonEntry(const CallFrameTable& table, const unsigned char* at, Commo
   common->data_factor = cursor.Signed();
   const std::uint64_t return_register =
       version == 1 ? cursor.Fixed<std::uint8_t>() : cursor.Unsigned();
-  if (return_register != kCfiReturnAddress) return false;
+  if (return_register != arch::kDwarfReturnAddress) return false;
   if (augmentation[0] == 'z') {
     common->has_augmentation = true;
     CfiCursor data = cursor.Take(cursor.Unsigned());
@@ -91,11 +91,40 @@ bool ReadCommonEntry(const CallFrameTable& table, const unsigned char* at, Commo
   return !cursor.failed();
 }
 
-// False when `bytes` is not a multiple of 8 or too large.
-template <typename Words>
-bool ToWords(std::int64_t bytes, Words* words) {
-  *words = static_cast<Words>(bytes / 8);
-  return bytes % 8 == 0 && *words == bytes / 8;
+// False when `bytes` is not a multiple of the unit, or does not fit into a rule's bits.
+bool ToWords(std::int64_t bytes, int bits, int unit, std::int16_t* words) {
+  const std::int64_t most = std::int64_t{1} << (bits - 1);
+  if (bytes % (8 * unit) != 0) return false;
+  const std::int64_t units = bytes / (8 * unit);
+  if (units < -most || units >= most) return false;
+  *words = static_cast<std::int16_t>(units * unit);
+  return true;
+}
+bool ToSavedWords(std::int64_t bytes, std::int16_t* words) {
+  return ToWords(bytes, arch::kFrameSavedBits, 1, words);
+}
+
+// Where the caller's frame pointer is, with the return address in its place below the CFA.
+void SetSavedFp(const CfiLocation& fp, FrameRule* rule) {
+  if (fp.kind == CfiLocation::Kind::kSame) return;
+  rule->fp = SavedFp::kUnusable;
+  if (!ToSavedWords(fp.offset, &rule->saved_words)) return;
+  if (fp.kind == CfiLocation::Kind::kAtCfa) rule->fp = SavedFp::kAtCfa;
+  if (fp.kind == CfiLocation::Kind::kAtFrame) rule->fp = SavedFp::kAtFrame;
+}
+
+// The return address of functions that store it themselves. A function that has not stored it yet
+// cannot have called another one.
+bool SetSavedPair(const CfiRow& row, FrameRule* rule) {
+  using Kind = CfiLocation::Kind;
+  std::int64_t at = row.return_address.offset;
+  if (row.fp.kind == Kind::kAtCfa && row.fp.offset == at - 8) {
+    rule->fp = SavedFp::kAtCfa;
+    at = row.fp.offset;
+  } else if (row.fp.kind != Kind::kSame) {
+    rule->fp = SavedFp::kUnusable;
+  }
+  return ToSavedWords(at, &rule->saved_words);
 }
 
 FrameRule ToRule(const CfiRow& row) {
@@ -104,31 +133,20 @@ FrameRule ToRule(const CfiRow& row) {
     rule.base = CfaBase::kOutermost;
     return rule;
   }
-  if (row.return_address.kind != CfiLocation::Kind::kAtCfa || row.return_address.offset != -8 ||
-      !ToWords(row.offset, &rule.cfa_words))
+  if (row.return_address.kind != CfiLocation::Kind::kAtCfa ||
+      !ToWords(row.offset, arch::kFrameCfaBits, arch::kFrameCfaUnit, &rule.cfa_words))
     return {};
-  switch (row.rbp.kind) {
-    case CfiLocation::Kind::kSame:
-      break;
-    case CfiLocation::Kind::kAtCfa:
-      rule.rbp = SavedRbp::kAtCfa;
-      break;
-    case CfiLocation::Kind::kAtFrame:
-      rule.rbp = SavedRbp::kAtFrame;
-      break;
-    default:
-      rule.rbp = SavedRbp::kUnusable;
-      break;
-  }
-  if (!ToWords(row.rbp.offset, &rule.rbp_words)) {
-    rule.rbp = SavedRbp::kUnusable;
-    rule.rbp_words = 0;
+  if constexpr (arch::kCallPushesReturnAddress) {
+    if (row.return_address.offset != -8) return {};
+    SetSavedFp(row.fp, &rule);
+  } else if (!SetSavedPair(row, &rule)) {
+    return {};
   }
   if (row.base == CfiRow::Base::kLoadFromFrame) {
     rule.base = CfaBase::kLoadFromFrame;
-  } else if (row.base == CfiRow::Base::kRegister && row.base_register == kCfiRsp) {
+  } else if (row.base == CfiRow::Base::kRegister && row.base_register == arch::kDwarfStackPointer) {
     rule.base = CfaBase::kStackPointer;
-  } else if (row.base == CfiRow::Base::kRegister && row.base_register == kCfiRbp) {
+  } else if (row.base == CfiRow::Base::kRegister && row.base_register == arch::kDwarfFramePointer) {
     rule.base = CfaBase::kFramePointer;
   } else {
     return {};

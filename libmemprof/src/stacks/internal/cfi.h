@@ -1,4 +1,4 @@
-// Reads the call-frame tables (.eh_frame_hdr, .eh_frame) of loaded x86-64 modules.
+// Reads the call-frame tables (.eh_frame_hdr, .eh_frame) of loaded modules.
 //
 // Formats: Linux Standard Base 5.0, "Exception Frames"; DWARF 5, section 6.4. The tables are part
 // of the program's own image and are trusted as C++ exceptions trust them; but no read leaves the

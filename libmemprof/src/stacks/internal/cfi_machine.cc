@@ -4,15 +4,15 @@
 namespace memprof::recorder {
 namespace {
 
-// Compilers use only DW_OP_breg6 N, and DW_OP_deref, in functions that realign the stack.
-constexpr std::uint8_t kOpBregRbp = 0x76;
+// Compilers use only DW_OP_breg N of the frame pointer, and DW_OP_deref, in functions that realign
+// the stack.
 constexpr std::uint8_t kOpDeref = 0x06;
 
 }  // namespace
 
 void CfiMachine::DefineCfaByExpression(CfiCursor expression) {
   row_.base = CfiRow::Base::kOther;
-  if (expression.Fixed<std::uint8_t>() != kOpBregRbp) return;
+  if (expression.Fixed<std::uint8_t>() != arch::kDwarfBregFramePointer) return;
   const std::int64_t offset = expression.Signed();
   if (expression.Fixed<std::uint8_t>() != kOpDeref || expression.failed() || !expression.done())
     return;
@@ -22,7 +22,7 @@ void CfiMachine::DefineCfaByExpression(CfiCursor expression) {
 
 void CfiMachine::SaveByExpression(std::uint64_t reg, CfiCursor expression) {
   Set(reg, CfiLocation::Kind::kOther);
-  if (expression.Fixed<std::uint8_t>() != kOpBregRbp) return;
+  if (expression.Fixed<std::uint8_t>() != arch::kDwarfBregFramePointer) return;
   const std::int64_t offset = expression.Signed();
   if (!expression.failed() && expression.done()) Set(reg, CfiLocation::Kind::kAtFrame, offset);
 }
@@ -67,6 +67,9 @@ bool CfiMachine::StepAdvance(std::uint8_t opcode, CfiCursor* program) {
     case 0x04:
       Advance(program->Fixed<std::uint32_t>());
       return true;
+    case 0x2c:  // AARCH64_negate_ra_state_with_pc
+    case 0x2d:  // AARCH64_negate_ra_state; the walk takes signatures off all return addresses
+      return arch::kCallFramesSignReturnAddresses;
     case 0x2e:  // GNU_args_size
       program->Unsigned();
       return true;

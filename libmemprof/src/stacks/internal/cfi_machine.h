@@ -3,14 +3,10 @@
 
 #include <cstdint>
 
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/stacks/internal/cfi_cursor.h"
 
 namespace memprof::recorder {
-
-// DWARF's numbers of x86-64 registers (System V ABI, figure 3.36).
-inline constexpr std::uint64_t kCfiRbp = 6;
-inline constexpr std::uint64_t kCfiRsp = 7;
-inline constexpr std::uint64_t kCfiReturnAddress = 16;
 
 // The common information of several descriptions.
 struct CommonEntry {
@@ -32,12 +28,12 @@ struct CfiRow {
   enum class Base { kRegister, kLoadFromFrame, kOther } base = Base::kOther;
   std::uint64_t base_register = 0;
   std::int64_t offset = 0;
-  CfiLocation rbp;
+  CfiLocation fp;  // rbp, x29
   CfiLocation return_address;
 
   CfiLocation* Of(std::uint64_t reg) {
-    if (reg == kCfiRbp) return &rbp;
-    return reg == kCfiReturnAddress ? &return_address : nullptr;
+    if (reg == arch::kDwarfFramePointer) return &fp;
+    return reg == arch::kDwarfReturnAddress ? &return_address : nullptr;
   }
 };
 
