@@ -28,6 +28,9 @@ set(ENV{PKG_CONFIG_LIBDIR}
 # the building machine does not have.
 set(CUDA_CUDART CUDA_CUDART-unused CACHE FILEPATH "")
 set(QT_HOST_PATH /usr CACHE PATH "Where the building machine's Qt has its tools")
+foreach(part Core DBus Gui Widgets)  # by their folder, because Debian's is not where Qt looks
+  set(Qt6${part}Tools_DIR /usr/lib/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu/cmake/Qt6${part}Tools CACHE PATH "")
+endforeach()
 find_program(MEMPROF_QEMU NAMES qemu-aarch64 qemu-aarch64-static)
 if(MEMPROF_QEMU)
   set(CMAKE_CROSSCOMPILING_EMULATOR ${MEMPROF_QEMU} -L ${CMAKE_SYSROOT})
