@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 // Options whose value is the next argument if they have no "=".
 constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
-                                           "--memory", "--source", "--signal"};
+                                           "--memory", "--source", "--signal",      "--unrecorded"};
 
 Options Describe(RunOptions* values) {
   Options options(
@@ -74,6 +74,11 @@ Options Describe(RunOptions* values) {
   options.Flag("scan", &values->scan,
                "When the program exits, look through its host memory for pointers to what "
                "cudaMalloc returned, to prove leaks; about a second for 10 GiB.");
+  options.Choice(
+      "unrecorded", &values->unrecorded, {"start", "stop"},
+      "What to do with a PROGRAM that cannot be recorded, because it is static, uses musl "
+      "or an old glibc, is set-uid, or is for another processor: start it without the "
+      "recorder (the default), or stop with status 1.");
   options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
@@ -193,6 +198,19 @@ std::int64_t UnixNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// Checks the program and makes place for the log. Says in one line that the program runs
+// unrecorded.
+absl::StatusOr<Loadable> Prepare(const std::vector<std::string>& program, RunOptions* options) {
+  const absl::StatusOr<Loadable> loadable = CanRecord(*options, program);
+  if (!loadable.ok()) return loadable;
+  options->output = fs::absolute(options->output).string();
+  if (const absl::Status status = PrepareOutput(options->output); !status.ok()) return status;
+  if (!loadable->recorded())
+    std::cerr << "memprof: " << loadable->why << ": it runs, but is not recorded; "
+              << loadable->remedy << "\n";
+  return loadable;
+}
+
 }  // namespace
 
 int ProgramIndex(int argc, char** argv) {
@@ -230,18 +248,18 @@ int RunVerb(int argc, char** argv) {
     std::cerr << "memprof run: which program? Try: memprof run -- PROGRAM\n";
     return 2;
   }
-  values.output = fs::absolute(values.output).string();
-  if (const absl::Status status = PrepareOutput(values.output); !status.ok()) return Fail(status);
   if (const std::string why = WhyNoGpuModel(values.sim); !why.empty()) {
     std::cerr << "memprof run: --sim: " << why << "\n";
     return 2;
   }
   const std::vector<std::string> started(argv + program, argv + argc);
-  const absl::StatusOr<bool> can_record = CanRecord(started);
-  if (!can_record.ok()) return Fail(can_record.status());
+  const absl::StatusOr<Loadable> loadable = Prepare(started, &values);
+  if (!loadable.ok()) return Fail(loadable.status());
   const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
   const std::string shared_devices = NameOfSharedDevices();
-  if (const absl::Status status = SetEnvironment(values, shared_devices, started); !status.ok())
+  if (const absl::Status status =
+          SetEnvironment(values, shared_devices, started, loadable->preloads);
+      !status.ok())
     return Fail(status);
   const std::int64_t since_unix_ns = UnixNs();
   analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
@@ -256,7 +274,7 @@ int RunVerb(int argc, char** argv) {
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.
-  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, *can_record, logs);
+  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable->recorded(), logs);
   if (!by_torch_sim)
     PrintTorchHint(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)

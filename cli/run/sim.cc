@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "cli/run/internal/launchers.h"
 #include "simcuda/common/gpu_model.h"
 
 namespace memprof::cli {
@@ -146,19 +147,14 @@ std::vector<std::string> PlacesOf(const std::string& group) {
 }  // namespace
 
 std::string PythonOf(const std::vector<std::string>& arguments, const std::string& search_path) {
-  // Programs that start what follows them; their own options do not look like a Python.
-  static constexpr absl::string_view kStarters[] = {"env",    "nice", "timeout", "taskset",
-                                                    "ionice", "time", "setsid",  "nohup",
-                                                    "stdbuf", "chrt", "numactl", "catchsegv"};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (IsPythonName(arguments[i])) return FindProgram(arguments[i], search_path);
     const std::string path = FindProgram(arguments[i], search_path);
     if (!path.empty())
       if (const std::string python = InterpreterOf(path, search_path); !python.empty())
         return python;
-    const std::string name = fs::path(arguments[0]).filename().string();
-    if (std::find(std::begin(kStarters), std::end(kStarters), name) == std::end(kStarters))
-      return "";
+    // The options of a launcher do not look like a Python.
+    if (!IsLauncher(arguments[0])) return "";
   }
   return "";
 }

@@ -54,25 +54,74 @@ TEST(RunVerb, ReportsTheStaticRuntime) {
   }
 }
 
-// Nothing is started if the recorder would break the program.
-TEST(RunVerb, SaysThatAProgramWouldNotStart) {
-  TempDirectory directory;
-  const auto expect_refused = [&](const std::string& program, const std::string& why) {
-    const GuestResult run = MemprofRun(directory, {"run", "--", program});
-    EXPECT_EQ(run.status, 1);
-    EXPECT_THAT(run.err, ::testing::MatchesRegex("memprof run: [^\n]*" + why +
-                                                 "[^\n]*it would not start[^\n]*\n"));
-  };
-  const std::string old = " uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+";
-  expect_refused(GuestPath("guest_of_old_glibc"), "guest_of_old_glibc" + old);
-  expect_refused(GuestPath("guest_of_musl"), "guest_of_musl uses musl");
-  // Found through the interpreter that a script names, also in two steps and through env.
+// Programs that would end at once with the recorder preloaded, also behind scripts and launchers.
+std::vector<std::vector<std::string>> WouldBreak(const TempDirectory& directory) {
+  const std::string old = GuestPath("guest_of_old_glibc");
   const std::string script = directory.File("script"), outer = directory.File("outer");
-  std::ofstream(script) << "#! " << GuestPath("guest_of_old_glibc") << " -x\necho started\n";
+  std::ofstream(script) << "#! " << old << " -x\necho started\n";
   std::ofstream(outer) << "#!/usr/bin/env -S " << script << "\n";
-  ASSERT_EQ(chmod(script.c_str(), 0755) | chmod(outer.c_str(), 0755), 0);
-  expect_refused(script, "guest_of_old_glibc" + old);
-  expect_refused(outer, "guest_of_old_glibc" + old);
+  EXPECT_EQ(chmod(script.c_str(), 0755) | chmod(outer.c_str(), 0755), 0);
+  return {{old}, {script}, {outer}, {"nice", "-n", "1", "timeout", "-k9", "60", "env", "A=1", old}};
+}
+
+TEST(RunVerb, StartsWithoutTheRecorderWhatItWouldBreak) {
+  TempDirectory directory;
+  const auto expect_alone = [&](const std::vector<std::string>& command, const std::string& why) {
+    std::vector<std::string> words = {"run", "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    const GuestResult run = MemprofRun(directory, words);
+    EXPECT_EQ(run.status, 5) << run.err;
+    EXPECT_EQ(run.out, "alone\n");
+    EXPECT_THAT(run.err, ::testing::MatchesRegex("memprof: [^\n]*" + why +
+                                                 "[^\n]*: it runs, but is not recorded; [^\n]*\n"));
+  };
+  for (const auto& command : WouldBreak(directory))
+    expect_alone(
+        command,
+        "guest_of_old_glibc uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+");
+  expect_alone({GuestPath("guest_of_musl")}, "guest_of_musl uses musl");
+}
+
+// Here the loader would really end the program.
+TEST(RunVerb, ARecorderForANewerLibraryIsNotPreloaded) {
+  TempDirectory directory;
+  std::filesystem::create_directory(directory.File("bin"));
+  std::filesystem::create_directory(directory.File("lib"));
+  const std::string recorder = directory.File("lib/libmemprof.so");
+  std::filesystem::copy_file(GuestPath("later_glibc/lib/libmemprof.so"), recorder);
+  std::filesystem::copy_file(BuildPath("bin/test_memprof_run"), directory.File("bin/memprof"));
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.environment["LD_PRELOAD"] = recorder;
+  EXPECT_EQ(RunProgram(GuestPath("guest_plain"), options).status, 1) << "nothing is tested here";
+  options.environment.clear();
+  options.arguments = {"run", "--", GuestPath("guest_plain")};
+  const GuestResult run = RunProgram(directory.File("bin/memprof"), options);
+  EXPECT_EQ(run.status, 5);
+  EXPECT_EQ(run.out, "alone\n");
+  EXPECT_THAT(run.err, ::testing::MatchesRegex(
+                           "memprof: [^\n]* uses glibc 2\\.[0-9]+ \\(/[^\n]*/libc\\.so\\.6\\), and "
+                           "the recorder needs 9\\.9: it runs, but is not recorded; [^\n]*\n"));
+}
+
+TEST(RunVerb, StopsBeforeWhatCannotBeRecordedIfAsked) {
+  TempDirectory directory;
+  std::ofstream(directory.File("a.mprof")).flush();  // a log that would be replaced
+  std::vector<std::vector<std::string>> commands = WouldBreak(directory);
+  commands.push_back({GuestPath("guest_of_musl")});
+  commands.push_back({GuestPath("guest_static")});
+  for (const auto& command : commands) {
+    std::vector<std::string> words = {"run", "-o", "a.mprof", "--unrecorded", "stop", "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    const GuestResult run = MemprofRun(directory, words);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err,
+                ::testing::MatchesRegex("memprof run: [^\n]*: it was not started; [^\n]*\n"));
+    EXPECT_TRUE(std::filesystem::exists(directory.File("a.mprof")));
+  }
+  EXPECT_EQ(MemprofRun(directory, {"run", "--unrecorded=stop", "--", "/bin/true"}).status, 0);
+  EXPECT_EQ(MemprofRun(directory, {"run", "--unrecorded=ask", "--", "/bin/true"}).status, 2);
 }
 
 TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
@@ -81,6 +130,7 @@ TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
     const GuestResult run = MemprofRun(directory, {"run", "--", program});
     if (status != 0) {
       EXPECT_EQ(run.status, status) << run.err;
+      EXPECT_EQ(run.out, "preloaded\n") << "what it starts may be recorded";
     }
     EXPECT_THAT(run.err, ::testing::StartsWith("memprof: " + program + " " + why));
     return run.err;
@@ -101,7 +151,10 @@ TEST(RunVerb, SaysThatAProgramRunsUnrecorded) {
     const std::string own = directory.File("own");
     std::filesystem::copy_file(GuestPath("guest_plain"), own);
     ASSERT_EQ(chown(own.c_str(), 65534, 65534) | chmod(own.c_str(), 04755), 0);
-    expect_run(own, "is set-uid", 5);
+    const GuestResult run = MemprofRun(directory, {"run", "--", own});
+    EXPECT_EQ(run.status, 5);
+    EXPECT_THAT(run.err, HasSubstr(own + " is set-uid"));
+    EXPECT_EQ(run.out, "alone\n") << "the loader removes LD_PRELOAD";
   }
 }
 

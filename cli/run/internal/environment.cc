@@ -2,11 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "cli/run/internal/loadable.h"
 #include "cli/run/run.h"
 #include "cli/run/sim.h"
 
@@ -76,7 +74,7 @@ absl::Status SetAgent(const std::string& directory) {
 }  // namespace
 
 absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
-                            const std::vector<std::string>& program) {
+                            const std::vector<std::string>& program, bool preload) {
   const std::string directory = ProgramDirectory();
   const absl::StatusOr<std::string> recorder = FindRecorder(directory);
   if (!recorder.ok()) return recorder.status();
@@ -87,7 +85,7 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
     const absl::Status status = SetStandIn(options, shared_devices, directory, program);
     if (!status.ok()) return status;
   }
-  setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
+  if (preload) setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
   if (options.torch) {
     if (const absl::Status status = SetAgent(directory); !status.ok()) return status;
@@ -104,14 +102,16 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program) {
+absl::StatusOr<Loadable> CanRecord(const RunOptions& options,
+                                   const std::vector<std::string>& program) {
   const absl::StatusOr<std::string> recorder = FindRecorder(ProgramDirectory());
   if (!recorder.ok()) return recorder.status();
   const char* path = getenv("PATH");
-  const Loadable loadable = CheckLoadable(*recorder, program, path == nullptr ? "" : path);
-  if (!loadable.starts) return absl::FailedPreconditionError(loadable.line);
-  if (!loadable.line.empty()) std::cerr << "memprof: " << loadable.line << "\n";
-  return loadable.line.empty();
+  Loadable loadable = CheckLoadable(*recorder, program, path == nullptr ? "" : path);
+  if (!loadable.recorded() && options.unrecorded == "stop")
+    return absl::FailedPreconditionError(
+        absl::StrCat(loadable.why, ": it was not started; ", loadable.remedy));
+  return loadable;
 }
 
 }  // namespace memprof::cli

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/run/loadable.h"
 
 namespace memprof::cli {
 
@@ -18,6 +19,7 @@ struct RunOptions {
   std::string sim;  // empty = the machine's own CUDA
   std::string source;
   std::string signal;
+  std::string unrecorded = "start";  // what to do with a program that cannot be recorded
   std::int64_t stack_depth = -1;
   std::int64_t ring_events = -1;
   std::int64_t memory_mib = -1;
@@ -28,11 +30,12 @@ struct RunOptions {
   bool torch = false;
 };
 
-// Sets the environment that `program` inherits.
+// Sets the environment that `program` inherits. Without `preload`, the recorder is not in it.
 absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
-                            const std::vector<std::string>& program);
+                            const std::vector<std::string>& program, bool preload);
 
-// Reports when the program cannot be recorded; an error if the recorder would make it fail.
-absl::StatusOr<bool> CanRecord(const std::vector<std::string>& program);
+// Whether the program can be recorded; an error if that shall stop it.
+absl::StatusOr<Loadable> CanRecord(const RunOptions& options,
+                                   const std::vector<std::string>& program);
 
 }  // namespace memprof::cli
