@@ -13,6 +13,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/diff/diff.h"
+#include "cli/doctor/doctor.h"
 #include "cli/export/export.h"
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/leaks/leaks.h"
@@ -55,6 +56,7 @@ const std::vector<Verb>& Verbs() {
        ExportVerb},
       {"import", "another tool's recording as a log (PyTorch, RMM)", ImportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
+      {"doctor", "what this machine allows memprof to record", DoctorVerb},
   };
   return verbs;
 }

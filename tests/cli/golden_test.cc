@@ -73,6 +73,7 @@ std::vector<Case> Cases() {
       {"help_export.txt", {"export", "--help"}},
       {"help_verify.txt", {"verify", "--help"}},
       {"help_footprint.txt", {"footprint", "--help"}},
+      {"help_doctor.txt", {"doctor", "--help"}},
   };
 }
 
