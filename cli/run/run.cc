@@ -76,9 +76,8 @@ Options Describe(RunOptions* values) {
                "cudaMalloc returned, to prove leaks; about a second for 10 GiB.");
   options.Choice(
       "unrecorded", &values->unrecorded, {"start", "stop"},
-      "What to do with a PROGRAM that cannot be recorded, because it is static, uses musl "
-      "or an old glibc, is set-uid, or is for another processor: start it without the "
-      "recorder (the default), or stop with status 1.");
+      "With a PROGRAM that cannot be recorded (static, musl, an old glibc, set-uid): start it all "
+      "the same (the default), or stop with status 1.");
   options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",

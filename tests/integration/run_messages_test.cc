@@ -80,6 +80,11 @@ TEST(RunVerb, StartsWithoutTheRecorderWhatItWouldBreak) {
         command,
         "guest_of_old_glibc uses glibc 2\\.31 .*/old_glibc/libc\\.so\\.6.*needs 2\\.[0-9]+");
   expect_alone({GuestPath("guest_of_musl")}, "guest_of_musl uses musl");
+  // Also if an outer memprof run has preloaded it.
+  GuestOptions options{.standin = false, .output = "", .directory = directory.path()};
+  options.arguments = {"run", "--", GuestPath("guest_of_musl")};
+  const GuestResult inner = RunProgram(BuildPath("bin/test_memprof_run"), options);
+  EXPECT_EQ(inner.out, "alone\n") << inner.err;
 }
 
 // Here the loader would really end the program.

@@ -1,10 +1,13 @@
 #include "cli/run/internal/environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "cli/run/run.h"
 #include "cli/run/sim.h"
 
@@ -71,6 +74,14 @@ absl::Status SetAgent(const std::string& directory) {
   return absl::OkStatus();
 }
 
+// The list of libraries without the recorder, which an outer memprof run may have put there.
+std::string Without(const std::string& recorder, const char* list) {
+  std::vector<std::string> libraries =
+      absl::StrSplit(list == nullptr ? "" : list, absl::ByAnyChar(": "), absl::SkipEmpty());
+  libraries.erase(std::remove(libraries.begin(), libraries.end(), recorder), libraries.end());
+  return absl::StrJoin(libraries, ":");
+}
+
 }  // namespace
 
 absl::Status SetEnvironment(const RunOptions& options, const std::string& shared_devices,
@@ -85,7 +96,9 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
     const absl::Status status = SetStandIn(options, shared_devices, directory, program);
     if (!status.ok()) return status;
   }
-  if (preload) setenv("LD_PRELOAD", Prepend(*recorder, getenv("LD_PRELOAD")).c_str(), 1);
+  const std::string others = Without(*recorder, getenv("LD_PRELOAD"));
+  setenv("LD_PRELOAD", preload ? Prepend(*recorder, others.c_str()).c_str() : others.c_str(), 1);
+  if (!preload && others.empty()) unsetenv("LD_PRELOAD");
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
   if (options.torch) {
     if (const absl::Status status = SetAgent(directory); !status.ok()) return status;

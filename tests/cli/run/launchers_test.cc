@@ -27,6 +27,7 @@ TEST(LaunchedBy, SkipsOptionsValuesAndOperands) {
       {"nice prog", "prog"},
       {"nice -5 prog", "prog"},
       {"nice -n -5 prog", "prog"},
+      {"nice -n 5 prog", "prog"},
       {"nice --adjustment=5 prog", "prog"},
       {"timeout 10 prog 20", "prog 20"},
       {"timeout -v --signal KILL -k 5s 10 prog", "prog"},
