@@ -75,7 +75,8 @@ bool IsLogName(const std::string& pattern, const std::string& name) {
 absl::StatusOr<std::string> FindRecorder(const std::string& program_directory) {
   return FirstExisting(
       program_directory, "the recorder, libmemprof.so,",
-      {"../lib/libmemprof.so", "../lib64/libmemprof.so", "../lib/x86_64-linux-gnu/libmemprof.so"});
+      {"../lib/libmemprof.so", "../lib64/libmemprof.so", "../lib/x86_64-linux-gnu/libmemprof.so",
+       "../lib/aarch64-linux-gnu/libmemprof.so"});
 }
 
 absl::StatusOr<std::string> FindStandIn(const std::string& program_directory) {

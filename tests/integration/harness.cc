@@ -45,22 +45,40 @@ std::vector<std::string> Environment(const GuestOptions& options) {
   return environment;
 }
 
+// A program that was built for another processor than that of this machine runs in an emulator.
+// What is for its loader must not reach the emulator's own.
+std::vector<std::string> Emulated(std::vector<std::string>* environment) {
+  std::vector<std::string> command;
+  std::istringstream words(MEMPROF_TEST_EMULATOR);
+  for (std::string word; words >> word;) command.push_back(word);
+  const auto of_loader = [](const std::string& variable) { return variable.starts_with("LD_"); };
+  for (const std::string& variable : *environment)
+    if (of_loader(variable)) command.insert(command.end(), {"-E", variable});
+  std::erase_if(*environment, of_loader);
+  return command;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 pid_t Spawn(const std::string& program, const GuestOptions& options, int out, int err) {
-  const std::vector<std::string> environment = Environment(options);
-  std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : options.arguments)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<char*> variables;
-  for (const std::string& variable : environment)
-    variables.push_back(const_cast<char*>(variable.c_str()));
-  variables.push_back(nullptr);
+  std::vector<std::string> environment = Environment(options);
+  std::vector<std::string> command;
+  if (*MEMPROF_TEST_EMULATOR != '\0' && program.starts_with(MEMPROF_BUILD_DIR))
+    command = Emulated(&environment);
+  command.push_back(program);
+  command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+  const std::vector<char*> arguments = Pointers(command), variables = Pointers(environment);
   const pid_t pid = fork();
   if (pid != 0) return pid;
   if (chdir(options.directory.c_str()) != 0) _exit(126);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  execvpe(program.c_str(), arguments.data(), variables.data());
+  execvpe(arguments[0], arguments.data(), variables.data());
   _exit(127);
 }
 

@@ -192,13 +192,19 @@ int Signals() {
   return 0;
 }
 
+#if defined(SYS_unlink)
+constexpr unsigned kUnlink = SYS_unlink, kRename = SYS_rename;
+#else  // newer architectures have the general ones only
+constexpr unsigned kUnlink = SYS_unlinkat, kRename = SYS_renameat;
+#endif
+
 bool Forbid(unsigned error) {
   static const unsigned kForbidden[] = {
       SYS_membarrier,       SYS_fallocate,    SYS_flock,
       SYS_getrandom,        SYS_memfd_create, SYS_tgkill,
       SYS_mremap,           SYS_prctl,        SYS_ftruncate,
-      SYS_statfs,           SYS_fstatfs,      SYS_unlink,
-      SYS_process_vm_readv, SYS_rename,       SYS_sched_setaffinity};
+      SYS_statfs,           SYS_fstatfs,      kUnlink,
+      SYS_process_vm_readv, kRename,          SYS_sched_setaffinity};
   std::vector<sock_filter> code;
   code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
   for (const unsigned number : kForbidden) {

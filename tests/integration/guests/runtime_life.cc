@@ -18,6 +18,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -176,7 +177,7 @@ int SpawnByPosix(char* const* arguments) {
 
 // No fork handlers run at this fork.
 int ForkBare() {
-  const auto child = static_cast<pid_t>(syscall(SYS_fork));
+  const auto child = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
   if (child != 0) return StatusOf(child);
   void* pointer = nullptr;
   cudaMalloc(&pointer, 5000);
