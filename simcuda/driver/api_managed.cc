@@ -1,5 +1,6 @@
 // Managed memory: prefetch, advice, discards. Queries of a range: api_managed_range.cc.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <vector>
@@ -106,10 +107,11 @@ CUresult CheckLocations(const CUmemLocation* locations, const size_t* starts, si
 // Discarded memory reads as zeros; only whole pages of the machine are discarded.
 void EnqueueDiscards(const std::shared_ptr<Context>& context, const std::shared_ptr<Stream>& stream,
                      const CUdeviceptr* addresses, const size_t* sizes, const Batch& batch) {
+  const auto page = static_cast<uint64_t>(getpagesize());
   std::vector<std::pair<uint64_t, uint64_t>> parts;
   for (size_t i = 0; i < batch.ranges.size(); ++i) {
-    const uint64_t start = RoundUp(addresses[i], 4096);
-    const uint64_t end = (addresses[i] + sizes[i]) / 4096 * 4096;
+    const uint64_t start = RoundUp(addresses[i], page);
+    const uint64_t end = (addresses[i] + sizes[i]) / page * page;
     if (start < end) parts.emplace_back(start, end - start);
   }
   context->Enqueue(
