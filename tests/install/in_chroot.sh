@@ -11,7 +11,7 @@ python3 -m venv v
 made=$(milliseconds)
 v/bin/pip install --quiet --no-index --disable-pip-version-check memprof_gpu-*.whl || fail "pip install"
 installed=$(milliseconds)
-v/bin/memprof run --sim -o demo.mprof -- v/bin/demo_trainer --quiet --steps 12 --leak history 2>run.txt \
+v/bin/memprof run --sim -o demo.mprof -- v/bin/demo_trainer --quiet --layers 1 --dim 32 --steps 12 --leak history 2>run.txt \
   || fail "recording the demo: $(cat run.txt)"
 recorded=$(milliseconds)
 v/bin/memprof verify demo.mprof >verify.txt || fail "verify: $(cat verify.txt)"
