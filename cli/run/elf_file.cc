@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -139,6 +141,23 @@ std::string HighestVersion(const std::set<std::string>& versions) {
       versions.begin(), versions.end(),
       [](const std::string& a, const std::string& b) { return Numbers(a) < Numbers(b); });
   return highest == versions.end() ? "" : std::string(absl::StripPrefix(*highest, kVersion));
+}
+
+std::string ReleaseOfGlibc(const std::string& c_library) {
+  constexpr std::size_t kMostBytes = 8 << 20;
+  constexpr std::string_view kBefore = " release version ";  // "stable release version 2.31."
+  std::ifstream file(c_library, std::ios::binary);
+  std::string text(kMostBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::size_t at = text.find(kBefore);
+  if (at != std::string::npos) {
+    const std::size_t begin = at + kBefore.size();
+    const std::size_t end = text.find_first_not_of("0123456789.", begin);
+    const std::string version = text.substr(begin, std::min<std::size_t>(end - begin, 16));
+    if (!version.empty()) return std::string(absl::StripSuffix(version, "."));
+  }
+  return HighestVersion(ElfFile(c_library).Defined());
 }
 
 std::set<std::string> MissingVersions(const ElfFile& library, const ElfFile& c_library) {

@@ -49,6 +49,10 @@ class ElfFile {
 // The highest of the versions, without "GLIBC_"; "" if there is none.
 std::string HighestVersion(const std::set<std::string>& versions);
 
+// The release of the glibc in the file `c_library` ("2.31"): what it says of itself, else the
+// highest version that it defines, because not every release brings symbols to libc.so.6.
+std::string ReleaseOfGlibc(const std::string& c_library);
+
 // The versions that `library` needs and `c_library` does not define.
 std::set<std::string> MissingVersions(const ElfFile& library, const ElfFile& c_library);
 

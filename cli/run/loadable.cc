@@ -55,7 +55,7 @@ Loadable CheckLoader(const ElfFile& recorder, const std::string& path, const std
   const std::set<std::string> missing = MissingVersions(recorder, c_library);
   if (missing.empty()) return {};
   return {false,
-          absl::StrCat(path, " uses glibc ", HighestVersion(c_library.Defined()), " (", library,
+          absl::StrCat(path, " uses glibc ", ReleaseOfGlibc(library), " (", library,
                        "), and the recorder needs ", HighestVersion(missing)),
           "run it in an image with a newer glibc, or build memprof where it runs"};
 }

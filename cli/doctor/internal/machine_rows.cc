@@ -67,7 +67,7 @@ Row LibcRow(const Machine& machine, const Installation& installation) {
   if (path.empty()) return unknown;
   const ElfFile library(path);
   const std::string found =
-      absl::StrCat("glibc ", HighestVersion(library.Defined()), " (", machine.Without(path), ")");
+      absl::StrCat("glibc ", ReleaseOfGlibc(path), " (", machine.Without(path), ")");
   const ElfFile recorder(machine.At(installation.recorder));
   const std::set<std::string> missing = recorder.valid() && recorder.SameMachine(library)
                                             ? MissingVersions(recorder, library)

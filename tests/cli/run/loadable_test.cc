@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/run/elf_file.h"
 #include "tests/cli/run/elf_builder.h"
 #include "tests/support/temp_file.h"
 
@@ -45,6 +46,21 @@ class LoadableTest : public ::testing::Test {
   }
   analysis::testing::TempDirectory directory_;
 };
+
+// glibc 2.31 brought no symbol to libc.so.6.
+TEST_F(LoadableTest, NamesTheReleaseThatTheLibrarySays) {
+  const std::string elf = testing::BuildElf({.defined = {"GLIBC_2.2.5", "GLIBC_2.30"}});
+  const auto release = [&](const std::string& text) {
+    directory_.Write("libc.so.6", elf + text);
+    return ReleaseOfGlibc(directory_.File("libc.so.6"));
+  };
+  EXPECT_EQ(release("GNU C Library (Debian GLIBC 2.31-13) stable release version 2.31.\nCopyright"),
+            "2.31");
+  EXPECT_EQ(release(" release version 2.31"), "2.31");  // the file ends here
+  EXPECT_EQ(release(" release version next"), "2.30");
+  EXPECT_EQ(release(""), "2.30");
+  EXPECT_EQ(ReleaseOfGlibc(directory_.File("missing")), "");
+}
 
 // Loader and library as the distributions have them: an old library is found in each.
 TEST_F(LoadableTest, FindsTheLibraryOfEveryDistribution) {
