@@ -46,8 +46,8 @@ std::string FindTorchSim(const std::string& program_directory);
 std::map<std::string, std::string> ParseEnvironment(const std::string& output);
 
 // The environment in which `python` finds all libraries that it links against, for the stand-in
-// CUDA in `standin`; empty if it links against none of them. The first call for a Python makes them,
-// and reports that on standard error.
+// CUDA in `standin`; empty if it links against none of them. The first call for a Python makes
+// them, and reports that on standard error.
 absl::StatusOr<std::map<std::string, std::string>> EnvironmentForPython(
     const std::string& torch_sim, const std::string& python, const std::string& standin);
 

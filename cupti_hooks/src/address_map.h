@@ -1,5 +1,5 @@
-// Two bitmaps over all addresses of a program: which 2 MiB granules ever held device memory of the driver,
-// and which held pinned host memory. A launch uses them to find device pointers among its
+// Two bitmaps over all addresses of a program: which 2 MiB granules ever held device memory of the
+// driver, and which held pinned host memory. A launch uses them to find device pointers among its
 // arguments; a copy between unified addresses uses them to find its direction.
 //
 // Marks are never removed. So a lookup may answer yes for memory that was freed, but never no for

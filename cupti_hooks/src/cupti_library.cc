@@ -47,8 +47,12 @@ int NoteObject(dl_phdr_info* info, std::size_t, void* user) {
 // Directories relative to that of the CUDA runtime: in a toolkit, and in wheels that pip installed.
 constexpr const char* kBesideRuntime[] = {".", "../extras/CUPTI/lib64", "../../cuda_cupti/lib",
                                           "../../../../extras/CUPTI/lib64"};
-constexpr const char* kInToolkit[] = {"lib64", "extras/CUPTI/lib64", "lib", "extras/CUPTI/lib",
-                                      "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
+constexpr const char* kInToolkit[] = {"lib64",
+                                      "extras/CUPTI/lib64",
+                                      "lib",
+                                      "extras/CUPTI/lib",
+                                      "targets/x86_64-linux/lib",
+                                      "targets/sbsa-linux/lib",
                                       "targets/aarch64-linux/lib"};
 constexpr const char* kToolkitVariables[] = {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"};
 

@@ -90,8 +90,8 @@ TEST(ForeignCall, ReturnsTwoRegisters) {
   EXPECT_EQ(small, -4);
 }
 
-// More values that live across the call than there is place for elsewhere: the compiler keeps them in the
-// registers that a callee preserves.
+// More values that live across the call than there is place for elsewhere: the compiler keeps them
+// in the registers that a callee preserves.
 __attribute__((noinline)) bool KeepsRegisters(TwoWords* result) {
   std::uint64_t a = 1, b = 2, c = 3, d = 4, e = 5;
   asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e));
