@@ -52,6 +52,7 @@ struct DeviceInfo {
   bool simulated = false;
   std::uint32_t driver_version = 0;
   std::uint64_t free_at_start_bytes = 0;
+  bool uses_system_memory = false;  // used memory can include the system's
 };
 
 struct ThreadInfo {

@@ -83,6 +83,12 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
            " of these layers was not on the device: managed memory lives where it is used, and a "
            "checkpoint sets all memory aside.");
   }
+  if (device.info.uses_system_memory) {
+    Append(words,
+           " This GPU uses the system's memory: what it counts as used, and what is untracked, can "
+           "include ",
+           "memory of the system, such as its page cache.");
+  }
   Append(text, "  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
   return text;
 }

@@ -16,6 +16,7 @@ struct GpuModel {
   uint64_t memory_mib;  // as cuDeviceTotalMem gives it, in MiB
   uint64_t l2_kib;
   int bus_bits;
+  bool walks_host_page_tables = false;  // coherent with the memory of its host
 
   uint64_t memory_bytes() const { return memory_mib << 20; }
   uint64_t l2_bytes() const { return l2_kib << 10; }

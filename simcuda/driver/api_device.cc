@@ -104,6 +104,7 @@ bool ModelAttribute(const GpuModel& gpu, CUdevice_attribute attribute, int* valu
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu.multiprocessors},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, gpu.bus_bits},
     {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, l2},
+    {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, gpu.walks_host_page_tables},
     // A part of the L2 can be set aside since 8.0.
     {CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, ampere ? std::min(l2 / 4 * 3, 32 << 20) : 0},
     {CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, ampere ? 128 << 20 : 0},

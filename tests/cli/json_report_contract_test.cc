@@ -97,6 +97,7 @@ Json ReportShape() {
                      {"capacity_bytes", "uint"},
                      {"untracked_bytes", "uint"},
                      {"simulated", "bool"},
+                     {"uses_system_memory", "bool"},
                      {"ledger", LedgerShape()},
                      {"framework?", With(figures, {{"peak_reserved_bytes", "uint"}})}});
   return With(Common(),

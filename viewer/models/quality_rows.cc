@@ -274,9 +274,12 @@ class Finder {
       Add("Devices", Tr("memory of %1").arg(subject), much ? Grade::kInfo : Grade::kGood,
           Tr("Of %1 used when it was sampled last, %2 cannot be explained.")
               .arg(FormatBytes(used), FormatBytes(last.untracked_bytes)),
-          much ? Tr("Contexts, kernels and libraries take memory that no call shows; `memprof "
-                    "report` lists the parts.")
-               : QString());
+          device.uses_system_memory ? Tr("This GPU uses the system's memory: what it counts as "
+                                         "used can include memory of "
+                                         "the system, such as its page cache.")
+          : much ? Tr("Contexts, kernels and libraries take memory that no call shows; `memprof "
+                      "report` lists the parts.")
+                 : QString());
     }
   }
 

@@ -180,7 +180,8 @@ bool SessionTables::AddDevice(std::string_view bytes) {
                                      {4, &uuid},
                                      {5, &device.simulated},
                                      {6, &device.driver_version},
-                                     {7, &device.free_at_start_bytes}});
+                                     {7, &device.free_at_start_bytes},
+                                     {8, &device.uses_system_memory}});
   device.id = Ordinal(ordinal);
   device.uuid = std::string(uuid);
   if (!ok || device.id == kNoDevice) return ok;

@@ -117,6 +117,7 @@ Json DeviceJson(const analysis::DeviceFigures& device) {
                {"reserved_bytes", device.reserved_bytes},
                {"untracked_bytes", device.untracked_bytes},
                {"simulated", device.info.simulated},
+               {"uses_system_memory", device.info.uses_system_memory},
                {"ledger", LedgerJson(device.ledger)}};
   if (device.framework.seen) {
     json["framework"] = {{"peak_bytes", device.framework.peak_bytes},

@@ -71,6 +71,7 @@ std::uint64_t UnknownVersions();
   X(cuDeviceGetName, (char*, int, CUdevice))                                               \
   X(cuDeviceTotalMem_v2, (size_t*, CUdevice))                                              \
   X(cuDeviceGetUuid_v2, (CUuuid*, CUdevice))                                               \
+  X(cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))                            \
   X(cuDevicePrimaryCtxGetState, (CUdevice, unsigned*, int*))                               \
   X(cuMemGetInfo_v2, (size_t*, size_t*))                                                   \
   X(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))                      \

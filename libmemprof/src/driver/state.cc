@@ -129,6 +129,23 @@ CUcontext DriverState::PrimaryContext(std::int32_t device) {
   return known == nullptr ? nullptr : known->handle;
 }
 
+namespace {
+
+// An integrated GPU, or one that walks the page tables of the host (Grace).
+bool UsesSystemMemory(std::int32_t device) {
+  const auto get = Driver().cuDeviceGetAttribute;
+  if (get == nullptr) return false;
+  for (const CUdevice_attribute attribute :
+       {CU_DEVICE_ATTRIBUTE_INTEGRATED,
+        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}) {
+    int value = 0;
+    if (get(&value, attribute, device) == CUDA_SUCCESS && value != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   if (device < 0 || device >= kMaxDevices) return;
   const std::uint64_t bit = std::uint64_t{1} << device;
@@ -152,10 +169,10 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   const bool has_uuid = get_uuid != nullptr && get_uuid(&uuid, device) == CUDA_SUCCESS;
   std::uint64_t free_bytes = 0, total_bytes = 0;
   if (is_current) MemoryInfo(&free_bytes, &total_bytes);
-  definitions_->AddDevice({static_cast<std::uint32_t>(device), name, capacity,
-                           has_uuid ? uuid.bytes : nullptr,
-                           RealDriverSymbol("simcuda_get_memory") != nullptr,
-                           static_cast<std::uint32_t>(version), free_bytes});
+  definitions_->AddDevice(
+      {static_cast<std::uint32_t>(device), name, capacity, has_uuid ? uuid.bytes : nullptr,
+       RealDriverSymbol("simcuda_get_memory") != nullptr, static_cast<std::uint32_t>(version),
+       free_bytes, UsesSystemMemory(device)});
 }
 
 std::int32_t DriverState::QueryDevice(CUdeviceptr pointer, std::int32_t fallback) {

@@ -102,6 +102,7 @@ void Definitions::AddDevice(const DeviceInfo& device) {
     message.AddVarint(5, device.simulated);
     message.AddVarint(6, device.driver_version);
     message.AddVarint(7, device.free_at_start_bytes);
+    message.AddVarint(8, device.uses_system_memory);
   }
   PublishScratch();
 }

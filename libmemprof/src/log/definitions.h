@@ -25,6 +25,7 @@ struct DeviceInfo {
   bool simulated;
   std::uint32_t driver_version;
   std::uint64_t free_at_start_bytes;
+  bool uses_system_memory;
 };
 
 struct ModuleInfo {

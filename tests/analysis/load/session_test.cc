@@ -82,6 +82,7 @@ TEST(SessionTest, TablesSayWhatTheLogSays) {
   device->set_simulated(true);
   device->set_driver_version(13000);
   device->set_free_at_start_bytes(900);
+  device->set_uses_system_memory(true);
   log::Context* context = log.definitions().add_context();
   context->set_id(9);
   context->set_handle(0x99);
@@ -109,6 +110,7 @@ TEST(SessionTest, TablesSayWhatTheLogSays) {
   EXPECT_TRUE(d.simulated);
   EXPECT_EQ(d.driver_version, 13000u);
   EXPECT_EQ(d.free_at_start_bytes, 900u);
+  EXPECT_TRUE(d.uses_system_memory);
   ASSERT_EQ(session->contexts().size(), 1u);
   EXPECT_EQ(session->contexts()[0].handle, 0x99u);
   EXPECT_EQ(session->contexts()[0].device, 4);

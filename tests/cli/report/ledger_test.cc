@@ -52,6 +52,18 @@ TEST(LedgerTest, AQueryThatFoundNoOtherProcessIsAnAnswer) {
   EXPECT_THAT(Ledger(log), HasSubstr("other processes"));
 }
 
+TEST(LedgerTest, AGpuThatUsesTheSystemsMemoryIsNamed) {
+  const auto ledger = [](bool system) {
+    LogBuilder log;
+    log.Device(0, 1000);
+    log.definitions().mutable_device(0)->set_uses_system_memory(system);
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 900, 0, {.aux0 = 1000});
+    return Ledger(log);
+  };
+  EXPECT_THAT(ledger(true), HasSubstr("page cache"));
+  EXPECT_THAT(ledger(false), Not(HasSubstr("page cache")));
+}
+
 TEST(LedgerTest, WhereTheSampleLiesIsSaid) {
   const auto ledger = [](std::uint64_t sampled) {
     LogBuilder log;

@@ -75,6 +75,8 @@ TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
   EXPECT_EQ(log.devices.at(1).name(), "Fake 1");
   EXPECT_EQ(log.devices.at(1).capacity_bytes(), driver_.total_bytes);
   EXPECT_EQ(log.devices.at(1).free_at_start_bytes(), driver_.free_bytes);
+  EXPECT_TRUE(log.devices.at(1).uses_system_memory());
+  EXPECT_FALSE(log.devices.at(0).uses_system_memory());
   EXPECT_EQ(log.devices.at(1).uuid(), std::string(16, 'b'));
   EXPECT_EQ(log.devices.at(1).driver_version(), 12040u);
   EXPECT_FALSE(log.devices.at(1).simulated());

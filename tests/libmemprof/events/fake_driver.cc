@@ -172,6 +172,12 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  *value =
+      device == 1 && attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+  return CUDA_SUCCESS;
+}
+
 // For a slice of a GPU (MIG), the first version of the function returns the GPU's UUID and the
 // second version the slice's.
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
