@@ -1,9 +1,9 @@
 # Links what is loaded into programs of users so that it runs with old C libraries too.
 #
 # memprof_link_for_glibc(VERSION TARGET…)
-#   Each TARGET, a shared library or a program, needs glibc VERSION or younger, and no shared C++ library. A function that is
-#   younger is an error of the linker, unless old_glibc/compat.c has it. Does nothing under sanitizers, whose
-#   runtimes need the build machine's C library. tests/packaging checks the libraries.
+#   Each TARGET, a shared library or a program, needs glibc VERSION or younger, and no shared C++ library. A
+#   function that is younger is an error of the linker, unless old_glibc/compat.c has it. Does nothing under
+#   sanitizers, whose runtimes need the build machine's C library. tests/install checks the libraries.
 
 # Fills FOLDER with stubs of glibc VERSION for the linker (old_glibc/make_stubs.py).
 function(memprof_make_glibc_stubs version folder)

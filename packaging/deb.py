@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-MAINTAINER = "memprof maintainers <maintainers@memprof.dev>"
+# Debian wants an address; there is none yet, and this one can be nobody's.
+MAINTAINER = "memprof maintainers <maintainers@memprof.invalid>"
 TEXTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "debian")
 
 # What belongs to which package: the first pattern that matches. The licence is named in `copyright`.
