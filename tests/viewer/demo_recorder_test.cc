@@ -31,6 +31,21 @@ class DemoRecorderTest : public ::testing::Test {
   QSignalSpy failed_{&recorder_, &DemoRecorder::Failed};
 };
 
+TEST(FolderOfPrograms, IsTheViewersOrThatOfThePrefix) {
+  const QTemporaryDir prefix;
+  const QString bin = prefix.filePath(QStringLiteral("bin"));
+  const QString own = prefix.filePath(QStringLiteral("lib/memprof/viewer"));
+  ASSERT_TRUE(QDir().mkpath(bin) && QDir().mkpath(own));
+  EXPECT_EQ(FolderOfPrograms(own), own);  // nowhere
+  QFile above(bin + QStringLiteral("/memprof"));
+  ASSERT_TRUE(above.open(QIODevice::WriteOnly));
+  EXPECT_EQ(FolderOfPrograms(own), bin);
+  EXPECT_EQ(FolderOfPrograms(bin), bin);
+  QFile beside(own + QStringLiteral("/memprof"));
+  ASSERT_TRUE(beside.open(QIODevice::WriteOnly));
+  EXPECT_EQ(FolderOfPrograms(own), own);
+}
+
 TEST_F(DemoRecorderTest, RecordsOnceAndKeepsTheLog) {
   EXPECT_FALSE(recorder_.available());
   // memprof run -o LOG --sim=… -- trainer …

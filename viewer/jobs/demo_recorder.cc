@@ -7,6 +7,14 @@
 
 namespace memprof::viewer {
 
+QString FolderOfPrograms(const QString& own) {
+  const QString above = QDir::cleanPath(own + QStringLiteral("/../../../bin"));
+  const auto has = [](const QString& folder) {
+    return QFileInfo::exists(folder + QStringLiteral("/memprof"));
+  };
+  return !has(own) && has(above) ? above : own;
+}
+
 DemoRecorder::DemoRecorder(const QString& programs, const QString& folder, QObject* parent)
     : QObject(parent),
       memprof_(programs + QStringLiteral("/memprof")),

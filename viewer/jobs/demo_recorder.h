@@ -8,6 +8,10 @@
 
 namespace memprof::viewer {
 
+// The folder with memprof and demo_trainer, for a viewer in the folder `own`: that folder or, of a
+// viewer that brings its libraries along (PREFIX/lib/memprof/viewer), PREFIX/bin.
+QString FolderOfPrograms(const QString& own);
+
 class DemoRecorder : public QObject {
   Q_OBJECT
 

@@ -96,7 +96,7 @@ void MainWindow::KeepSettings() {
 MainWindow::~MainWindow() = default;
 
 void MainWindow::OfferDemo() {
-  demo_ = new DemoRecorder(QCoreApplication::applicationDirPath(),
+  demo_ = new DemoRecorder(FolderOfPrograms(QCoreApplication::applicationDirPath()),
                            QStandardPaths::writableLocation(QStandardPaths::CacheLocation), this);
   welcome_->OfferDemo(demo_->available());
   connect(welcome_, &WelcomePage::DemoRequested, this, [this] {
