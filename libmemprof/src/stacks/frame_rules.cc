@@ -42,7 +42,8 @@ using FindObject = int (*)(void*, dl_find_object*);
 FindObject g_find_object = nullptr;
 #endif
 
-// Uses the lock-free search of glibc 2.35; older versions have only dl_iterate_phdr.
+// Uses the lock-free search of glibc 2.35; older versions have only dl_iterate_phdr. False when that
+// is needed.
 bool FindWithoutLock(std::uint64_t address, CallFrameTable* table) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   if (g_find_object == nullptr) return false;
@@ -51,7 +52,8 @@ bool FindWithoutLock(std::uint64_t address, CallFrameTable* table) {
   *table = {static_cast<const unsigned char*>(found.dlfo_eh_frame),
             static_cast<const unsigned char*>(found.dlfo_map_start),
             static_cast<const unsigned char*>(found.dlfo_map_end)};
-  return true;
+  // Of a program whose segments have holes between them, only the segment of the code is reported.
+  return table->header >= table->begin && table->header < table->end;
 #else
   static_cast<void>(address);
   static_cast<void>(table);
