@@ -6,12 +6,14 @@ usage: wheel.py --prefix PREFIX --module python/memprof --readme README.md --lic
 
 pip puts the programs into the folder of the environment's programs, the rest of the prefix beside it, as
 with `cmake --install`, and the module `memprof` where Python finds it. Prints the wheel's path. The same input
-gives the same bytes: times are those of SOURCE_DATE_EPOCH.
+gives the same bytes: times are those of SOURCE_DATE_EPOCH. The module is packed without the agent: `memprof run
+--torch` finds that one in the prefix.
 """
 import argparse
 import base64
 import hashlib
 import os
+import re
 import sys
 import time
 import zipfile
@@ -64,10 +66,10 @@ class Writer:
         with open(path, "rb") as file:
             self.add(name, file.read(), 0o755 if os.access(path, os.X_OK) else 0o644)
 
-    def add_folder(self, folder, prefix, place=None):
+    def add_folder(self, folder, prefix, place=None, without=()):
         """Every file of `folder`; place(relative path) may name another place than below `prefix`."""
-        for path, folders, files in os.walk(folder):
-            folders[:] = sorted(each for each in folders if each != "__pycache__")
+        for path, folders, files in os.walk(folder, onerror=fail):
+            folders[:] = sorted(set(folders) - {"__pycache__", *without})
             for file in sorted(files):
                 relative = os.path.relpath(os.path.join(path, file), folder)
                 name = place(relative) if place else None
@@ -79,28 +81,40 @@ class Writer:
         self.zip.close()
 
 
+def fail(error):
+    raise error
+
+
 def text(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def description(readme):
+    """Without pictures and links that lead into the repository, because the package index has no such files."""
+    place = r"\((?!https?:)[^)]*\)"
+    return re.sub(rf"\[([^]]*)\]{place}", r"\1", re.sub(rf"(?m)^!\[.*\]{place}\n", "", readme))
 
 
 def make(args):
     stem = f"{NAME}-{args.version}"
     os.makedirs(args.out, exist_ok=True)
     path = os.path.join(args.out, f"{stem}-py3-none-{PLATFORM}_{args.machine}.whl")
-    wheel = Writer(path)
+    wheel = Writer(path + ".part")
 
     def place(relative):
         folder, name = os.path.split(relative)
         return f"{stem}.data/scripts/{name}" if folder == "bin" and name in PROGRAMS else None
 
-    wheel.add_folder(args.module, "memprof")
+    wheel.add_folder(args.module, "memprof", without=["_agent"])
     wheel.add_folder(args.prefix, f"{stem}.data/data", place)
     information = f"{stem}.dist-info"
-    wheel.add(f"{information}/METADATA", (METADATA.format(version=args.version) + text(args.readme)).encode())
+    metadata = METADATA.format(version=args.version) + description(text(args.readme))
+    wheel.add(f"{information}/METADATA", metadata.encode())
     wheel.add(f"{information}/WHEEL", WHEEL.format(platform=PLATFORM, machine=args.machine).encode())
     wheel.add_file(args.license, f"{information}/licenses/LICENSE")
     wheel.close(information)
+    os.replace(path + ".part", path)
     print(path)
 
 
