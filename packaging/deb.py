@@ -97,7 +97,7 @@ def write_control(root, name, version, machine):
         file.write("".join(f"{key}: {value}\n" for key, value in fields.items() if value))
 
 
-def set_modes_and_times(root, time):
+def set_modes(root):
     for folder, folders, files in os.walk(root):
         for name in folders + files:
             path = os.path.join(folder, name)
@@ -105,12 +105,15 @@ def set_modes_and_times(root, time):
                 is_program = os.path.isdir(path) or path.startswith(os.path.join(root, "usr/bin/"))
                 executable = is_program or "/ld-linux" in path or path.endswith(("viewer/memprof-viewer", "torch-sim"))
                 os.chmod(path, 0o755 if executable else 0o644)
-            os.utime(path, (time, time), follow_symlinks=False)
+
+
+def fail(error):
+    raise error
 
 
 def stage(prefix, root, name):
     """Copies the files of a package; packs manual pages as Debian wants it."""
-    for folder, folders, files in os.walk(prefix):
+    for folder, folders, files in os.walk(prefix, onerror=fail):
         folders[:] = [each for each in folders if each != "__pycache__"]
         for file in files:
             path = os.path.join(folder, file)
@@ -140,10 +143,10 @@ def make(args):
             pack_manual_pages(root, time)
             write_documents(root, name, args.version, time)
             write_control(root, name, args.version, args.machine)
-            set_modes_and_times(root, time)
+            set_modes(root)
             path = os.path.join(args.out, f"{name}_{args.version}_{ARCHITECTURES[args.machine]}.deb")
             subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, path], check=True,
-                           stdout=subprocess.DEVNULL)
+                           stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(time)})
         print(path)
 
 
