@@ -8,10 +8,10 @@ symbol versions, and does not start with an older one. But glibc keeps the old v
 symbol. A stub has, of each function, the newest version that glibc FLOOR had already, and nothing
 younger: what is linked against it runs with glibc FLOOR and everything after it, and a function
 that is too new is an error of the linker. Since glibc 2.34 libc.so.6 contains what was in
-libpthread, libdl and librt; the stubs divide it again, so that an old loader finds these functions.
+libpthread, libdl, librt and others; the stubs divide it again, so that an old loader finds these functions.
 
-FOLDER gets libc.so (a linker script), libc.so.6, libpthread.so.0, libdl.so.2, librt.so.1 and
-libm.so. The stubs contain no code, and are not for running anything.
+FOLDER gets libc.so (a linker script), libc.so.6, the libraries of MOVED, and libm.so. The stubs contain no
+code, and are not for running anything.
 """
 import argparse
 import os
@@ -22,8 +22,11 @@ import sys
 LINE = re.compile(r"^[0-9a-f]{16} (.{7}) (\S+)\s+([0-9a-f]{16})\s+\(?GLIBC_([0-9.]+)\)?\s+(?:0x[0-9a-f]+ |\.hidden )?(\S+)$")
 # Where old releases had the functions that are in libc.so.6 today.
 MOVED = [("libdl.so.2", re.compile(r"^dl(open|sym|close|error|addr1?|info|mopen|vsym)$")),
-         ("librt.so.1", re.compile(r"^(shm_(open|unlink)|aio_|lio_|mq_|timer_)")),
-         ("libpthread.so.0", re.compile(r"^(__)?(pthread_|sem_)"))]
+         ("librt.so.1", re.compile(r"^(shm_(open|unlink)|aio_|lio_|(__)?mq_|timer_)")),
+         ("libpthread.so.0", re.compile(r"^(_{0,2}pthread_|(__)?sem_)")),
+         ("libutil.so.1", re.compile(r"^((open|fork)pty|login(_tty)?|logout|logwtmp)$")),
+         ("libanl.so.1", re.compile(r"^(getaddrinfo_a|gai_(cancel|error|suspend))$")),
+         ("libresolv.so.2", re.compile(r"^ns_name_"))]
 
 
 def number(version):
