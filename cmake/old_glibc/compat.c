@@ -95,7 +95,7 @@ static int look_in(struct dl_phdr_info* module, size_t bytes, void* data) {
   for (int i = 0; i < module->dlpi_phnum; ++i) {
     const ElfW(Phdr)* part = &module->dlpi_phdr[i];
     const uintptr_t begin = module->dlpi_addr + part->p_vaddr;
-    if (part->p_type == PT_LOAD && search->pc >= begin && search->pc - begin < part->p_memsz) inside = 1;
+    if (part->p_type == PT_LOAD && search->pc - begin < part->p_memsz) inside = 1;
     if (part->p_type == DLFO_EH_SEGMENT_TYPE) table = part;
   }
   if (!inside) return 0;
