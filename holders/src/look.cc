@@ -1,0 +1,192 @@
+// The one function of this library, for the agent in Python (python/memprof/_holders). It is called
+// with the GIL and keeps it, so that nothing changes while it runs; what it returns are references
+// to objects, because afterwards the program continues.
+#include "holders/src/object_graph.h"
+#include "holders/src/search.h"
+
+namespace memprof::holders {
+namespace {
+
+constexpr std::size_t kMostReferrers = 8;  // of one target
+
+struct Arguments {
+  PyObject* all;          // list of gc.get_objects()
+  PyObject* frames;       // list of frames that run
+  PyObject* counts;       // list of the numbers of their variables
+  PyObject* closed;       // list: paths do not lead into these
+  PyObject* user;         // list of roots, the best first
+  PyObject* others;       // list of further roots
+  PyObject* target_type;  // a path to each object of this type and its subtypes is wanted
+};
+
+// What is returned: objects on paths, each once.
+class Found {
+ public:
+  Found(const ObjectGraph& graph, const Search& search) : graph_(graph), search_(search) {}
+  bool Create() { return place_.Create(graph_.size()); }
+
+  // The path to an object, if it has none yet. False without memory.
+  bool AddPath(std::uint32_t id) {
+    for (; id != kNone && place_[id] == 0; id = search_.parent(id)) {
+      if (!ids_.Push(id)) return false;
+      place_[id] = static_cast<std::uint32_t>(ids_.size());
+    }
+    return true;
+  }
+  std::int32_t PlaceOf(std::uint32_t id) const {
+    return id == kNone ? -1 : static_cast<std::int32_t>(place_[id]) - 1;
+  }
+  std::size_t size() const { return ids_.size(); }
+  std::uint32_t operator[](std::size_t place) const { return ids_[place]; }
+  std::size_t bytes() const { return ids_.bytes() + place_.bytes(); }
+
+ private:
+  const ObjectGraph& graph_;
+  const Search& search_;
+  Region<std::uint32_t> ids_;
+  Region<std::uint32_t> place_;  // by id: place in ids_, + 1
+};
+
+struct Target {
+  std::int32_t place;
+  std::int32_t unseen;  // references that no object has
+};
+struct Referrer {
+  std::int32_t target, from;  // places
+};
+
+class Look {
+ public:
+  explicit Look(const Arguments& arguments) : arguments_(arguments) {}
+
+  Outcome Run(FrameLocals locals, std::size_t spare) {
+    const Outcome outcome =
+        graph_.Build(arguments_.all, {arguments_.frames, arguments_.counts, locals}, spare);
+    if (outcome != Outcome::kOk) return outcome;
+    return FindPaths() ? Outcome::kOk : Outcome::kNoMemory;
+  }
+  PyObject* Result() const;
+
+ private:
+  bool FindPaths();
+  bool IsTarget(const PyObject* object);
+  bool AddTargets();
+  bool AddReferrers();
+
+  const Arguments& arguments_;
+  ObjectGraph graph_;
+  Search search_{graph_};
+  Found found_{graph_, search_};
+  Region<Target> targets_;
+  Region<Referrer> referrers_;
+  const PyObject* last_type_ = nullptr;  // of the object that was asked for last
+  bool last_is_target_ = false;
+};
+
+bool Look::IsTarget(const PyObject* object) {
+  PyObject* type = TypeOf(object);
+  if (type != last_type_) {
+    last_type_ = type;
+    last_is_target_ = PyType_IsSubtype(type, arguments_.target_type) != 0;
+  }
+  return last_is_target_;
+}
+
+bool Look::FindPaths() {
+  if (!search_.Create() || !found_.Create()) return false;
+  const std::ptrdiff_t closed = PyList_Size(arguments_.closed);
+  for (std::ptrdiff_t i = 0; i < closed; ++i) search_.Close(PyList_GetItem(arguments_.closed, i));
+  search_.From(arguments_.user, Reach::kUser);
+  search_.From(arguments_.others, Reach::kOthers);
+  search_.FromUnseenReferences();
+  search_.Garbage();
+  return AddTargets() && AddReferrers();
+}
+
+bool Look::AddTargets() {
+  for (std::uint32_t id = 0; id < graph_.size(); ++id) {
+    if (!IsTarget(graph_.object(id))) continue;
+    if (!found_.AddPath(id)) return false;
+    if (!targets_.Push(
+            {found_.PlaceOf(id), static_cast<std::int32_t>(graph_.UnseenReferences(id))}))
+      return false;
+  }
+  return true;
+}
+
+// What else refers to targets, and the paths to that.
+bool Look::AddReferrers() {
+  Region<std::uint8_t> known;  // by place of the target: how many of its referrers
+  if (!known.Create(found_.size())) return false;
+  const std::size_t targets_end = found_.size();
+  for (std::uint32_t from = 0; from < graph_.size(); ++from) {
+    for (const std::uint32_t* to = graph_.begin(from); to != graph_.end(from); ++to) {
+      const std::int32_t place = found_.PlaceOf(*to);
+      if (place < 0 || static_cast<std::size_t>(place) >= targets_end || from == *to) continue;
+      if (!IsTarget(graph_.object(*to)) || known[static_cast<std::size_t>(place)] == kMostReferrers)
+        continue;
+      ++known[static_cast<std::size_t>(place)];
+      if (!found_.AddPath(from) || !referrers_.Push({place, found_.PlaceOf(from)})) return false;
+    }
+  }
+  return true;
+}
+
+template <typename T>
+PyObject* Bytes(const Region<T>& items) {
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(items.data()),
+                                   static_cast<std::ptrdiff_t>(items.bytes()));
+}
+
+// (objects, parents, reach, targets, referrers, (objects examined, edges, bytes))
+PyObject* Look::Result() const {
+  Region<std::int32_t> parents;
+  Region<std::uint8_t> reach;
+  PyObject* objects = PyList_New(static_cast<std::ptrdiff_t>(found_.size()));
+  if (objects == nullptr) return nullptr;
+  for (std::size_t place = 0; place < found_.size(); ++place) {
+    const std::uint32_t id = found_[place];
+    Py_IncRef(graph_.object(id));
+    PyList_SetItem(objects, static_cast<std::ptrdiff_t>(place), graph_.object(id));
+    parents.Push(found_.PlaceOf(search_.parent(id)));
+    reach.Push(static_cast<std::uint8_t>(search_.reach(id)));
+  }
+  PyObject* figures = PyTuple_New(3);
+  const std::size_t bytes = graph_.bytes() + search_.bytes() + found_.bytes();
+  PyTuple_SetItem(figures, 0, PyLong_FromLongLong(graph_.size()));
+  PyTuple_SetItem(figures, 1, PyLong_FromLongLong(static_cast<long long>(graph_.edges())));
+  PyTuple_SetItem(figures, 2, PyLong_FromLongLong(static_cast<long long>(bytes)));
+  PyObject* result = PyTuple_New(6);
+  PyObject* parts[] = {objects,         Bytes(parents),    Bytes(reach),
+                       Bytes(targets_), Bytes(referrers_), figures};
+  for (int i = 0; i < 6; ++i) PyTuple_SetItem(result, i, parts[i]);
+  return result;
+}
+
+}  // namespace
+}  // namespace memprof::holders
+
+using memprof::holders::Arguments;
+
+// Returns the result, or null with an exception set.
+extern "C" __attribute__((visibility("default"))) PyObject* memprof_look(const Arguments* arguments,
+                                                                         int minor,
+                                                                         long long frame_bytes) {
+  using memprof::holders::Outcome;
+  const memprof::holders::FrameLocals locals(minor, frame_bytes);
+  for (std::size_t spare = std::size_t{1} << 16;; spare *= 8) {
+    memprof::holders::Look look(*arguments);
+    const Outcome outcome = look.Run(locals, spare);
+    if (outcome == Outcome::kFull) continue;
+    if (outcome == Outcome::kOk) return look.Result();
+    PyErr_SetString(PyExc_RuntimeError, "no memory to look for holders");
+    return nullptr;
+  }
+}
+
+// The address of the object in a place of a frame's variables; 0 if there is none.
+extern "C" __attribute__((visibility("default"))) std::uint64_t memprof_frame_slot(
+    PyObject* frame, std::int64_t index, int minor, long long frame_bytes) {
+  const memprof::holders::FrameLocals locals(minor, frame_bytes);
+  return reinterpret_cast<std::uint64_t>(locals.At(frame, index));
+}

@@ -1,0 +1,1 @@
+"""Which variables keep which tensors alive (`memprof run --holders`)."""

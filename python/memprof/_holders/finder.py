@@ -1,0 +1,178 @@
+"""Who holds the memory of each tensor on a GPU."""
+
+import contextvars
+import gc
+
+from . import look as looks
+from .paths import Namer
+from .source import Sources
+from .torch_view import Torch
+
+_MOST_HOLDERS = 4  # of one storage
+_MOST_STORAGES = 20000
+
+
+class Held:
+    """Memory of a GPU, and what keeps it: `holders` are (kind, line, root)."""
+
+    __slots__ = ("device", "address", "bytes", "holders", "unseen", "garbage")
+
+    def __init__(self, device, address, size):
+        self.device, self.address, self.bytes = device, address, size
+        self.holders = []
+        self.unseen = []  # what is said only if nothing else is known
+        self.garbage = []
+
+    def add(self, holder):
+        if holder not in self.holders and len(self.holders) < _MOST_HOLDERS:
+            self.holders.append(holder)
+
+
+class Finder:
+    def __init__(self, library, torch):
+        self._library = library
+        self._torch = Torch(torch)
+        self._sources = Sources()
+        self.examined = 0  # objects, by the last look
+
+    def find(self):
+        """A list of Held, the largest first."""
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with self._torch.no_overrides():
+                one = _Round(self._library, self._torch, self._sources)
+                self.examined = one.examined
+                return one.find()
+        finally:
+            if collecting:
+                gc.enable()
+
+
+class _Round:
+    """One look, named."""
+
+    def __init__(self, library, torch, sources):
+        self._torch = torch
+        self._look = looks.take(library, torch.tensor)
+        self.examined = self._look.examined
+        self._namer = Namer(self._look, looks.namespaces_by_id(), library.slot, sources)
+        self._held = {}  # by (device, address)
+        self._lines = {}  # by place
+        self._nodes = {}  # of graphs, by id
+        self._owners = {}  # by id of a node: the place of the tensor whose graph it is of
+        self._referrers = {}
+        for target, place in self._look.referrers:
+            self._referrers.setdefault(target, []).append(place)
+        # The best known first: their graphs are named after them.
+        self._targets = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
+
+    def find(self):
+        unnamed = []  # of native code, perhaps of a graph
+        for place in self._targets:
+            if self._look.reach[place] == looks.UNSEEN:
+                unnamed.append(place)
+            else:
+                self._tensor(place)
+        for place in self._targets:
+            self._graph(place)
+        for place in unnamed:
+            self._tensor(place)
+        for held in self._held.values():
+            if not held.holders:
+                for holder in held.unseen or held.garbage:
+                    held.add(holder)
+        return sorted(self._held.values(), key=lambda held: -held.bytes)[:_MOST_STORAGES]
+
+    def _of(self, tensor):
+        where = self._torch.storage(tensor)
+        if where is None:
+            return None
+        held = self._held.get(where[:2])
+        if held is None:
+            held = self._held[where[:2]] = Held(*where)
+        held.bytes = max(held.bytes, where[2])
+        return held
+
+    def _described(self, place):
+        """(line, root) of each way in which a tensor is held, the best first."""
+        known = self._lines.get(place)
+        if known is None:
+            paths = [self._look.path(place)]
+            if self._look.reach[place] in (looks.USER, looks.OTHERS):
+                paths += self._other_paths(place)
+            found = sorted((self._namer.describe(path) for path in paths), key=lambda each: each[2])
+            known = self._lines[place] = [each[:2] for each in found]
+        return known
+
+    def _other_paths(self, place):
+        for other in self._referrers.get(place, ()):
+            if other != self._look.parents[place] and self._look.reach[other] in (looks.USER, looks.OTHERS):
+                path = self._look.path(other)
+                if place not in path:
+                    yield path + [place]
+
+    def _tensor(self, place):
+        tensor = self._look.objects[place]
+        reach = self._look.reach[place]
+        held = self._of(tensor)
+        if held is not None:
+            for line, root in self._described(place):
+                if reach == looks.GARBAGE and not self._torch.native_holds(tensor):
+                    held.garbage.append(("cycle", line, root))
+                elif reach == looks.GARBAGE:
+                    held.unseen.append(("c++", "native code holds this tensor", "native code"))
+                elif reach == looks.UNSEEN:
+                    self._unseen(place, held, line, root)
+                else:
+                    held.add(("python", line, root))
+        gradient = self._torch.gradient(tensor) if reach != looks.GARBAGE else None
+        held = self._of(gradient) if gradient is not None else None
+        if held is not None:
+            line, root = self._described(place)[0]
+            held.add(("python", "gradient of " + line, root))
+
+    def _unseen(self, place, held, line, root):
+        """Native code has the reference. If it is a graph, then to the context of a function of autograd."""
+        root_object = self._look.objects[self._look.path(place)[0]]
+        owner = self._owners.get(id(root_object))
+        if type(root_object) is contextvars.Context:
+            held.add(("python", line, root))
+        elif owner is None:
+            held.unseen.append(("c++", line, root))
+        else:
+            graph, root = self._described(owner)[0]
+            held.add(("autograd", "%s for the graph of %s" % (line.replace(" (native code)", ""), graph), root))
+
+    def _graph(self, place):
+        tensor = self._look.objects[place]
+        if self._look.reach[place] == looks.GARBAGE:
+            return
+        root = self._torch.graph_of(tensor)
+        if root is not None:
+            self._nodes_of(root, place, "autograd", lambda: "the graph of %s" % self._described(place)[0][0])
+        elif self._look.reach[place] == looks.UNSEEN:
+            self._own_graph(tensor, place)
+
+    def _nodes_of(self, root, place, kind, graph):
+        for node in self._torch.nodes(root, self._nodes):
+            self._owners[id(node)] = place
+            for _, saved in self._torch.saved(node):
+                held = self._of(saved) if issubclass(type(saved), self._torch.tensor) else None
+                if held is not None:
+                    line = "saved by %s for %s" % (type(node).__name__, graph())
+                    held.add((kind, line, self._described(place)[0][1]))
+
+    def _own_graph(self, tensor, place):
+        """A parameter whose gradient has a graph that holds the parameter: a cycle through native code, which the
+        collector does not see."""
+        root = self._torch.graph_of_gradient(tensor)
+        if root is None or not any(self._torch.accumulates(node, tensor) for node in self._torch.nodes(root, {})):
+            return
+        line = "the graph of a gradient that holds its own parameter, a cycle: `parameter.grad` was made by " \
+               "backward(create_graph=True)"
+        self._nodes_of(root, place, "cycle", lambda: line)
+        for each in (tensor, self._torch.gradient(tensor)):
+            held = self._of(each)
+            if held is not None:
+                held.add(("cycle", line, "cycle"))

@@ -1,0 +1,141 @@
+"""One look at all objects of the interpreter: which variables keep which tensors alive.
+
+The library libmemprof_holders.so makes the look itself, in one call that keeps the interpreter's lock; it takes
+no reference and runs no code of the program. What it returns are references to the objects on the paths, which
+the caller gives back as soon as it has named them.
+"""
+
+import array
+import ctypes
+import gc
+import os
+import sys
+import types
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARIES = tuple({os.path.dirname(os.path.abspath(os.__file__))}) + ("<frozen",)
+_PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+
+# At exit the main module has forgotten its file.
+_MAIN = getattr(sys.modules.get("__main__"), "__file__", None)
+
+# How an object is alive (holders/src/search.h).
+USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
+
+
+class _Arguments(ctypes.Structure):
+    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "target")]
+
+
+class Library:
+    """The functions of libmemprof_holders.so. OSError without the library."""
+
+    def __init__(self, path):
+        library = ctypes.PyDLL(path)
+        self._look, self._slot = library.memprof_look, library.memprof_frame_slot
+        self._look.restype = ctypes.py_object
+        self._look.argtypes = [ctypes.POINTER(_Arguments), ctypes.c_int, ctypes.c_longlong]
+        self._slot.restype = ctypes.c_uint64
+        self._slot.argtypes = [ctypes.py_object, ctypes.c_int64, ctypes.c_int, ctypes.c_longlong]
+
+    def look(self, arguments):
+        return self._look(ctypes.byref(arguments), sys.version_info[1], types.FrameType.__basicsize__)
+
+    def slot(self, frame, index):
+        """The address of the object in a place of a frame's variables; 0 if there is none."""
+        return self._slot(frame, index, sys.version_info[1], types.FrameType.__basicsize__)
+
+
+def of_user(path):
+    """Whether a file is the user's, not one of a library."""
+    return not (path.startswith(_LIBRARIES) or path.startswith(_OWN) or any(part in path for part in _PACKAGES))
+
+
+def variables_of(code):
+    """Names of the variables of a code object, in the order of their places in a frame."""
+    cells = code.co_cellvars
+    if sys.version_info >= (3, 11):  # an argument in a cell has one place
+        arguments = set(code.co_varnames)
+        cells = tuple(name for name in cells if name not in arguments)
+    return code.co_varnames + cells + code.co_freevars
+
+
+class Look:
+    """What was found. `objects` are the objects on paths, each once; `parents[i]` is the place of the object that
+    refers to objects[i] on the path from the root, -1 for a root; `reach[i]` is by which kind of root.
+    `targets` and `referrers` are pairs (place, references that no object has), (place, place of what refers to it).
+    """
+
+    def __init__(self, result, frames):
+        self.objects, parents, self.reach, targets, referrers, (self.examined, self.edges, self.bytes) = result
+        self.parents = array.array("i", parents)
+        flat = array.array("i", targets)
+        self.targets = list(zip(flat[::2], flat[1::2]))
+        flat = array.array("i", referrers)
+        self.referrers = list(zip(flat[::2], flat[1::2]))
+        self.frames = {id(frame) for frame in frames}
+
+    def path(self, place):
+        """Places from the root to `place`. Garbage has no root: there the path begins in a cycle, with the object
+        at which it ends again."""
+        path, seen = [], set()
+        while place >= 0:
+            path.append(place)
+            if place in seen:
+                break
+            seen.add(place)
+            place = self.parents[place]
+        path.reverse()
+        return path
+
+
+def _running_frames():
+    """Of all threads, those of the user first; without the frames of this package."""
+    user, others = [], []
+    for frame in sys._current_frames().values():
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not file.startswith(_OWN):
+                (user if of_user(file) else others).append(frame)
+            frame = frame.f_back
+    return user, others
+
+
+def _namespaces():
+    user, others, closed = [], [], []
+    for module in list(sys.modules.values()):
+        if type(module) is not types.ModuleType and not issubclass(type(module), types.ModuleType):
+            continue
+        namespace = _namespace(module)
+        file = namespace.get("__file__")
+        known = type(file) is str
+        is_user = of_user(file) if known else namespace.get("__name__") == "__main__"
+        (user if is_user else others).append(namespace)
+        closed += [module, namespace]
+    return user, others, closed
+
+
+_namespace = types.ModuleType.__dict__["__dict__"].__get__
+
+
+def take(library, target):
+    """A look at all objects of the class `target` and what keeps them."""
+    user_frames, other_frames = _running_frames()
+    user, others, closed = _namespaces()
+    frames = user_frames + other_frames
+    counts = [len(variables_of(frame.f_code)) for frame in frames]
+    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, target)
+    return Look(library.look(arguments), frames)
+
+
+def namespaces_by_id():
+    """(name, file or None) of each loaded module, by the id of its namespace."""
+    known = {}
+    for module in list(sys.modules.values()):
+        if issubclass(type(module), types.ModuleType):
+            namespace = _namespace(module)
+            name, file = namespace.get("__name__"), namespace.get("__file__")
+            if name == "__main__" and file is None:
+                file = _MAIN
+            known[id(namespace)] = (name if type(name) is str else "?", file if type(file) is str else None)
+    return known

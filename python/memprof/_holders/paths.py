@@ -1,0 +1,329 @@
+"""A path of objects as one line: "list `metrics.predictions` (global `metrics` of train.py)"."""
+
+import _thread
+import collections
+import contextvars
+import types
+
+from . import words
+from .look import GARBAGE, UNSEEN, of_user, variables_of
+
+
+_ANY = ("[…]", "{…}")
+
+
+class Text:
+    """A line under construction. Names of attributes and keys extend the expression; what is no expression in
+    Python, such as the variable of a closure, begins another one, which the ones before it keep alive."""
+
+    def __init__(self, root, what, expression):
+        self.root = root
+        self.parts = []
+        self.what = what
+        self.expression = expression
+        self.of_module = False  # ends in a parameter or buffer of a torch.nn.Module
+        self.assigned = ""  # where the last attribute gets its value: "train.py:3"
+
+    def extend(self, text):
+        self.expression += text
+        self.of_module = False
+
+    def attribute(self, name, assigned):
+        self.extend("." + name)
+        self.assigned = assigned
+
+    def begin(self, what, expression):
+        if self.expression:
+            self.parts.append(self._part())
+        self.what, self.expression, self.assigned = what, expression, ""
+
+    def _part(self):
+        return _joined(self.what, self.expression)
+
+    def line(self, container):
+        """`container`: list, dict, ... if the last part of the expression is an element of one. Elements that are
+        alike are not told apart."""
+        expression = self.expression
+        what = self.what
+        if container and expression.endswith(_ANY):
+            expression = expression[:-len(_ANY[0])]
+            what = container if not what or what.endswith(",") else "%s, %s" % (container, what)
+        text = _joined(what, expression)
+        if self.assigned:
+            text += ", assigned at " + self.assigned
+        for part in reversed(self.parts):
+            text += ", held by " + part
+        return "%s (%s)" % (text, self.root) if self.root else text
+
+
+def _joined(what, expression):
+    """"list `x`"; what ends in a comma comes after the expression: "`x`, variable of the closure f()"."""
+    if what.endswith(","):
+        return "`%s`, %s" % (expression, what[:-1])
+    return "%s `%s`" % (what, expression) if what else "`%s`" % expression
+
+
+def _qualified(function):
+    return function.__qualname__.replace("<locals>.", "")
+
+
+class Namer:
+    """Names the paths of one look. `slots(frame, index)`: the address of the object in a place of a frame."""
+
+    def __init__(self, look, modules, slots, sources):
+        self._look = look
+        self._modules = modules  # by id of a namespace: (name, file)
+        self._files = dict(modules.values())
+        self._slots = slots
+        self._by_type = {
+            types.FunctionType: self._function, types.MethodType: self._method, types.CellType: self._cell,
+            types.FrameType: self._frame, types.TracebackType: self._traceback, words._LRU: self._lru_cache,
+            contextvars.Context: self._context,
+            **{kind: self._generator for kind in words._GENERATORS},
+        }
+        self._sources = sources
+
+    def describe(self, path):
+        """(line, root, rank) of a path, which is a list of places from the root to an object; the lower the rank,
+        the more does a user think of the object by this path."""
+        objects = [self._look.objects[each] for each in path]
+        if self._look.reach[path[-1]] == GARBAGE:
+            return self._describe_cycle(objects)
+        text, at = self._begin(objects, path[0])
+        self._follow(text, objects, at)
+        return text.line(self._container(objects)), text.root, self._rank(text, objects)
+
+    @staticmethod
+    def _rank(text, objects):
+        if text.of_module:
+            return 0
+        return 2 if len(objects) > 1 and text.expression.endswith(".keys()[…]") else 1
+
+    # --- where a path begins
+
+    def _begin(self, objects, place):
+        first = objects[0]
+        if id(first) in self._modules:
+            name, file = self._modules[id(first)]
+            key, _ = words.key_of(first, objects[1])
+            where = words.short(file) if file else name
+            line = self._sources.of_global(file, key)
+            return Text("global `%s`, %s%s" % (key, where, ":%d" % line if line else ""), "", str(key)), 1
+        if id(first) in self._look.frames and len(objects) > 1:
+            return self._local(first, objects[1]), 1
+        if self._look.reach[place] == UNSEEN:
+            if words.is_a(first, type):
+                name = words._name_of_type(first)
+                return Text("class `%s`" % name, "", name), 0
+            if type(first) is contextvars.Context:
+                return Text("the context of a thread", "", ""), 0
+            if len(objects) == 1:
+                return Text("native code", "only native code holds this", words.class_of(first)), 0
+            return Text("native code", "object of native code of class", words.class_of(first)), 0
+        return Text("", "", words.class_of(first)), 0
+
+    def _local(self, frame, value):
+        code = frame.f_code
+        name = words.local_of(variables_of(code), frame, value, self._slots) or "…"
+        function = getattr(code, "co_qualname", code.co_name)
+        where = "%s:%d" % (words.short(code.co_filename), frame.f_lineno or code.co_firstlineno)
+        if code.co_name == "<module>":
+            return Text("global `%s`, %s" % (name, words.short(code.co_filename)), "", name)
+        return Text("local `%s` of %s(), at %s" % (name, function.replace("<locals>.", ""), where), "", name)
+
+    # --- from object to object
+
+    def _follow(self, text, objects, at):
+        last = len(objects) - 1
+        while at < last:
+            kind = type(objects[at])
+            step = self._by_type.get(kind, self._other)
+            if issubclass(kind, _thread._local):
+                step = self._thread_local
+            at += step(text, objects, at)
+
+    def _other(self, text, objects, at):
+        """Returns by how many objects the step goes on; so do all steps."""
+        thing, value = objects[at], objects[at + 1]
+        if words.is_a(thing, type):
+            return self._class(text, objects, at)
+        part = words.collection_text(thing, value) if type(thing) in _PLAIN else None
+        if part is None:
+            done = self._instance(text, objects, at)
+            if done:
+                return done
+            part = words.collection_text(thing, value)
+        if part is None and words.is_a(thing, BaseException):
+            part = ".__traceback__" if type(value) is types.TracebackType else ".__context__"
+        if part is not None:
+            text.extend(part)
+            return 1
+        text.begin("object of", words.class_of(thing))
+        return 1
+
+    def _instance(self, text, objects, at):
+        thing, value = objects[at], objects[at + 1]
+        own = words.instance_dict(thing)
+        if own is not None and value is own and at + 2 < len(objects):
+            key, found = words.key_of(own, objects[at + 2])
+            if found:
+                return self._attribute(text, objects, at, at + 2, key) - at
+        name = words.attribute_of(thing, value)
+        if name is None:
+            return 0
+        return self._attribute(text, objects, at, at + 1, name) - at
+
+    def _attribute(self, text, objects, before, at, key):
+        """The attribute `key` of objects[before] is objects[at]. Returns where to go on."""
+        if key in words._MODULE_PARTS and type(objects[at]) is dict and at + 1 < len(objects):
+            inner, found = words.key_of(objects[at], objects[at + 1])
+            if found and type(inner) is str:
+                text.extend("[%s]" % inner if inner.isdigit() else "." + inner)
+                text.of_module = key != "_modules"
+                return at + 1
+        if type(key) is str:
+            text.attribute(key, self._assigned(objects[before], key))
+        else:
+            text.extend(words.key_text(key, 0))
+        return at
+
+    def _assigned(self, thing, name):
+        """Where the source of a class of the user assigns an attribute; "" for others."""
+        for kind in words._mro_of(type(thing)):
+            module = words._dict_of_type(kind).get("__module__")
+            file = self._files.get(module) if type(module) is str else None
+            line = self._sources.of_attribute(file, words._name_of_type(kind), name) if file and of_user(file) else 0
+            if line:
+                return "%s:%d" % (words.short(file), line)
+        return ""
+
+    def _class(self, text, objects, at):
+        value = objects[at + 1]
+        if type(value) is dict and at + 2 < len(objects):
+            key, found = words.key_of(value, objects[at + 2])
+            if found:
+                text.extend("." + str(key))
+                return 2
+        text.extend(".__base__" if words.is_a(value, type) else "…")
+        return 1
+
+    def _function(self, text, objects, at):
+        function, value = objects[at], objects[at + 1]
+        name = _qualified(function)
+        rest = objects[at + 2:]
+        if value is function.__closure__ and rest:
+            cells = function.__closure__
+            for variable, cell in zip(function.__code__.co_freevars, cells):
+                if cell is rest[0]:
+                    text.begin("variable of the closure %s()," % name, variable)
+                    return 2
+        if value is function.__defaults__ and rest:
+            arguments = function.__code__.co_varnames[:function.__code__.co_argcount]
+            for argument, default in zip(reversed(arguments), reversed(function.__defaults__)):
+                if default is rest[0]:
+                    text.begin("default argument of %s()," % name, argument)
+                    return 2
+        if value is function.__kwdefaults__ and rest:
+            text.begin("default argument of %s()," % name, str(words.key_of(value, rest[0])[0]))
+            return 2
+        if type(value) is dict and rest:
+            text.extend("." + str(words.key_of(value, rest[0])[0]))
+            return 2
+        text.begin("function", name)
+        return 1
+
+    @staticmethod
+    def _method(text, objects, at):
+        method = objects[at]
+        if objects[at + 1] is method.__self__:
+            text.begin("`self` of the bound method %s()," % _name_of_function(method.__func__), "self")
+        return 1
+
+    @staticmethod
+    def _cell(_text, _objects, _at):
+        return 1
+
+    def _frame(self, text, objects, at):
+        inner = self._local(objects[at], objects[at + 1])
+        text.begin(inner.root.replace("`%s`" % inner.expression, "", 1).replace("  ", " ") + ",", inner.expression)
+        return 1
+
+    @staticmethod
+    def _traceback(_text, _objects, _at):
+        return 1
+
+    def _lru_cache(self, text, objects, at):
+        wrapped = words.instance_dict(objects[at]) or {}
+        text.begin("cache of", "%s()" % _name_of_function(wrapped.get("__wrapped__")))
+        return 2 if type(objects[at + 1]) is dict and at + 2 < len(objects) else 1
+
+    def _generator(self, text, objects, at):
+        generator, value = objects[at], objects[at + 1]
+        step = 1
+        if type(value) is types.FrameType and at + 2 < len(objects):  # before 3.11 it has a frame object
+            value, step = objects[at + 2], 2
+        frame = getattr(generator, _FRAME_OF[type(generator)])
+        name = None
+        if frame is not None:
+            name = words.local_of(variables_of(frame.f_code), frame, value, self._slots)
+        text.begin("local of the %s %s()," % (type(generator).__name__, generator.__qualname__.replace("<locals>.", "")),
+                   name or "…")
+        return step
+
+    @staticmethod
+    def _thread_local(text, objects, at):
+        """It has a dictionary of the dictionaries of threads."""
+        rest = objects[at + 1:]
+        if len(rest) < 3 or not all(type(each) is dict for each in rest[:2]):
+            text.extend("…")
+            return 1
+        text.extend("." + str(words.key_of(rest[1], rest[2])[0]))
+        return 3
+
+    @staticmethod
+    def _context(text, objects, at):
+        """Its values are in a tree of a type of its own."""
+        end = at + 1
+        while end + 1 < len(objects) and words.class_of(objects[end]).startswith("hamt"):
+            end += 1
+        for variable, value in contextvars.Context.items(objects[at]):
+            if value is objects[end]:
+                text.begin("context variable", variable.name)
+                break
+        else:
+            text.begin("value of the", "Context")
+        return end - at
+
+    # --- the rest
+
+    @staticmethod
+    def _container(objects):
+        if len(objects) < 2:
+            return ""
+        kind = type(objects[-2])
+        return _CONTAINERS.get(kind, "")
+
+    def _describe_cycle(self, objects):
+        """The path begins and ends with the same object of a cycle, then leads to the tensor."""
+        end = next((i for i in range(1, len(objects)) if objects[i] is objects[0]), 0)
+        cycle = objects[:max(end, 1)]
+        # An instance says more than its dictionary.
+        first = next((i for i, thing in enumerate(cycle) if type(thing) is not dict), 0)
+        name = words.class_of(cycle[first])
+        text, around = Text("", "", name), Text("", "", name)
+        self._follow(text, cycle[first:] + objects[end:], 0)
+        self._follow(around, cycle[first:] + cycle[:first + 1], 0)
+        classes = " → ".join(words.class_of(each) for each in cycle[first:] + cycle[:first + 1] if type(each) is not dict)
+        line = "%s, in a cycle that waits for the collector: %s is this %s (%s)" % (
+            text.line(self._container(objects)), around.line(""), name, classes)
+        return line, "cycle", 1
+
+
+_PLAIN = (dict, list, tuple, set, frozenset, collections.deque)
+_CONTAINERS = {list: "list", dict: "dict", set: "set", frozenset: "frozenset", collections.deque: "deque",
+               collections.OrderedDict: "OrderedDict", collections.defaultdict: "defaultdict"}
+_FRAME_OF = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", types.AsyncGeneratorType: "ag_frame"}
+
+
+def _name_of_function(function):
+    return _qualified(function) if type(function) is types.FunctionType else words.class_of(function)

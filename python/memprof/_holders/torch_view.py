@@ -1,0 +1,98 @@
+"""What PyTorch says about tensors and the graphs of autograd, by functions that no class of the program can change.
+
+Nothing is unpacked: hooks of saved tensors are the program's code.
+"""
+
+import contextlib
+
+_MOST_NODES = 200000
+
+
+class Torch:
+    def __init__(self, torch):
+        base = torch._C.TensorBase
+        self.tensor = base
+        self.no_overrides = getattr(torch._C, "DisableTorchFunctionSubclass", contextlib.nullcontext)
+        self._is_cuda = base.is_cuda.__get__
+        self._is_sparse = base.is_sparse.__get__
+        self._is_leaf = base.is_leaf.__get__
+        self._grad = base.grad.__get__
+        self._grad_fn = base.grad_fn.__get__
+        self._data_ptr = base.data_ptr
+        self._offset = base.storage_offset
+        self._item = base.element_size
+        self._count = base.numel
+        self._get_device = base.get_device
+        self._copy_on_write = getattr(torch._C, "_is_cow_tensor", lambda tensor: False)
+        self._use_count = getattr(base, "_use_count", lambda tensor: 1)
+        self._saved_by_class = {}
+
+    def storage(self, tensor):
+        """(device, address, bytes) of the memory of a tensor on a GPU, or None. The bytes are the tensor's: the
+        storage's would need its Python object, which PyTorch then keeps as long as the storage."""
+        try:
+            if not self._is_cuda(tensor) or self._is_sparse(tensor) or self._copy_on_write(tensor):
+                return None
+            data, item = self._data_ptr(tensor), self._item(tensor)
+            if data == 0:
+                return None
+            return self._get_device(tensor), data - self._offset(tensor) * item, self._count(tensor) * item
+        except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
+            return None
+
+    def native_holds(self, tensor):
+        """Whether native code has a handle to a tensor beside that of its Python object."""
+        return self._use_count(tensor) > 1
+
+    def graph_of_gradient(self, tensor):
+        gradient = self.gradient(tensor)
+        return self.graph_of(gradient) if gradient is not None else None
+
+    @staticmethod
+    def accumulates(node, tensor):
+        """Whether the node adds to the gradient of this tensor, and so holds it."""
+        return getattr(node, "variable", None) is tensor
+
+    def gradient(self, tensor):
+        try:
+            return self._grad(tensor) if self._is_leaf(tensor) else None
+        except RuntimeError:
+            return None
+
+    def graph_of(self, tensor):
+        """The node of autograd that made a tensor, or None."""
+        try:
+            return self._grad_fn(tensor)
+        except RuntimeError:  # a view that was changed in a forbidden way
+            return None
+
+    def nodes(self, root, known):
+        """The nodes of a graph that are not in `known`, a dictionary by id that they are added to."""
+        waiting = [root]
+        while waiting and len(known) < _MOST_NODES:
+            node = waiting.pop()
+            if node is None or id(node) in known:
+                continue
+            known[id(node)] = node
+            yield node
+            waiting.extend(following for following, _ in node.next_functions)
+
+    def saved(self, node):
+        """(name, object) of what a node saves for the backward pass: a tensor, or what a hook packed instead."""
+        for name in self._saved_names(type(node)):
+            try:
+                value = getattr(node, "_raw_saved_" + name)
+            except RuntimeError:  # the backward pass has freed it
+                continue
+            for each in value if type(value) is tuple else (value,):
+                data = getattr(each, "data", None)
+                if data is not None:
+                    yield name, data
+
+    def _saved_names(self, kind):
+        names = self._saved_by_class.get(kind)
+        if names is None:
+            begin = "_raw_saved_"
+            names = self._saved_by_class[kind] = [
+                name[len(begin):] for each in kind.__mro__ for name in each.__dict__ if name.startswith(begin)]
+        return names

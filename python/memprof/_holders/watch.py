@@ -1,0 +1,96 @@
+"""Looks at what keeps memory alive, and reports it to the recorder: at steps 4, 8, 16 and so on, as often between
+them as the looks take less than a two-hundredth of the run, at a snapshot, when PyTorch has no memory left, and at
+exit.
+"""
+
+import atexit
+import os
+import sys
+import time
+
+from .. import _library
+from . import finder, look
+
+_SHARE_OF_RUN = 200
+_FIRST_STEP = 4
+_KINDS = {"python": 1, "autograd": 2, "c++": 3, "cycle": 4}  # HolderKind of the log
+
+_held = _library.function("memprof_held", hold=True)
+_end = _library.function("memprof_holders", hold=True)
+
+
+class Watch:
+    def __init__(self, library, torch):
+        self._finder = finder.Finder(library, torch)
+        self._cuda = torch.cuda
+        self._attach = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
+        self._looking = False
+        self._next_step = _FIRST_STEP
+        self._next_time = float("inf")
+
+    def step(self, number):
+        """A step begins."""
+        self._observe()
+        if number >= self._next_step or time.monotonic() >= self._next_time:
+            while self._next_step <= number:
+                self._next_step *= 2
+            self.look()
+
+    def look(self):
+        """Never fails: what goes wrong is said once, and the program continues."""
+        if self._looking:  # by a signal's handler, or an observer, within a look
+            return
+        self._looking = True
+        begin = time.monotonic()
+        try:
+            found = self._finder.find()
+            self._report(found, time.monotonic() - begin)
+        except Exception as error:  # pylint: disable=broad-except
+            _failed(error)
+        finally:
+            end = time.monotonic()
+            self._next_time = end + (end - begin) * _SHARE_OF_RUN
+            self._looking = False
+
+    def _report(self, found, seconds):
+        garbage = 0
+        for held in found:
+            for kind, line, root in held.holders:
+                _held(held.device, held.address, held.bytes, _KINDS[kind], _text(line + "\n" + root))
+                garbage += held.bytes if kind == "cycle" else 0
+        _end(garbage, self._finder.examined, int(seconds * 1e9))
+
+    def _observe(self):
+        """Once CUDA is in use: asking for it earlier would initialise it, after which the program could not fork."""
+        if self._attach is not None and self._cuda.is_initialized():
+            attach, self._attach = self._attach, None
+            attach(lambda *_: self.look())
+
+
+def _text(line):
+    return line.replace("\0", "").encode("utf-8", "replace")
+
+
+_told = False
+
+
+def _failed(error):
+    global _told  # pylint: disable=global-statement
+    if not _told:
+        _told = True
+        sys.stderr.write("memprof: could not look for holders (%s: %s); the program is not concerned\n"
+                         % (type(error).__name__, error))
+
+
+watch = None  # the process's, once started
+
+
+def start(torch):
+    """With `memprof run --holders`."""
+    global watch  # pylint: disable=global-statement
+    path = os.environ.get("MEMPROF_HOLDERS")
+    if not path or sys.version_info < (3, 9) or _held is None or _end is None:
+        return None
+    watch = Watch(look.Library(path), torch)
+    atexit.register(watch.look)
+    return watch

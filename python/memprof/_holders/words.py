@@ -1,0 +1,125 @@
+"""How one object refers to another, in the user's words: `metrics.predictions[…]`, "local `x` of train()".
+
+The objects are the program's. No code of it may run: no attribute of an object is read in a way that its class
+can change, no object is compared or printed, except exact instances of built-in types.
+"""
+
+import collections
+import ctypes
+import functools
+import os
+import types
+
+from .look import variables_of
+
+_MOST_KEYS = 16  # a dictionary with more entries is a collection: its keys are left out, so that entries are alike
+_MOST_ITEMS = 4  # the same for a list
+_MOST_TEXT = 40
+
+_name_of_type = type.__dict__["__name__"].__get__
+_mro_of = type.__dict__["__mro__"].__get__
+_dict_of_type = type.__dict__["__dict__"].__get__
+_generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
+_generic_dict.restype = ctypes.py_object
+_generic_dict.argtypes = [ctypes.c_void_p, ctypes.c_void_p]  # ctypes asks an object for attributes
+_LRU = type(functools.lru_cache(None)(lambda: None))
+_GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+# Namespaces within a torch.nn.Module, whose entries are used as attributes.
+_MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+
+
+def is_a(thing, kind):
+    """isinstance without the object's own idea of its class."""
+    return issubclass(type(thing), kind)
+
+
+def short(path):
+    return os.path.basename(path)
+
+
+def class_of(thing):
+    return _name_of_type(type(thing))
+
+
+def instance_dict(thing):
+    """The attributes of an instance, or None."""
+    try:
+        found = _generic_dict(id(thing), None)
+    except (AttributeError, SystemError, TypeError):
+        return None
+    return found if is_a(found, dict) else None
+
+
+def key_text(key, count):
+    if count > _MOST_KEYS:
+        return "[…]"
+    if type(key) in (str, int, bool, float):
+        text = repr(key)
+        return "[%s]" % text if len(text) <= _MOST_TEXT else "[%s…']" % text[:_MOST_TEXT]
+    return "[…]"
+
+
+def key_of(entries, value):
+    """The key under which a dictionary has this object, and whether it has."""
+    for key, entry in dict.items(entries):
+        if entry is value:
+            return key, True
+    return None, False
+
+
+def attribute_of(thing, value):
+    """The name of the attribute or slot of an instance that is this object, or None."""
+    own = instance_dict(thing)
+    if own is not None:
+        key, found = key_of(own, value)
+        if found and type(key) is str:
+            return key
+    for each in _mro_of(type(thing)):
+        for name, member in list(_dict_of_type(each).items()):
+            if type(member) is types.MemberDescriptorType:
+                try:
+                    if member.__get__(thing, each) is value:
+                        return name
+                except AttributeError:  # an empty slot
+                    pass
+    return None
+
+
+def local_of(variables, frame, value, slots):
+    """The name of a frame's variable that is this object, or None."""
+    for index, name in enumerate(variables):
+        if slots(frame, index) == id(value):
+            return name
+    return None
+
+
+def index_text(items, value):
+    if len(items) > _MOST_ITEMS:
+        return "[…]"
+    for index, item in enumerate(items):
+        if item is value:
+            return "[%d]" % index
+    return "[…]"
+
+
+def collection_text(thing, value):
+    """How a built-in collection refers to an object: `[3]`, `['key']`, `{…}`; None for other objects."""
+    if is_a(thing, dict):
+        key, found = key_of(thing, value)
+        return key_text(key, dict.__len__(thing)) if found else ".keys()[…]"
+    if is_a(thing, list):
+        return index_text(thing, value) if type(thing) is list else "[…]"
+    if is_a(thing, tuple):
+        if type(thing) is tuple:
+            return index_text(thing, value)
+        names = _dict_of_type(type(thing)).get("_fields")
+        if type(names) is tuple:
+            for name, item in zip(names, tuple.__iter__(thing)):
+                if item is value:
+                    return "." + name if type(name) is str else "[…]"
+        return "[…]"
+    if is_a(thing, collections.deque):
+        return "[…]"
+    if is_a(thing, (set, frozenset)):
+        return "{…}"
+    return None

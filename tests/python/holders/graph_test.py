@@ -1,0 +1,169 @@
+"""The look at all objects, compared with a slow twin that asks the interpreter's own module gc.
+
+usage: graph_test.py BUILD
+"""
+
+import collections
+import ctypes
+import gc
+import itertools
+import os
+import random
+import sys
+import unittest
+import weakref
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
+from memprof._holders import look as looks  # noqa: E402
+
+LIBRARY = looks.Library(os.path.join(BUILD, "lib", "memprof", "libmemprof_holders.so"))
+
+
+class Target:
+    """What is looked for."""
+
+    def __init__(self):
+        self.refers_to = []
+
+
+class Node:
+    def __init__(self):
+        self.refers_to = []
+
+
+world = []  # the root of the objects of a test
+
+
+def random_world(seed):
+    """Objects that refer to each other by chance; some are only in cycles, some are not reached at all."""
+    chance = random.Random(seed)
+    objects = [Target() if chance.random() < 0.3 else Node() for _ in range(chance.randrange(3, 60))]
+    for thing in objects:
+        for other in chance.choices(objects, k=chance.randrange(4)):
+            thing.refers_to.append(chance.choice([other, (other,), {"key": other}, [other, other]]))
+    return chance.sample(objects, k=chance.randrange(1, 4)), objects
+
+
+def distances(root):
+    """By breadth first search with gc.get_referents: {id: steps from root}."""
+    found, waiting = {id(root): 0}, collections.deque([root])
+    while waiting:
+        thing = waiting.popleft()
+        for other in gc.get_referents(thing):
+            if gc.is_tracked(other) and id(other) not in found and not isinstance(other, type):
+                found[id(other)] = found[id(thing)] + 1
+                waiting.append(other)
+    return found
+
+
+class Graph(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+
+    def test_reaches_what_the_twin_reaches_by_paths_as_short(self):
+        for seed in range(60):
+            world[:], objects = random_world(seed)
+            watched = [weakref.ref(thing) for thing in objects if isinstance(thing, Target)]
+            alive = distances(world)
+            del objects
+            # What is in no cycle has gone now; the rest is garbage or alive.
+            known = {id(each()) for each in watched if each() is not None}
+            look = looks.take(LIBRARY, Target)
+            mine = {id(look.objects[place]): place for place, _ in look.targets if id(look.objects[place]) in known}
+            self.assertEqual(mine.keys(), known, f"seed {seed}")
+            for identity, place in mine.items():
+                expected = looks.USER if identity in alive else looks.GARBAGE
+                self.assertEqual(look.reach[place], expected, f"seed {seed}")
+                if expected == looks.USER:
+                    self.assert_shortest(look, place, alive[identity], seed)
+                else:
+                    self.assert_begins_with_a_cycle(look, place, seed)
+            world.clear()
+            del look, mine
+            gc.collect()
+            self.assertEqual([each() for each in watched if each() is not None], [], "nothing was kept")
+
+    def assert_shortest(self, look, place, steps, seed):
+        path = [look.objects[each] for each in look.path(place)]
+        at = next(index for index, thing in enumerate(path) if thing is world)
+        self.assertEqual(len(path) - 1 - at, steps, f"seed {seed}")
+        self.assert_linked(path, seed)
+
+    def assert_begins_with_a_cycle(self, look, place, seed):
+        path = [look.objects[each] for each in look.path(place)]
+        self.assertTrue(any(thing is path[0] for thing in path[1:]), f"seed {seed}")
+        self.assert_linked(path, seed)
+
+    def assert_linked(self, path, seed):
+        for thing, other in zip(path, path[1:]):
+            self.assertTrue(any(each is other for each in gc.get_referents(thing)), f"seed {seed}: {type(thing)}")
+
+    def test_lists_everything_that_refers_to_a_target(self):
+        target = Target()
+        world[:] = [[target], {"key": target}, (target,), Node()]
+        world[3].refers_to.append(target)
+        look = looks.take(LIBRARY, Target)
+        place = next(place for place, _ in look.targets if look.objects[place] is target)
+        found = {id(look.objects[other]) for at, other in look.referrers if at == place}
+        expected = {id(each) for each in (world[0], world[1], world[2], world[3].refers_to)}
+        self.assertEqual(expected - found, set())
+        world.clear()
+
+    def test_counts_the_references_of_native_code(self):
+        kept = itertools.repeat(Target())  # the collector sees this reference
+        hidden = ctypes.py_object(Target())
+        identity = id(hidden.value)
+        ctypes.pythonapi.Py_IncRef(hidden)
+        del hidden
+        look = looks.take(LIBRARY, Target)
+        unseen = {id(look.objects[place]): (look.reach[place], count) for place, count in look.targets}
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(next(each for each in look.objects if id(each) == identity)))
+        self.assertEqual(unseen.pop(identity), (looks.UNSEEN, 1))
+        self.assertEqual(list(unseen.values()), [(looks.USER, 0)])
+        del kept
+
+    def test_many_looks_change_no_count(self):
+        world[:], objects = random_world(7)
+        counts = [sys.getrefcount(thing) for thing in objects]
+        for _ in range(100):
+            look = looks.take(LIBRARY, Target)
+        del look
+        self.assertEqual([sys.getrefcount(thing) for thing in objects], counts)
+        world.clear()
+
+    def test_frozen_and_untracked_objects_are_passed_through(self):
+        target = Target()
+        world[:] = [((((target,),),),)]
+        gc.freeze()
+        self.addCleanup(gc.unfreeze)
+        identity = id(target)
+        del target
+        look = looks.take(LIBRARY, Target)
+        places = [place for place, _ in look.targets if id(look.objects[place]) == identity]
+        self.assertEqual([look.reach[place] for place in places], [looks.USER])
+        world.clear()
+
+
+class Frames(unittest.TestCase):
+    def test_variables_are_read_where_they_are_and_not_copied(self):
+        first, second = Target(), None
+        third = [first]
+
+        def inner():
+            return third
+        frame = sys._getframe()
+        names = looks.variables_of(frame.f_code)
+        found = {name: LIBRARY.slot(frame, index) for index, name in enumerate(names)}
+        self.assertEqual(found["first"], id(first))
+        self.assertEqual(found["second"], id(second))
+        self.assertEqual(found["inner"], id(inner))
+        cell = inner.__closure__[0]
+        self.assertEqual(found["third"], id(cell))
+        self.assertEqual(found["self"], id(self))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+"""Every kind of variable is named as a user would name it, and no code of the program runs.
+
+usage: words_test.py BUILD
+"""
+
+import os
+import re
+import sys
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import guest  # noqa: E402
+from memprof._holders import look as looks  # noqa: E402
+from memprof._holders.paths import Namer  # noqa: E402
+from memprof._holders.source import Sources  # noqa: E402
+
+
+def lines():
+    """[(expected, told)] of every target."""
+    library = looks.Library(os.path.join(BUILD, "lib", "memprof", "libmemprof_holders.so"))
+    found = []
+
+    def take():
+        look = looks.take(library, guest.Target)
+        namer = Namer(look, looks.namespaces_by_id(), library.slot, Sources())
+        for place, _ in look.targets:
+            line, root, _ = namer.describe(look.path(place))
+            found.append((look.objects[place].expected, re.sub(r":\d+", ":N", line), re.sub(r":\d+", ":N", root)))
+    guest.main(take)
+    return found
+
+
+class Words(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.found = lines()
+
+    def test_each_variable_by_its_name(self):
+        for expected, told, _ in self.found:
+            if expected != "garbage":
+                with self.subTest(expected):
+                    self.assertEqual(told, expected)
+        self.assertGreater(len(self.found), 90)
+
+    def test_roots_alone(self):
+        roots = {expected: root for expected, _, root in self.found}
+        self.assertEqual(roots["`plain` (global `plain`, guest.py:N)"], "global `plain`, guest.py:N")
+
+    def test_garbage_is_told_with_its_cycle(self):
+        told = [told for expected, told, _ in self.found if expected == "garbage"]
+        self.assertEqual(len(told), 1)
+        self.assertRegex(told[0], r"^`.*\.data`.*, in a cycle that waits for the collector: `Parent.*` is this Parent .Parent → Parent → Parent.$")
+
+
+class Lines(unittest.TestCase):
+    def test_the_first_assignment_counts(self):
+        import tempfile
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("def f():\n    a = 1\n    global b\n    b = 2\na = 3\na = 4\nclass C:\n    def __init__(self):\n"
+                       "        self.x = 1\nfor i in (): pass\nwith open('') as c: d = 1\n")
+            file.flush()
+            sources = Sources()
+            found = {name: sources.of_global(file.name, name) for name in "abcdfiCx"}
+            self.assertEqual(found, {"a": 5, "b": 4, "c": 11, "d": 11, "f": 1, "i": 10, "C": 7, "x": 0})
+            self.assertEqual(sources.of_attribute(file.name, "C", "x"), 9)
+
+    def test_without_a_source_there_is_no_line(self):
+        self.assertEqual(Sources().of_global("/nowhere.py", "a"), 0)
+        self.assertEqual(Sources().of_global(None, "a"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
