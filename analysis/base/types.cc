@@ -47,6 +47,8 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kFreeRequested, "free_requested"},
     {Op::kHostScan, "host_scan"},
     {Op::kUnreachable, "unreachable"},
+    {Op::kHeld, "held"},
+    {Op::kHolders, "holders"},
 };
 
 constexpr auto kNameOfOp = [] {
@@ -62,7 +64,7 @@ std::string_view OpName(Op op) { return kNameOfOp[static_cast<std::uint8_t>(op)]
 
 bool IsMark(Op op) {
   return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard ||
-         op == Op::kModuleGlobal || op == Op::kUnreachable;
+         op == Op::kModuleGlobal || op == Op::kUnreachable || op == Op::kHeld;
 }
 
 std::string_view LayerName(Layer layer) {

@@ -72,6 +72,8 @@ enum class Op : std::uint8_t {
   kFreeRequested = 40,
   kHostScan = 38,
   kUnreachable = 39,
+  kHeld = 41,
+  kHolders = 42,
 };
 
 enum class Layer : std::uint8_t {
@@ -113,7 +115,7 @@ enum class ImportKind : std::uint8_t {
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
 // Whether the event concerns memory that stays alive: a prefetch, an advice, a discard, the look-up
-// of a global, the result of a scan that no pointer to it is left.
+// of a global, the result of a scan that no pointer to it is left, a holder.
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);

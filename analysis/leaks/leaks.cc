@@ -132,7 +132,7 @@ class ProcessLeaks {
     total_ = DescribeTotalGrowth(session, clock, sites, &judged_);
   }
 
-  void AddTo(const LostMemory& lost_memory, LeakReport* report) {
+  void AddTo(const LostMemory& lost_memory, const Holders& holders, LeakReport* report) {
     report->steps = clock_.of_steps() ? clock_.completed() : 0;
     report->basis = clock_.of_steps() ? LeakBasis::kSteps : LeakBasis::kTime;
     report->warmup_steps = WarmupSteps(report->steps);
@@ -144,6 +144,11 @@ class ProcessLeaks {
       Explain(&candidate);
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
+      // A function that has returned since may have freed what it held.
+      const LeakSite& site = candidate.site;
+      candidate.leak.holders =
+          holders.Of(site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive
+                                                                         : site.alive_at_end);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {
@@ -152,7 +157,7 @@ class ProcessLeaks {
       report->rising.push_back(candidate.leak);
     }
     for (std::size_t i = 0; i < sites_.size(); ++i)
-      if (!leaks[i] && !sites_[i].alive_at_end.empty()) AddAlive(i, lost_memory, report);
+      if (!leaks[i] && !sites_[i].alive_at_end.empty()) AddAlive(i, lost_memory, holders, report);
     report->verdict = Verdict(*report, clock_, judged_, total_);
   }
 
@@ -168,8 +173,10 @@ class ProcessLeaks {
     const bool unwanted = options_.suppress && options_.suppress(leak);
     (unwanted ? report->suppressed : report->leaks).push_back(std::move(leak));
   }
-  void AddAlive(std::size_t index, const LostMemory& lost_memory, LeakReport* report) const {
+  void AddAlive(std::size_t index, const LostMemory& lost_memory, const Holders& holders,
+                LeakReport* report) const {
     Leak leak = DescribeAlive(session_, clock_, sites_[index]);
+    leak.holders = holders.Of(sites_[index].alive_at_end);
     if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
       return AddLeak(std::move(leak), report);
@@ -223,10 +230,12 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   const std::vector<StepClock> clocks = ClocksForLeaks(session);
   const std::vector<std::vector<LeakSite>> sites = GroupLeakSites(session, clocks);
   const LostMemory lost_memory(session);
+  const Holders holders(session);
   LeakReport report;
   for (std::uint32_t process = 0; process < clocks.size(); ++process) {
     LeakReport one;
-    ProcessLeaks(session, options, clocks[process], sites[process]).AddTo(lost_memory, &one);
+    ProcessLeaks(session, options, clocks[process], sites[process])
+        .AddTo(lost_memory, holders, &one);
     Merge(session, process, std::move(one), &report);
   }
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);

@@ -13,6 +13,17 @@ namespace {
 using analysis::Session;
 using analysis::Symbols;
 
+Json HoldersJson(const std::vector<analysis::Holder>& holders) {
+  Json array = Json::array();
+  for (const analysis::Holder& holder : holders)
+    array.push_back({{"path", holder.path},
+                     {"root", holder.root},
+                     {"kind", analysis::HolderKindName(holder.kind)},
+                     {"bytes", holder.bytes},
+                     {"blocks", holder.blocks}});
+  return array;
+}
+
 // `frames`: the maximum for the stack.
 Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak,
               std::size_t frames) {
@@ -44,6 +55,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"steps_to_oom", Number(leak.steps_to_oom)},
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
+  if (!leak.holders.empty()) json["holders"] = HoldersJson(leak.holders);
   if (leak.steps_needed > 0) json["steps_needed"] = leak.steps_needed;
   if (leak.stack.valid()) {
     const analysis::CallSite site = symbols.SiteOf(leak.stack);

@@ -66,6 +66,21 @@ std::string BornLabel(const Leak& leak) {
   return BornLabel(leak.survivors.front().step, leak.survivors.back().step);
 }
 
+// The variables to change: one paragraph for each, the first ones.
+std::string HolderText(const Leak& leak) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, leak.holders.size()); ++i) {
+    const analysis::Holder& holder = leak.holders[i];
+    Append(text, Paragraph(i == 0 ? "holder" : "and",
+                           Cat(Printable(holder.path), ", ", FormatNumberOf(holder.blocks, "block"),
+                               ", ", FormatBytes(holder.bytes))));
+  }
+  if (leak.holders.size() > kShown)
+    Append(text, "             … and ", leak.holders.size() - kShown, " more\n");
+  return text;
+}
+
 // Live memory of one layer at one place, by whatever path.
 struct AliveRow {
   std::string site;
@@ -143,7 +158,7 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   if (leak.steps_to_oom >= 0)
     Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
   Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
-  Append(text, Paragraph("why", Printable(leak.why)));
+  Append(text, HolderText(leak), Paragraph("why", Printable(leak.why)));
   Append(text, Paragraph("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);

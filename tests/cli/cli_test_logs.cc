@@ -59,6 +59,19 @@ void WriteTraining(LogBuilder& log) {
     log.Free(Layer::kTensor, activations);
     log.Free(Layer::kBlock, activations);
   }
+  const std::uint32_t list = log.String(
+      "list `metrics.losses`, assigned at train.py:7 (global `metrics`, train.py:31)\n"
+      "global `metrics`, train.py:31");
+  const std::uint32_t graph = log.String(
+      "saved by MulBackward0 for the graph of `total` (local `total` of train(), at train.py:40)\n"
+      "local `total` of train(), at train.py:40");
+  for (std::uint64_t step = 0; step < 40; ++step) {
+    const std::uint64_t kept = base + (8 + step) * kMiB;
+    log.Event(Op::kHeld, Layer::kUnspecified, kept, kMiB, list, {.aux0 = 1});
+    if (step % 4 == 0) log.Event(Op::kHeld, Layer::kUnspecified, kept, kMiB, graph, {.aux0 = 2});
+  }
+  log.Event(Op::kHolders, Layer::kUnspecified, 0, 0, 0,
+            {.device = analysis::kNoDevice, .aux0 = 360'000, .aux1 = 90'000'000});
   log.AllocFailed(Layer::kLinear, 512 * kMiB, {.stack = forward, .result = 2});
   log.self().set_hook_time_ns(1'200'000);
   log.self().set_writer_cpu_ns(3'000'000);

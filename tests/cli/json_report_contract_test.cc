@@ -28,6 +28,12 @@ Json Leak() {
           {"steps_to_oom", "number"},
           {"guard_steps", "int"},
           {"steps_needed?", "int"},
+          {"holders?",
+           {{{"path", "text"},
+             {"root", "text"},
+             {"kind", "text"},
+             {"bytes", "uint"},
+             {"blocks", "uint"}}}},
           {"import?", "text"},
           {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
           {"example?", AllocationShape()}};
@@ -166,6 +172,7 @@ TEST(JsonContractTest, Leaks) {
                                                                {"leaks", {Leak()}},
                                                                {"live_at_exit", {Leak()}}}));
   EXPECT_TRUE(seen.contains(".leaks[]"));
+  EXPECT_TRUE(seen.contains(".leaks[].holders[]"));
   EXPECT_TRUE(seen.contains(".live_at_exit[]"));
 }
 

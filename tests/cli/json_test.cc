@@ -46,7 +46,7 @@ TEST(JsonTest, Report) {
   EXPECT_EQ(events.at("failed"), 1);
   EXPECT_EQ(events.at("lost"), 0);
   EXPECT_EQ(events.at("unmatched_frees"), 0);
-  EXPECT_EQ(events.at("total"), 172 + 80 + 40 + 2);
+  EXPECT_EQ(events.at("total"), 172 + 80 + 40 + 2 + 51);
   ASSERT_EQ(report.at("devices").size(), 2u);
   const Json& device = report.at("devices")[0];
   EXPECT_EQ(device.at("id"), 0);
@@ -103,11 +103,22 @@ TEST(JsonTest, Leaks) {
   EXPECT_EQ(leak.at("stack")[0].at("function"), "HistoryLeak");
   EXPECT_EQ(leak.at("stack")[0].at("file"), "history.cc");
   EXPECT_EQ(leak.at("stack")[0].at("line"), 42);
+  ASSERT_EQ(leak.at("holders").size(), 2u);
+  EXPECT_EQ(leak.at("holders")[0],
+            Json({{"path",
+                   "list `metrics.losses`, assigned at train.py:7 (global `metrics`, "
+                   "train.py:31)"},
+                  {"root", "global `metrics`, train.py:31"},
+                  {"kind", "python"},
+                  {"bytes", 40 * kMiB},
+                  {"blocks", 40}}));
+  EXPECT_EQ(leak.at("holders")[1].at("kind"), "autograd");
   const Json& alive = report.at("live_at_exit");
   ASSERT_EQ(alive.size(), 3u);  // device 1's memory, weights, pinned
   for (const Json& entry : alive) {
     EXPECT_EQ(entry.at("tier"), "live_at_exit");
-    for (const auto& [key, value] : leak.items()) EXPECT_TRUE(entry.contains(key)) << key;
+    for (const auto& [key, value] : leak.items())
+      EXPECT_TRUE(entry.contains(key) || key == "holders") << key;
     ExpectStack(entry.at("stack"));
   }
 }
@@ -142,7 +153,7 @@ TEST(JsonTest, Verify) {
   const Json report = RunJson({"verify", "--json", "train.mprof"});
   EXPECT_EQ(report.at("schema"), "memprof.verify/1");
   EXPECT_EQ(report.at("sound"), true);
-  EXPECT_EQ(report.at("events"), 294);
+  EXPECT_EQ(report.at("events"), 345);
   EXPECT_EQ(report.at("problems"), Json::array());
 }
 

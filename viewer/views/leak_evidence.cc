@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <ranges>
 
 #include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
@@ -23,6 +24,10 @@ QWidget* LeakView::BuildEvidence() {
   why_->setWordWrap(true);
   why_->setTextFormat(Qt::RichText);
   why_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+  QSizePolicy whole(QSizePolicy::Preferred,
+                    QSizePolicy::Minimum);  // the chart is cut before the text
+  whole.setHeightForWidth(true);
+  why_->setSizePolicy(whole);
   why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   chart_ = new SurvivorChart(evidence);
   left->addWidget(why_);
@@ -57,12 +62,25 @@ QString LeakView::StalenessText(const LeakRow& row) const {
              .arg(FormatCount(facts->used), FormatCount(facts->blocks));
 }
 
+QString LeakView::HoldersText(const analysis::Leak& leak, const Theme& theme) {
+  constexpr std::size_t kMost = 4;
+  QString text;
+  for (const analysis::Holder& holder : leak.holders | std::views::take(kMost)) {
+    const QString line = tr("%1, %2 in %3")
+                             .arg(ToQString(holder.path), FormatBytes(holder.bytes),
+                                  FormatPlural(holder.blocks, tr("block")));
+    text += Paragraph(theme, text.isEmpty() ? tr("Held by:") : tr("and:"), line);
+  }
+  return text;
+}
+
 void LeakView::ShowEvidence(const LeakRow& row) {
   const Theme theme = Theme::From(palette());
   const auto paragraph = [&](const QString& caption, const QString& text) {
     return Paragraph(theme, caption, text);
   };
-  QString text = paragraph(tr("Why:"), ToQString(row.leak.why));
+  QString text = HoldersText(row.leak, theme);
+  text += paragraph(tr("Why:"), ToQString(row.leak.why));
   text += paragraph(tr("What would disprove it:"), ToQString(row.leak.disproof));
   text += paragraph(tr("Last used:"), StalenessText(row));
   text += paragraph(tr("For instance:"), row.example);

@@ -20,6 +20,7 @@ class QTreeView;
 namespace memprof::viewer {
 
 class SurvivorChart;
+struct Theme;
 
 class LeakView : public View {
   Q_OBJECT
@@ -32,6 +33,8 @@ class LeakView : public View {
   const LeakModel& model() const { return *model_; }
   const StackModel& stack() const { return stack_->stack(); }
   QString EvidenceText() const;
+  // The variables that hold the memory, as rich text; empty where nobody looked.
+  static QString HoldersText(const analysis::Leak& leak, const Theme& theme);
   QString VerdictText() const;
   // Suppresses the leak of the current row; does nothing for a tier.
   void SuppressCurrent();

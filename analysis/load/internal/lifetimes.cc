@@ -89,6 +89,13 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
       event->allocation = AllocationId(
           live_.Find(Space::kDevice, event->address, event->device, true, allocations_));
       return;
+    case Op::kHeld: {
+      Id id = live_.Find(Space::kBlock, event->address, event->device, false, allocations_);
+      if (id == kNone)
+        id = live_.Find(Space::kDevice, event->address, event->device, true, allocations_);
+      event->allocation = AllocationId(id);
+      return;
+    }
     default:
       return;
   }

@@ -96,6 +96,15 @@ int memprof_block_destroy(int device, const void* ptr);
 /* The allocator described by segments and blocks could not serve `requested` bytes. */
 int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
 
+/* What keeps memory alive, for programs that can tell. One call of memprof_held for each holder of
+ * each memory: `kind` is 1 for a variable of Python, 2 for a graph of autograd, 3 for native code,
+ * 4 for garbage that waits for a collector; `holder` is one line in the user's words, then a new
+ * line and the root ("list `cache` (global `cache` of train.py)\nglobal `cache` of train.py"). Then
+ * memprof_holders once: the bytes of garbage, the number of objects examined, and how long the
+ * program was held up. `memprof run --holders` does it for PyTorch programs. */
+int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char* holder);
+int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns);
+
 /* Writes the path of this process's log, with a zero at the end. MEMPROF_INVALID_ARGUMENT if `size`
  * bytes are not enough for it. */
 int memprof_log_path(char* path, size_t size);

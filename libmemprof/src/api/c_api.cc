@@ -205,6 +205,29 @@ MEMPROF_EXPORT int memprof_framework_oom(int device, size_t requested, size_t al
   return Publish(&event, true);
 }
 
+MEMPROF_EXPORT int memprof_held(int device, const void* ptr, size_t bytes, int kind,
+                                const char* holder) {
+  constexpr int kFirstKind = 1, kLastKind = 4;  // HolderKind
+  if (ptr == nullptr || holder == nullptr || kind < kFirstKind || kind > kLastKind)
+    return MEMPROF_INVALID_ARGUMENT;
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  RingEvent event = DeviceEvent(kOpHeld, kLayerNone, device, ptr);
+  event.bytes = bytes;
+  event.aux0 = static_cast<std::uint64_t>(kind);
+  event.label = Label(holder);
+  return Publish(&event, false);
+}
+
+MEMPROF_EXPORT int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns) {
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  RingEvent event{};
+  event.op = kOpHolders;
+  event.bytes = garbage_bytes;
+  event.aux0 = objects;
+  event.aux1 = pause_ns;
+  return Publish(&event, false);
+}
+
 MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
   Recorder* recorder = TheRecorder();
   if (path == nullptr || size == 0) return MEMPROF_INVALID_ARGUMENT;

@@ -43,6 +43,8 @@ enum Op : std::uint8_t {
   kOpModuleGlobal = 37,
   kOpHostScan = 38,
   kOpUnreachable = 39,
+  kOpHeld = 41,
+  kOpHolders = 42,
 };
 
 enum Layer : std::uint8_t {

@@ -41,6 +41,8 @@ std::vector<NamedCall> ValidCalls() {
       {"block_create", [] { return memprof_block_create(0, At(8), 1, 1, nullptr); }},
       {"block_destroy", [] { return memprof_block_destroy(0, At(8)); }},
       {"framework_oom", [] { return memprof_framework_oom(0, 1, 2, 3); }},
+      {"held", [] { return memprof_held(0, At(8), 1, 1, "list `a`"); }},
+      {"holders", [] { return memprof_holders(1, 2, 3); }},
   };
 }
 
@@ -86,6 +88,10 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
       {"segment_destroy", [] { return memprof_segment_destroy(0, nullptr); }},
       {"block_create", [] { return memprof_block_create(0, nullptr, 1, 1, nullptr); }},
       {"block_destroy", [] { return memprof_block_destroy(0, nullptr); }},
+      {"held by nothing", [] { return memprof_held(0, At(8), 1, 1, nullptr); }},
+      {"nothing held", [] { return memprof_held(0, nullptr, 1, 1, "a"); }},
+      {"kind too low", [] { return memprof_held(0, At(8), 1, 0, "a"); }},
+      {"kind too high", [] { return memprof_held(0, At(8), 1, 5, "a"); }},
       {"stats", [] { return memprof_get_stats(nullptr); }},
   };
   for (const NamedCall& call : calls) EXPECT_EQ(call.call(), MEMPROF_INVALID_ARGUMENT) << call.name;
@@ -132,6 +138,25 @@ TEST_F(CApi, AFrameworksOutOfMemorySaysWhatItHeld) {
   EXPECT_EQ(event.bytes, 10u);
   EXPECT_EQ(event.aux0, 20u);
   EXPECT_EQ(event.aux1, 30u);
+}
+
+TEST_F(CApi, AHolderKeepsItsWordsAndALookItsFigures) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  ASSERT_EQ(memprof_held(1, At(0x7000), 512, 2, "`a`\nglobal `a`"), MEMPROF_OK);
+  ASSERT_EQ(memprof_holders(10, 20, 30), MEMPROF_OK);
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 2u);
+  const testing::Event& held = log.events[0];
+  EXPECT_EQ(held.op, log::OP_HELD);
+  EXPECT_EQ(held.device, 1);
+  EXPECT_EQ(held.address, 0x7000u);
+  EXPECT_EQ(held.bytes, 512u);
+  EXPECT_EQ(held.aux0, log::HOLDER_AUTOGRAD);
+  EXPECT_EQ(log.Text(held.label), "`a`\nglobal `a`");
+  EXPECT_EQ(log.events[1].op, log::OP_HOLDERS);
+  EXPECT_EQ(log.events[1].bytes, 10u);
+  EXPECT_EQ(log.events[1].aux0, 20u);
+  EXPECT_EQ(log.events[1].aux1, 30u);
 }
 
 TEST_F(CApi, EveryNegativeDeviceIsTheHost) {

@@ -1,0 +1,78 @@
+// Joins the marks of allocations by their text.
+#include "analysis/leaks/holders.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace memprof::analysis {
+namespace {
+
+using Key = std::pair<std::uint32_t, std::uint64_t>;  // label and kind
+
+HolderKind KindOf(std::uint64_t value) {
+  return value <= static_cast<std::uint64_t>(HolderKind::kCycle) ? static_cast<HolderKind>(value)
+                                                                 : HolderKind::kUnknown;
+}
+
+}  // namespace
+
+std::string_view HolderKindName(HolderKind kind) {
+  switch (kind) {
+    case HolderKind::kPython:
+      return "python";
+    case HolderKind::kAutograd:
+      return "autograd";
+    case HolderKind::kCpp:
+      return "c++";
+    case HolderKind::kCycle:
+      return "cycle";
+    case HolderKind::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Holders::Holders(const Session& session) : session_(session) {
+  const EventTable& events = session.events();
+  for (std::uint32_t i = 0; i < events.size(); ++i)
+    if (events.op(i) == Op::kHolders) ends_.push_back(EventId(i));
+}
+
+std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
+  if (ends_.empty()) return {};
+  const EventTable& events = session_.events();
+  const auto look_of = [&](EventId mark) {
+    return std::lower_bound(ends_.begin(), ends_.end(), mark) - ends_.begin();
+  };
+  std::map<Key, Holder> holders;
+  for (const AllocationId id : ids) {
+    std::map<Key, std::ptrdiff_t> found;  // and in which look
+    std::ptrdiff_t last = -1;
+    for (const EventId mark : session_.Marks(id)) {
+      if (events.op(mark.value) != Op::kHeld) continue;
+      last = std::max(last, look_of(mark));
+      found[{events.label(mark.value), events.aux0(mark.value)}] = look_of(mark);
+    }
+    for (const auto& [key, look] : found) {
+      if (look != last) continue;
+      Holder& holder = holders[key];
+      holder.bytes += session_.record(id).bytes;
+      ++holder.blocks;
+    }
+  }
+  std::vector<Holder> result;
+  for (auto& [key, holder] : holders) {
+    const std::string text(session_.string(StringId(key.first)));
+    const std::size_t line = text.find('\n');
+    holder.path = text.substr(0, line);
+    if (line != std::string::npos) holder.root = text.substr(line + 1);
+    holder.kind = KindOf(key.second);
+    result.push_back(std::move(holder));
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
+}  // namespace memprof::analysis

@@ -1,0 +1,41 @@
+// What keeps memory alive, as the last look at it found (`memprof run --holders`).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/store/session.h"
+
+namespace memprof::analysis {
+
+enum class HolderKind : std::uint8_t { kUnknown, kPython, kAutograd, kCpp, kCycle };
+std::string_view HolderKindName(
+    HolderKind kind);  // "unknown", "python", "autograd", "c++", "cycle"
+
+// One variable, or whatever else holds memory.
+struct Holder {
+  std::string path;  // one line: "list `metrics.predictions` (global `metrics` of train.py)"
+  std::string root;  // "global `metrics` of train.py"
+  HolderKind kind = HolderKind::kUnknown;
+  std::uint64_t bytes = 0;  // of the allocations that it holds, perhaps with others
+  std::uint64_t blocks = 0;
+};
+
+// All looks of a session. Thread-safe once made.
+class Holders {
+ public:
+  explicit Holders(const Session& session);
+
+  // Holders of these allocations, the one that holds most first; empty where nobody looked. Of each
+  // allocation, the holders of the last look that found it count.
+  std::vector<Holder> Of(std::span<const AllocationId> ids) const;
+
+ private:
+  const Session& session_;
+  std::vector<EventId> ends_;  // of looks
+};
+
+}  // namespace memprof::analysis

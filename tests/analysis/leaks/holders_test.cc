@@ -1,0 +1,104 @@
+// What keeps memory alive, from the marks of looks.
+#include "analysis/leaks/holders.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/leaks/leaks.h"
+#include "tests/support/random_log.h"
+
+namespace memprof::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::LoadLog;
+using testing::LogBuilder;
+
+constexpr std::uint64_t kBase = 0x100000, kApart = 0x1000, kBytes = 1024;
+
+class HoldersTest : public ::testing::Test {
+ protected:
+  HoldersTest() {
+    const int stack = log_.Stack({"main (a.cc:1)"});
+    log_.Alloc(Layer::kLinear, kBase, 1 << 20, {.stack = stack});
+    log_.Alloc(Layer::kSegment, kBase, 1 << 20, {.stack = stack});
+    for (int i = 0; i < 4; ++i)
+      log_.Alloc(Layer::kBlock, kBase + i * kApart, kBytes, {.stack = stack});
+  }
+  void Held(int block, HolderKind kind, const std::string& text) {
+    log_.Event(Op::kHeld, Layer::kUnspecified, kBase + block * kApart, kBytes, log_.String(text),
+               {.aux0 = static_cast<std::uint64_t>(kind)});
+  }
+  void EndLook() { log_.Event(Op::kHolders, Layer::kUnspecified, 0, 0, 0, {.device = -1}); }
+  // "path|root|kind: blocks, bytes" of each holder of the blocks.
+  std::vector<std::string> Told() {
+    const auto session = LoadLog(log_);
+    std::vector<AllocationId> blocks;
+    for (std::uint32_t i = 0; i < session->allocations().size(); ++i)
+      if (session->record(AllocationId(i)).layer == Layer::kBlock)
+        blocks.push_back(AllocationId(i));
+    std::vector<std::string> told;
+    for (const Holder& holder : Holders(*session).Of(blocks))
+      told.push_back(holder.path + "|" + holder.root + "|" +
+                     std::string(HolderKindName(holder.kind)) + ": " +
+                     std::to_string(holder.blocks) + ", " + std::to_string(holder.bytes));
+    return told;
+  }
+
+  LogBuilder log_;
+};
+
+TEST_F(HoldersTest, JoinsBlocksOfTheSameHolderTheLargestFirst) {
+  Held(0, HolderKind::kAutograd, "graph\nroot a");
+  for (int i = 0; i < 3; ++i) Held(i, HolderKind::kPython, "list\nroot b");
+  EndLook();
+  EXPECT_THAT(Told(), ElementsAre("list|root b|python: 3, 3072", "graph|root a|autograd: 1, 1024"));
+}
+
+TEST_F(HoldersTest, OfEachBlockTheLastLookThatFoundItCounts) {
+  for (int i = 0; i < 2; ++i) Held(i, HolderKind::kPython, "old\n");
+  EndLook();
+  Held(1, HolderKind::kPython, "new\n");
+  EndLook();
+  EndLook();  // this look found neither
+  EXPECT_THAT(Told(), ElementsAre("old||python: 1, 1024", "new||python: 1, 1024"));
+}
+
+TEST_F(HoldersTest, WithoutALookThereAreNone) { EXPECT_THAT(Told(), IsEmpty()); }
+
+TEST_F(HoldersTest, WhatNobodyHoldsHasNone) {
+  EndLook();
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+TEST_F(HoldersTest, AStrangeKindOrTextIsToldAsItIs) {
+  Held(0, static_cast<HolderKind>(9), "no root");
+  Held(0, HolderKind::kCycle, "");
+  EndLook();
+  EXPECT_THAT(Told(),
+              ::testing::UnorderedElementsAre("no root||unknown: 1, 1024", "||cycle: 1, 1024"));
+}
+
+TEST_F(HoldersTest, ABlockAtTheAddressOfItsSegmentIsMeant) {
+  Held(0, HolderKind::kPython, "list\n");
+  log_.Free(Layer::kBlock, kBase);
+  EndLook();
+  const auto session = LoadLog(log_);
+  for (std::uint32_t i = 0; i < session->events().size(); ++i) {
+    if (session->events().op(i) != Op::kHeld) continue;
+    EXPECT_EQ(session->record(session->events().allocation(i)).layer, Layer::kBlock);
+  }
+}
+
+TEST_F(HoldersTest, LeaksAndTheRestHaveThem) {
+  Held(0, HolderKind::kPython, "list\nroot");
+  EndLook();
+  const LeakReport report = FindLeaks(*LoadLog(log_));
+  std::size_t with = 0;
+  for (const Leak& leak : report.live_at_exit) with += leak.holders.size();
+  EXPECT_EQ(with, 1u);
+}
+
+}  // namespace
+}  // namespace memprof::analysis
