@@ -14,7 +14,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "simcuda", "tools"))
 from elf_imports import Imports, NotElf  # noqa: E402
 
-OLDEST = {"lib/libmemprof.so": "2.17", "lib/libmemprof_cupti.so": "2.17", "lib/memprof/simcuda": "2.18"}
+OLDEST = {"lib/libmemprof.so": "2.17", "lib/libmemprof_cupti.so": "2.17", "lib/memprof/libmemprof_holders.so": "2.17",
+          "lib/memprof/simcuda": "2.18"}
 OLDEST_OF_THE_REST = "2.28"  # the wheel's name promises this
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"}
 BESIDE = {"bin/demo_trainer": {"libcudart.so.12", "libcudart.so.13"}}

@@ -63,7 +63,7 @@ absl::Status SetStandIn(const RunOptions& options, const std::string& shared_dev
 }
 
 // Sets what brings the agent into every Python that the program starts.
-absl::Status SetAgent(const std::string& directory) {
+absl::Status SetAgent(const std::string& directory, bool holders) {
   const absl::StatusOr<std::string> agent = FindAgent(directory);
   if (!agent.ok()) return agent.status();
   if (agent->find(':') != std::string::npos)
@@ -71,6 +71,8 @@ absl::Status SetAgent(const std::string& directory) {
         absl::StrCat("Python cannot search a folder whose path has a colon: ", *agent));
   setenv("PYTHONPATH", Prepend(*agent, getenv("PYTHONPATH")).c_str(), 1);
   setenv("MEMPROF_AGENT", "torch", 1);
+  if (holders)
+    setenv("MEMPROF_HOLDERS", absl::StrCat(*agent, "/../libmemprof_holders.so").c_str(), 1);
   return absl::OkStatus();
 }
 
@@ -100,8 +102,9 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
   setenv("LD_PRELOAD", preload ? Prepend(*recorder, others.c_str()).c_str() : others.c_str(), 1);
   if (!preload && others.empty()) unsetenv("LD_PRELOAD");
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
-  if (options.torch) {
-    if (const absl::Status status = SetAgent(directory); !status.ok()) return status;
+  if (options.torch || options.holders) {
+    if (const absl::Status status = SetAgent(directory, options.holders); !status.ok())
+      return status;
   }
   if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
   if (options.start_paused) setenv("MEMPROF_START", "paused", 1);

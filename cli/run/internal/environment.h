@@ -28,6 +28,7 @@ struct RunOptions {
   bool verbose = false;
   bool scan = false;
   bool torch = false;
+  bool holders = false;  // implies torch
 };
 
 // Sets the environment that `program` inherits. Without `preload`, the recorder is not in it.

@@ -14,4 +14,5 @@ def start(torch):
     if not calls.available():
         return
     from . import hooks
-    hooks.install(torch)
+    from .._holders import watch
+    hooks.install(torch, watch.start(torch))

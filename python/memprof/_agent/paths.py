@@ -45,7 +45,8 @@ def unwrapped(module):
     """The module inside wrappers, and each of the wrappers."""
     wrappers = []
     while len(wrappers) < 8:
-        inner = getattr(module, "_modules", {}).get(_ROOT_WRAPPERS.get(type(module).__name__, ""))
+        name = _ROOT_WRAPPERS.get(type(module).__name__)
+        inner = getattr(module, "_modules", {}).get(name) if name is not None else None
         if inner is None:
             break
         wrappers.append(module)

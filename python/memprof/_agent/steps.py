@@ -24,7 +24,8 @@ def _program_marks():
 class Steps:
     """Marks steps; called by the hooks of modules and of optimizers."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, watch=None):
+        self._watch = watch  # looks for holders (`memprof run --holders`)
         self._cuda = torch.cuda
         self._optimizer_type = torch.optim.Optimizer
         self._number = 0
@@ -79,6 +80,8 @@ class Steps:
 
     def _mark(self):
         self._due = False
+        if self._watch is not None:
+            self._watch.step(self._number)
         if _program_marks() or (self._cuda.is_initialized() and self._cuda.is_current_stream_capturing()):
             return
         self._due = calls.step(self._number) == calls.NOT_RECORDING
