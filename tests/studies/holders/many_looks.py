@@ -1,0 +1,74 @@
+"""Looks during a training: they change neither its results, nor its memory, nor the count of any reference.
+
+usage: scripts/torch-sim python tests/studies/holders/many_looks.py BUILD [LOOKS]
+
+The values are computed on the CPU, where they are real; memory is that of the (stand-in) GPU. Prints what was the
+same; the status is 1 if something was not.
+"""
+
+import gc
+import os
+import sys
+import time
+
+import torch
+
+BUILD = os.path.abspath(sys.argv[1])
+LOOKS = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
+from memprof._holders.finder import Finder  # noqa: E402
+from memprof._holders.look import Library  # noqa: E402
+
+
+def train(steps, look):
+    """Returns the weights, the peak of the GPU, and counts of references after the training."""
+    torch.manual_seed(1)
+    torch.cuda.reset_peak_memory_stats()
+    model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
+    twin = torch.nn.Linear(64, 64).cuda()
+    optimizer = torch.optim.Adam([*model.parameters(), *twin.parameters()])
+    history = []
+    for _ in range(steps):
+        loss = model(torch.randn(8, 16)).square().mean()
+        on_gpu = twin(torch.randn(8, 64, device="cuda")).square().mean()
+        history.append(on_gpu.detach())
+        look()
+        optimizer.zero_grad()
+        (loss + on_gpu.cpu()).backward()
+        look()
+        optimizer.step()
+    gc.collect()
+    watched = [model, twin, optimizer, history, optimizer.state, *model.parameters(), *twin.parameters(),
+               *(value for state in optimizer.state.values() for value in state.values())]
+    counts = [sys.getrefcount(thing) for thing in watched]
+    weights = [parameter.detach().clone() for parameter in model.parameters()]
+    return weights, torch.cuda.max_memory_allocated(), counts, len(gc.get_objects())
+
+
+def main():
+    finder = Finder(Library(os.path.join(BUILD, "lib", "memprof", "libmemprof_holders.so")), torch)
+    times = []
+
+    def look():
+        begin = time.process_time()
+        finder.find()
+        times.append(time.process_time() - begin)
+
+    train(2, lambda: None)  # what PyTorch creates at its first use
+    train(2, look)
+    before = train(LOOKS // 2, lambda: None)
+    times.clear()
+    after = train(LOOKS // 2, look)
+    same = {"weights": all(torch.equal(a, b) for a, b in zip(before[0], after[0])), "peak of the GPU": before[1] == after[1],
+            "counts of references": before[2] == after[2], "number of objects": abs(before[3] - after[3]) <= 40}
+    times.sort()
+    print("%d looks at %d objects, median %.0f ms of CPU time; unchanged: %s" % (
+        len(times), finder.examined, times[len(times) // 2] * 1e3,
+        ", ".join(name for name, is_same in same.items() if is_same)))
+    changed = [name for name, is_same in same.items() if not is_same]
+    if changed:
+        print("CHANGED: " + ", ".join(changed), [(a, b) for a, b in zip(before[1:], after[1:]) if a != b])
+    return 1 if changed else 0
+
+
+sys.exit(main())
