@@ -6,8 +6,8 @@ usage: wheel.py --prefix PREFIX --module python/memprof --readme README.md --lic
 
 pip puts the programs into the folder of the environment's programs, the rest of the prefix beside it, as
 with `cmake --install`, and the module `memprof` where Python finds it. Prints the wheel's path. The same input
-gives the same bytes: times are those of SOURCE_DATE_EPOCH. The module is packed without its agents: `memprof run
---torch` finds these in the prefix.
+gives the same bytes: times are those of SOURCE_DATE_EPOCH. The module is packed without the agent: `memprof run
+--torch` finds that one in the prefix.
 """
 import argparse
 import base64
@@ -106,7 +106,7 @@ def make(args):
         folder, name = os.path.split(relative)
         return f"{stem}.data/scripts/{name}" if folder == "bin" and name in PROGRAMS else None
 
-    wheel.add_folder(args.module, "memprof", without=["_agent", "_holders"])
+    wheel.add_folder(args.module, "memprof", without=["_agent"])
     wheel.add_folder(args.prefix, f"{stem}.data/data", place)
     information = f"{stem}.dist-info"
     metadata = METADATA.format(version=args.version) + description(text(args.readme))

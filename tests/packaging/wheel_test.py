@@ -26,7 +26,7 @@ PROGRAM = '#!/bin/sh\ncat "$(dirname "$0")/../lib/libmemprof.so"\n'
 PREFIX = {"bin/memprof": PROGRAM, "bin/memprof-viewer": PROGRAM, "bin/demo_trainer": PROGRAM,
           "lib/libmemprof.so": "recorder\n", "lib/memprof/viewer/memprof": PROGRAM,
           "lib/memprof/python/memprof/_agent/hooks.py": "", "lib/memprof/__pycache__/x.pyc": ""}
-MODULE = {"__init__.py": "step = 42\n", "_agent/hooks.py": "", "_holders/look.py": "", "__pycache__/x.pyc": ""}
+MODULE = {"__init__.py": "step = 42\n", "_agent/hooks.py": "", "__pycache__/x.pyc": ""}
 # In the order of the wheel, which must not be that of the file system.
 PLACES = {
     "memprof/__init__.py": "step = 42\n",

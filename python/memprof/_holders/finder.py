@@ -35,6 +35,14 @@ class Finder:
         self._sources = Sources()
         self.examined = 0  # objects, by the last look
 
+    def of(self, tensor):
+        """(kind, line, root) of each holder of one tensor. ValueError if it has no memory on a GPU."""
+        with self._torch.no_overrides():
+            where = self._torch.storage(tensor)
+        if where is None:
+            raise ValueError("the tensor has no memory of its own on a GPU")
+        return next((held.holders for held in self.find() if (held.device, held.address) == where[:2]), [])
+
     def find(self):
         """A list of Held, the largest first."""
         collecting = gc.isenabled()

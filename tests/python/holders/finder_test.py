@@ -1,0 +1,155 @@
+"""Who holds the memory of tensors, with a small torch in place of PyTorch's (tests/studies/holders has the real one).
+
+usage: finder_test.py BUILD
+"""
+
+import ctypes
+import gc
+import os
+import sys
+import types
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
+
+
+class TensorBase:
+    """As torch._C.TensorBase as far as it is used; two tensors with the same address share a storage."""
+
+    def __init__(self, address, offset=0, cuda=True, count=256):
+        self.state = {"address": address, "offset": offset, "cuda": cuda, "count": count, "grad": None, "grad_fn": None,
+                      "uses": 1}
+
+    is_cuda = property(lambda self: self.state["cuda"])
+    is_sparse = property(lambda self: False)
+    is_leaf = property(lambda self: self.state["grad_fn"] is None)
+    grad = property(lambda self: self.state["grad"])
+    grad_fn = property(lambda self: self.state["grad_fn"])
+
+    def data_ptr(self):
+        return self.state["address"] and self.state["address"] + 4 * self.state["offset"]
+
+    def storage_offset(self):
+        return self.state["offset"]
+
+    def element_size(self):
+        return 4
+
+    def numel(self):
+        return self.state["count"]
+
+    def get_device(self):
+        return 1
+
+    def _use_count(self):
+        return self.state["uses"]
+
+
+class Saved:
+    def __init__(self, data):
+        self.data = data
+
+
+class Node:
+    """A node of a graph that saves some tensors."""
+
+    def __init__(self, *saved, following=()):
+        self._all = saved
+        self.next_functions = tuple((node, 0) for node in following)
+
+    @property
+    def _raw_saved_tensors(self):
+        return tuple(Saved(each) for each in self._all)
+
+
+class MulBackward0(Node):
+    pass
+
+
+class FreedBackward0(Node):
+    @property
+    def _raw_saved_tensors(self):
+        raise RuntimeError("the backward pass has freed it")
+
+
+TORCH = types.ModuleType("torch")
+TORCH._C = types.SimpleNamespace(TensorBase=TensorBase)
+sys.modules["torch"] = TORCH
+from memprof import holders  # noqa: E402
+from memprof._holders import ask  # noqa: E402,F401
+
+world = types.SimpleNamespace()
+
+
+class Finds(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        self.addCleanup(world.__dict__.clear)
+
+    def told(self, tensor):
+        told = [(holder["kind"], holder["path"].split(" (")[0]) for holder in holders(tensor)]
+        return [each for each in told if each != ("python", "`tensor`")]  # of this function
+
+    def test_every_variable_of_a_storage(self):
+        world.a = {"x": TensorBase(0x1000)}
+        world.b = TensorBase(0x1000, offset=16)
+        told = self.told(world.b)
+        self.assertIn(("python", "`world.b`"), told)
+        self.assertIn(("python", "`world.a['x']`"), told)
+
+    def test_what_has_no_memory_on_a_gpu_is_an_error(self):
+        for tensor in (TensorBase(0x1000, cuda=False), TensorBase(0)):
+            with self.assertRaises(ValueError):
+                holders(tensor)
+
+    def test_a_gradient_is_held_by_its_parameter(self):
+        world.weight = TensorBase(0x1000)
+        gradient = TensorBase(0x2000)
+        world.weight.state["grad"] = gradient
+        self.assertIn(("python", "gradient of `world.weight`"), self.told(gradient))
+
+    def test_a_graph_holds_what_its_nodes_save(self):
+        inner = TensorBase(0x3000)
+        world.losses = [TensorBase(0x4000) for _ in range(6)]
+        world.losses[5].state["grad_fn"] = MulBackward0(following=[FreedBackward0(), Node(inner)])
+        self.assertIn(("autograd", "saved by Node for the graph of list `world.losses`"), self.told(inner))
+
+    def test_a_packed_object_is_no_tensor(self):
+        world.loss = TensorBase(0x4000)
+        world.loss.state["grad_fn"] = MulBackward0("packed", ("also", "packed"))
+        self.assertEqual(self.told(world.loss), [("python", "`world.loss`")])
+
+    def test_what_only_native_code_refers_to(self):
+        tensor = ctypes.py_object(TensorBase(0x6000))
+        ctypes.pythonapi.Py_IncRef(tensor)
+        world.probe = TensorBase(0x6000)
+        identity = id(tensor.value)
+        del tensor
+        self.assertEqual(self.told(world.probe), [("python", "`world.probe`")])
+        from memprof._holders.finder import Finder
+        from memprof._holders.look import Library
+        del world.probe
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual([held.holders[0][:2] for held in found if held.address == 0x6000],
+                         [("c++", "only native code holds this `TensorBase` (native code)")])
+        ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
+
+    def test_garbage_is_a_cycle_unless_native_code_holds_it_too(self):
+        from memprof._holders.finder import Finder
+        from memprof._holders.look import Library
+        for uses, kind in ((1, "cycle"), (2, "c++")):
+            gc.disable()
+            cycle = [TensorBase(0x7000)]
+            cycle.append(cycle)
+            cycle[0].state["uses"] = uses
+            del cycle
+            found = Finder(Library(ask._library_path()), TORCH).find()
+            gc.enable()
+            self.assertEqual([held.holders[0][0] for held in found if held.address == 0x7000], [kind])
+            del found
+            gc.collect()
+
+
+if __name__ == "__main__":
+    unittest.main()
