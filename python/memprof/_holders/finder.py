@@ -94,8 +94,9 @@ class _Round:
 
     def _of(self, tensor):
         where = self._torch.storage(tensor)
-        if where is None:
-            return None
+        return None if where is None else self._at(where)
+
+    def _at(self, where):
         held = self._held.get(where[:2])
         if held is None:
             held = self._held[where[:2]] = Held(*where)
@@ -165,11 +166,9 @@ class _Round:
     def _nodes_of(self, root, place, kind, graph):
         for node in self._torch.nodes(root, self._nodes):
             self._owners[id(node)] = place
-            for _, saved in self._torch.saved(node):
-                held = self._of(saved) if issubclass(type(saved), self._torch.tensor) else None
-                if held is not None:
-                    line = "saved by %s for %s" % (type(node).__name__, graph())
-                    held.add((kind, line, self._described(place)[0][1]))
+            for where in self._torch.saved(node):
+                line = "saved by %s for %s" % (type(node).__name__, graph())
+                self._at(where).add((kind, line, self._described(place)[0][1]))
 
     def _own_graph(self, tensor, place):
         """A parameter whose gradient has a graph that holds the parameter: a cycle through native code, which the

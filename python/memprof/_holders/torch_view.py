@@ -5,6 +5,8 @@ Nothing is unpacked: hooks of saved tensors are the program's code.
 
 import contextlib
 
+from .saved_memory import SavedMemory
+
 _MOST_NODES = 200000
 
 
@@ -26,6 +28,9 @@ class Torch:
         self._copy_on_write = getattr(torch._C, "_is_cow_tensor", lambda tensor: False)
         self._use_count = getattr(base, "_use_count", lambda tensor: 1)
         self._saved_by_class = {}
+        self._memory = SavedMemory()
+        self._has_raw_data = hasattr(getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None), "data")
+        self._implementation = getattr(base, "_cdata", None)
 
     def storage(self, tensor):
         """(device, address, bytes) of the memory of a tensor on a GPU, or None. The bytes are the tensor's: the
@@ -36,7 +41,10 @@ class Torch:
             data, item = self._data_ptr(tensor), self._item(tensor)
             if data == 0:
                 return None
-            return self._get_device(tensor), data - self._offset(tensor) * item, self._count(tensor) * item
+            device, address = self._get_device(tensor), data - self._offset(tensor) * item
+            if not self._has_raw_data and self._implementation is not None:
+                self._memory.learn(self._implementation.__get__(tensor), device, address)
+            return device, address, self._count(tensor) * item
         except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
             return None
 
@@ -78,16 +86,24 @@ class Torch:
             waiting.extend(following for following, _ in node.next_functions)
 
     def saved(self, node):
-        """(name, object) of what a node saves for the backward pass: a tensor, or what a hook packed instead."""
+        """(device, address, bytes) of what a node saves for the backward pass; what a hook packed instead is the
+        program's object, and left out."""
         for name in self._saved_names(type(node)):
             try:
                 value = getattr(node, "_raw_saved_" + name)
             except RuntimeError:  # the backward pass has freed it
                 continue
             for each in value if type(value) is tuple else (value,):
-                data = getattr(each, "data", None)
-                if data is not None:
-                    yield name, data
+                where = self._of_saved(each)
+                if where is not None:
+                    yield where
+
+    def _of_saved(self, saved):
+        if not hasattr(type(saved), "data"):
+            where = self._memory.where(saved)
+            return where and where + (0,)
+        data = saved.data
+        return self.storage(data) if issubclass(type(data), self.tensor) else None
 
     def _saved_names(self, kind):
         names = self._saved_by_class.get(kind)

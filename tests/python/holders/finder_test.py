@@ -48,7 +48,9 @@ class TensorBase:
 
 class Saved:
     def __init__(self, data):
-        self.data = data
+        self._data = data
+
+    data = property(lambda self: self._data)
 
 
 class Node:
@@ -77,7 +79,8 @@ TORCH = types.ModuleType("torch")
 TORCH._C = types.SimpleNamespace(TensorBase=TensorBase)
 sys.modules["torch"] = TORCH
 from memprof import holders  # noqa: E402
-from memprof._holders import ask  # noqa: E402,F401
+from memprof._holders import ask  # noqa: E402
+from memprof._holders.saved_memory import SavedMemory  # noqa: E402
 
 world = types.SimpleNamespace()
 
@@ -149,6 +152,50 @@ class Finds(unittest.TestCase):
             self.assertEqual([held.holders[0][0] for held in found if held.address == 0x7000], [kind])
             del found
             gc.collect()
+
+
+class SavedWithoutUnpacking(unittest.TestCase):
+    """Structures as in PyTorch 2.6. A ctypes.c_void_p is like pybind11's object: at 16, a pointer to the value."""
+
+    def setUp(self):
+        self.storages = [(ctypes.c_uint64 * 8)() for _ in range(3)]
+        self.tensors = [(ctypes.c_uint64 * 16)() for _ in range(3)]
+        for number, (storage, tensor) in enumerate(zip(self.storages, self.tensors)):
+            tensor[3] = ctypes.addressof(storage)
+            storage[2] = 0x70000000 + number * 0x1000  # the address
+            storage[5] = 1 | number << 8  # CUDA, device
+        self.memory = SavedMemory()
+
+    def saved(self, number):
+        return ctypes.c_void_p(ctypes.addressof(self.tensors[number]))
+
+    def learn(self, device=0, address=0x70000000):
+        self.memory.learn(ctypes.addressof(self.tensors[0]), device, address)
+
+    def test_is_found_by_what_is_known_of_another_tensor(self):
+        self.assertIsNone(self.memory.where(self.saved(1)), "nothing is known yet")
+        self.learn()
+        self.assertEqual([self.memory.where(self.saved(number)) for number in range(3)],
+                         [(0, 0x70000000), (1, 0x70001000), (2, 0x70002000)])
+
+    def test_what_does_not_fit_is_never_guessed(self):
+        self.learn(address=0x70000008)
+        self.learn()  # too late: this release is not understood
+        self.assertIsNone(self.memory.where(self.saved(0)))
+
+    def test_memory_of_the_host_and_nothing_are_none(self):
+        self.learn()
+        self.storages[1][5] = 0
+        self.tensors[2][3] = 0
+        self.assertIsNone(self.memory.where(self.saved(1)))
+        self.assertIsNone(self.memory.where(self.saved(2)))
+
+    def test_pointers_into_nowhere_are_survived(self):
+        self.learn()
+        self.tensors[1][3] = 0x123456789000
+        self.assertIsNone(self.memory.where(self.saved(1)))
+        self.assertIsNone(self.memory.where(ctypes.c_void_p(0xdead0000beef0000)))
+        self.assertIsNone(self.memory.where(ctypes.c_void_p(None)))
 
 
 if __name__ == "__main__":
