@@ -10,6 +10,7 @@ import itertools
 import os
 import random
 import sys
+import types
 import unittest
 import weakref
 
@@ -144,6 +145,47 @@ class Graph(unittest.TestCase):
         look = looks.take(LIBRARY, Target)
         places = [place for place, _ in look.targets if id(look.objects[place]) == identity]
         self.assertEqual([look.reach[place] for place in places], [looks.USER])
+        world.clear()
+
+
+    def test_what_is_found_last_is_followed_too(self):
+        target = Target()
+        identity = id(target)
+        nested = target
+        for _ in range(1000):
+            nested = (nested,)
+        world[:] = [nested]
+        del target, nested
+        gc.freeze()  # the collector lists nothing, so each is found by the one before
+        self.addCleanup(gc.unfreeze)
+        look = looks.take(LIBRARY, Target)
+        self.assertEqual([look.reach[place] for place, _ in look.targets if id(look.objects[place]) == identity],
+                         [looks.USER])
+        world.clear()
+
+    def test_paths_of_the_user_do_not_lead_through_modules_of_libraries(self):
+        library = types.ModuleType("library_of_test")
+        library.__file__ = "/usr/lib/python3/site-packages/library_of_test.py"
+        library.kept = Target()
+        sys.modules[library.__name__] = library
+        self.addCleanup(sys.modules.pop, library.__name__)
+        world[:] = [library, types.FunctionType((lambda: None).__code__, library.__dict__)]
+        look = looks.take(LIBRARY, Target)
+        place = next(place for place, _ in look.targets if look.objects[place] is library.kept)
+        self.assertEqual(look.reach[place], looks.OTHERS)
+        self.assertIs(look.objects[look.path(place)[0]], library.__dict__)
+        world.clear()
+
+    def test_the_list_of_all_objects_is_no_holder(self):
+        def listed():
+            everything = gc.get_objects()
+            world.append(everything)
+            return everything
+        target = Target()
+        looks.gc = types.SimpleNamespace(get_objects=listed)
+        self.addCleanup(setattr, looks, "gc", gc)
+        look = looks.take(LIBRARY, Target)
+        self.assertEqual([count for place, count in look.targets if look.objects[place] is target], [0])
         world.clear()
 
 
