@@ -44,6 +44,20 @@ TEST(ObjectTable, AFullOneIsFilledToItsLastPlace) {
   for (std::uint64_t i = 1; i <= kMost; ++i) ASSERT_EQ(table.Find(At(i)), i - 1);
 }
 
+// 512 places of 8 bytes are one page: what follows is not the table's.
+TEST(ObjectTable, ThePlacesAfterTheLastAreTheFirst) {
+  constexpr std::size_t kMost = 299;
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 200; ++round) {
+    ObjectTable table;
+    ASSERT_TRUE(table.Create(kMost));
+    const std::uint64_t base = random() >> 20;
+    for (std::uint64_t i = 1; i <= kMost; ++i) ASSERT_EQ(table.Add(At(base + i * 5)), i - 1);
+    for (std::uint64_t i = 1; i <= kMost; ++i) ASSERT_EQ(table.Find(At(base + i * 5)), i - 1);
+    EXPECT_EQ(table.bytes(), 512 * 12 + kMost * 8);
+  }
+}
+
 TEST(ObjectTable, MoreThanItsNumbersAreRefused) {
   ObjectTable table;
   EXPECT_FALSE(table.Create(std::size_t{1} << 32));
