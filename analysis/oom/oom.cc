@@ -147,6 +147,7 @@ FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, Sit
     : session_(session),
       symbols_(symbols),
       sites_(sites),
+      holders_(session),
       samples_(SamplesOf(session)),
       timelines_(TimelinesOf(session)) {}
 
@@ -169,6 +170,7 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   report.cause = oom::CauseOf(scene);
   report.missing = scene.need() > scene.space.free ? scene.need() - scene.space.free : 0;
   report.sites = oom::UsesOf(scene, sites_);
+  report.holders = holders_.Of(oom::LiveIn(scene));
   oom::CompareWithStepBefore(scene, sites_, report);
   switch (report.cause) {
     case FailureCause::kHostMemory:

@@ -173,8 +173,9 @@ struct FailureReport {
   std::uint64_t stream = 0;               // of an allocator: the assumed stream of the request
   std::uint64_t private_pool = 0;         // the same for the pool of CUDA graphs; 0 = none
   DeviceSpace space;
-  std::uint64_t missing = 0;   // what the driver lacked
-  std::vector<SiteUse> sites;  // blocks and undivided driver memory, largest first
+  std::uint64_t missing = 0;    // what the driver lacked
+  std::vector<SiteUse> sites;   // blocks and undivided driver memory, largest first
+  std::vector<Holder> holders;  // of the same memory; empty if nobody looked
   // Sufficient ones first, the least drastic first. If memory grew, or more of the step is to come,
   // the sites that grew precede them, then the one that leaves most for later requests.
   std::vector<Remedy> remedies;
@@ -198,6 +199,7 @@ class FailureExplainer {
   const Session& session_;
   Symbols& symbols_;
   SiteGroups& sites_;
+  Holders holders_;
   std::shared_ptr<const MemorySamples> samples_;
   std::shared_ptr<const DeviceTimelines> timelines_;
 };

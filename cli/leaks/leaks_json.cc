@@ -13,17 +13,6 @@ namespace {
 using analysis::Session;
 using analysis::Symbols;
 
-Json HoldersJson(const std::vector<analysis::Holder>& holders) {
-  Json array = Json::array();
-  for (const analysis::Holder& holder : holders)
-    array.push_back({{"path", holder.path},
-                     {"root", holder.root},
-                     {"kind", analysis::HolderKindName(holder.kind)},
-                     {"bytes", holder.bytes},
-                     {"blocks", holder.blocks}});
-  return array;
-}
-
 // `frames`: the maximum for the stack.
 Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& leak,
               std::size_t frames) {

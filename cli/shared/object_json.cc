@@ -71,4 +71,15 @@ Json StackJson(Symbols& symbols, analysis::StackId stack) {
   return frames;
 }
 
+Json HoldersJson(const std::vector<analysis::Holder>& holders) {
+  Json array = Json::array();
+  for (const analysis::Holder& holder : holders)
+    array.push_back({{"path", holder.path},
+                     {"root", holder.root},
+                     {"kind", analysis::HolderKindName(holder.kind)},
+                     {"bytes", holder.bytes},
+                     {"blocks", holder.blocks}});
+  return array;
+}
+
 }  // namespace memprof::cli

@@ -267,4 +267,12 @@ std::vector<SiteUse> UsesOf(const Scene& scene, SiteGroups& groups) {
   return uses;
 }
 
+std::vector<AllocationId> LiveIn(const Scene& scene) {
+  std::vector<AllocationId> live = scene.direct;
+  for (const MapSegment& segment : scene.segments)
+    for (const MapPiece& piece : segment.pieces)
+      if (!piece.hole()) live.push_back(piece.allocation);
+  return live;
+}
+
 }  // namespace memprof::analysis::oom

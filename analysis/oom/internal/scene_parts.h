@@ -52,6 +52,8 @@ std::vector<Remedy> FindRemedies(const Scene& scene, SiteGroups& groups,
                                  const FailureReport& report);
 // Blocks and undivided driver memory by site, largest first.
 std::vector<SiteUse> UsesOf(const Scene& scene, SiteGroups& groups);
+// Blocks and undivided driver memory.
+std::vector<AllocationId> LiveIn(const Scene& scene);
 // Whether the request fits without the memory of the sites for which `absent` is true. `gives`:
 // what the driver then gets back; `largest`: the largest piece that the allocator could use.
 struct Without {

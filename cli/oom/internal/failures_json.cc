@@ -138,6 +138,7 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
                              {"bytes", use.bytes},
                              {"blocks", use.count},
                              {"stack", StackJson(symbols, sites.Example(use.site))}});
+  if (!report.holders.empty()) json["holders"] = HoldersJson(report.holders);
   if (report.compared_step < 0) return json;
   Json changes = Json::array();
   for (const analysis::SiteChange& change : report.changes)
