@@ -151,7 +151,7 @@ class _Round:
             held.unseen.append(("c++", line, root))
         else:
             graph, root = self._described(owner)[0]
-            held.add(("autograd", "%s for the graph of %s" % (line.replace(" (native code)", ""), graph), root))
+            held.add(("autograd", "%s for the graph of %s" % (line, graph), root))
 
     def _graph(self, place):
         tensor = self._look.objects[place]

@@ -91,7 +91,7 @@ class Namer:
             return self._describe_cycle(objects)
         text, at = self._begin(objects, path[0])
         self._follow(text, objects, at)
-        return text.line(self._container(objects)), text.root, self._rank(text, objects)
+        return text.line(self._container(objects)), text.root or "native code", self._rank(text, objects)
 
     @staticmethod
     def _rank(text, objects):
@@ -118,8 +118,8 @@ class Namer:
             if type(first) is contextvars.Context:
                 return Text("the context of a thread", "", ""), 0
             if len(objects) == 1:
-                return Text("native code", "only native code holds this", words.class_of(first)), 0
-            return Text("native code", "object of native code of class", words.class_of(first)), 0
+                return Text("", "only native code holds this", words.class_of(first)), 0
+            return Text("", "object of native code of class", words.class_of(first)), 0
         return Text("", "", words.class_of(first)), 0
 
     def _local(self, frame, value):

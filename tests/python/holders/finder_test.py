@@ -135,7 +135,7 @@ class Finds(unittest.TestCase):
         del world.probe
         found = Finder(Library(ask._library_path()), TORCH).find()
         self.assertEqual([held.holders[0][:2] for held in found if held.address == 0x6000],
-                         [("c++", "only native code holds this `TensorBase` (native code)")])
+                         [("c++", "only native code holds this `TensorBase`")])
         ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
 
     def test_garbage_is_a_cycle_unless_native_code_holds_it_too(self):
