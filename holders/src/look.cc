@@ -16,7 +16,7 @@ struct Arguments {
   PyObject* closed;       // list: paths do not lead into these
   PyObject* user;         // list of roots, the best first
   PyObject* others;       // list of further roots
-  PyObject* target_type;  // a path to each object of this type and its subtypes is wanted
+  PyObject* targets;      // tuple of types: a path to each object of them and their subtypes is wanted
 };
 
 // What is returned: objects on paths, each once.
@@ -87,7 +87,9 @@ bool Look::IsTarget(const PyObject* object) {
   PyObject* type = TypeOf(object);
   if (type != last_type_) {
     last_type_ = type;
-    last_is_target_ = PyType_IsSubtype(type, arguments_.target_type) != 0;
+    last_is_target_ = false;
+    for (std::ptrdiff_t i = 0; i < PyTuple_Size(arguments_.targets); ++i)
+      last_is_target_ |= PyType_IsSubtype(type, PyTuple_GetItem(arguments_.targets, i)) != 0;
   }
   return last_is_target_;
 }

@@ -62,7 +62,7 @@ class _Round:
 
     def __init__(self, library, torch, sources):
         self._torch = torch
-        self._look = looks.take(library, torch.tensor)
+        self._look = looks.take(library, torch.tensor, torch.bare_storage)
         self.examined = self._look.examined
         self._namer = Namer(self._look, looks.namespaces_by_id(), library.slot, sources)
         self._held = {}  # by (device, address)
@@ -73,7 +73,12 @@ class _Round:
         for target, place in self._look.referrers:
             self._referrers.setdefault(target, []).append(place)
         # The best known first: their graphs are named after them.
-        self._targets = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
+        places = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
+        self._targets = [place for place in places if self._is_a(place, torch.tensor)]
+        self._storages = [place for place in places if self._is_a(place, torch.bare_storage)]
+
+    def _is_a(self, place, kind):
+        return issubclass(type(self._look.objects[place]), kind)
 
     def find(self):
         unnamed = []  # of native code, perhaps of a graph
@@ -82,6 +87,8 @@ class _Round:
                 unnamed.append(place)
             else:
                 self._tensor(place)
+        for place in self._storages:
+            self._storage(place)
         for place in self._targets:
             self._graph(place)
         for place in unnamed:
@@ -120,6 +127,13 @@ class _Round:
                 path = self._look.path(other)
                 if place not in path:
                     yield path + [place]
+
+    def _storage(self, place):
+        """A storage that a variable keeps. PyTorch itself keeps those of tensors."""
+        where = self._torch.of_bare_storage(self._look.objects[place])
+        if where is not None and self._look.reach[place] in (looks.USER, looks.OTHERS):
+            for line, root in self._described(place):
+                self._at(where).add(("python", line, root))
 
     def _tensor(self, place):
         tensor = self._look.objects[place]

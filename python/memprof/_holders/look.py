@@ -24,7 +24,7 @@ USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 
 class _Arguments(ctypes.Structure):
-    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "target")]
+    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets")]
 
 
 class Library:
@@ -118,13 +118,13 @@ def _namespaces():
 _namespace = types.ModuleType.__dict__["__dict__"].__get__
 
 
-def take(library, target):
-    """A look at all objects of the class `target` and what keeps them."""
+def take(library, *targets):
+    """A look at all objects of these classes and what keeps them."""
     user_frames, other_frames = _running_frames()
     user, others, closed = _namespaces()
     frames = user_frames + other_frames
     counts = [len(variables_of(frame.f_code)) for frame in frames]
-    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, target)
+    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets)
     return Look(library.look(arguments), frames)
 
 

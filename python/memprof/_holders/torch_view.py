@@ -14,6 +14,7 @@ class Torch:
     def __init__(self, torch):
         base = torch._C.TensorBase
         self.tensor = base
+        self.bare_storage = torch._C.StorageBase  # a storage may be kept without a tensor
         self.no_overrides = getattr(torch._C, "DisableTorchFunctionSubclass", contextlib.nullcontext)
         self._is_cuda = base.is_cuda.__get__
         self._is_sparse = base.is_sparse.__get__
@@ -46,6 +47,16 @@ class Torch:
                 self._memory.learn(self._implementation.__get__(tensor), device, address)
             return device, address, self._count(tensor) * item
         except (RuntimeError, NotImplementedError):  # a tensor without memory of its own
+            return None
+
+    def of_bare_storage(self, storage):
+        """(device, address, bytes) of a storage on a GPU, or None."""
+        kind = self.bare_storage
+        try:
+            device = kind.device.__get__(storage)
+            address = kind.data_ptr(storage) if device.type == "cuda" else 0
+            return (device.index, address, kind.nbytes(storage)) if address else None
+        except (RuntimeError, NotImplementedError):
             return None
 
     def native_holds(self, tensor):

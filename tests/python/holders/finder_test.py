@@ -75,11 +75,27 @@ class FreedBackward0(Node):
         raise RuntimeError("the backward pass has freed it")
 
 
+class StorageBase:
+    def __init__(self, address, kind="cuda"):
+        self._address = address
+        self._device = types.SimpleNamespace(type=kind, index=1)
+
+    device = property(lambda self: self._device)
+
+    def data_ptr(self):
+        return self._address
+
+    def nbytes(self):
+        return 1024
+
+
 TORCH = types.ModuleType("torch")
-TORCH._C = types.SimpleNamespace(TensorBase=TensorBase)
+TORCH._C = types.SimpleNamespace(TensorBase=TensorBase, StorageBase=StorageBase)
 sys.modules["torch"] = TORCH
 from memprof import holders  # noqa: E402
 from memprof._holders import ask  # noqa: E402
+from memprof._holders.finder import Finder  # noqa: E402
+from memprof._holders.look import Library  # noqa: E402
 from memprof._holders.saved_memory import SavedMemory  # noqa: E402
 
 world = types.SimpleNamespace()
@@ -118,6 +134,14 @@ class Finds(unittest.TestCase):
         world.losses[5].state["grad_fn"] = MulBackward0(following=[FreedBackward0(), Node(inner)])
         self.assertIn(("autograd", "saved by Node for the graph of list `world.losses`"), self.told(inner))
 
+    def test_a_storage_may_be_kept_without_a_tensor(self):
+        world.storages = [StorageBase(0x8000) for _ in range(6)] + [StorageBase(0x9000, "cpu")]
+        world.view = TensorBase(0x8000)
+        told = self.told(world.view)
+        self.assertEqual(told, [("python", "`world.view`"), ("python", "list `world.storages`")])
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual([held.bytes for held in found if held.address in (0x8000, 0x9000)], [1024])
+
     def test_a_packed_object_is_no_tensor(self):
         world.loss = TensorBase(0x4000)
         world.loss.state["grad_fn"] = MulBackward0("packed", ("also", "packed"))
@@ -130,8 +154,6 @@ class Finds(unittest.TestCase):
         identity = id(tensor.value)
         del tensor
         self.assertEqual(self.told(world.probe), [("python", "`world.probe`")])
-        from memprof._holders.finder import Finder
-        from memprof._holders.look import Library
         del world.probe
         found = Finder(Library(ask._library_path()), TORCH).find()
         self.assertEqual([held.holders[0][:2] for held in found if held.address == 0x6000],
@@ -139,8 +161,6 @@ class Finds(unittest.TestCase):
         ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
 
     def test_garbage_is_a_cycle_unless_native_code_holds_it_too(self):
-        from memprof._holders.finder import Finder
-        from memprof._holders.look import Library
         for uses, kind in ((1, "cycle"), (2, "c++")):
             gc.disable()
             cycle = [TensorBase(0x7000)]
