@@ -3,7 +3,6 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <ranges>
 
 #include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
@@ -65,7 +64,8 @@ QString LeakView::StalenessText(const LeakRow& row) const {
 QString LeakView::HoldersText(const analysis::Leak& leak, const Theme& theme) {
   constexpr std::size_t kMost = 4;
   QString text;
-  for (const analysis::Holder& holder : leak.holders | std::views::take(kMost)) {
+  for (std::size_t i = 0; i < std::min(kMost, leak.holders.size()); ++i) {
+    const analysis::Holder& holder = leak.holders[i];
     const QString line = tr("%1, %2 in %3")
                              .arg(ToQString(holder.path), FormatBytes(holder.bytes),
                                   FormatPlural(holder.blocks, tr("block")));
