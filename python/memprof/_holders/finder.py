@@ -57,6 +57,12 @@ class Finder:
                 gc.enable()
 
 
+def _gradient_of(line):
+    """`model.weight` → `model.weight.grad`."""
+    end = line.find("`", 1)
+    return line[:end] + ".grad" + line[end:] if line.startswith("`") and end > 0 else "gradient of " + line
+
+
 class _Round:
     """One look, named."""
 
@@ -153,7 +159,7 @@ class _Round:
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
             line, root = self._described(place)[0]
-            held.add(("python", "gradient of " + line, root))
+            held.add(("python", _gradient_of(line), root))
 
     def _unseen(self, place, held, line, root):
         """Native code has the reference. If it is a graph, then to the context of a function of autograd."""

@@ -126,7 +126,7 @@ class Finds(unittest.TestCase):
         world.weight = TensorBase(0x1000)
         gradient = TensorBase(0x2000)
         world.weight.state["grad"] = gradient
-        self.assertIn(("python", "gradient of `world.weight`"), self.told(gradient))
+        self.assertIn(("python", "`world.weight.grad`"), self.told(gradient))
 
     def test_a_graph_holds_what_its_nodes_save(self):
         inner = TensorBase(0x3000)
