@@ -1,6 +1,8 @@
 // The one function of this library, for the agent in Python (python/memprof/_holders). It is called
 // with the GIL and keeps it, so that nothing changes while it runs; what it returns are references
 // to objects, because afterwards the program continues.
+#include <initializer_list>
+
 #include "holders/src/object_graph.h"
 #include "holders/src/search.h"
 
@@ -10,13 +12,13 @@ namespace {
 constexpr std::size_t kMostReferrers = 8;  // of one target
 
 struct Arguments {
-  PyObject* all;          // list of gc.get_objects()
-  PyObject* frames;       // list of frames that run
-  PyObject* counts;       // list of the numbers of their variables
-  PyObject* closed;       // list: paths do not lead into these
-  PyObject* user;         // list of roots, the best first
-  PyObject* others;       // list of further roots
-  PyObject* targets;      // tuple of types: a path to each object of them and their subtypes is wanted
+  PyObject* all;      // list of gc.get_objects()
+  PyObject* frames;   // list of frames that run
+  PyObject* counts;   // list of the numbers of their variables
+  PyObject* closed;   // list: paths do not lead into these
+  PyObject* user;     // list of roots, the best first
+  PyObject* others;   // list of further roots
+  PyObject* targets;  // tuple of types: a path to each object of them and their subtypes is wanted
 };
 
 // What is returned: objects on paths, each once.
@@ -46,6 +48,18 @@ class Found {
   Region<std::uint32_t> ids_;
   Region<std::uint32_t> place_;  // by id: place in ids_, + 1
 };
+
+// Whether the fields that are read directly are where they should be.
+bool LayoutIsKnown(const PyObject* all) {
+  if (TypeOf(all) != &PyList_Type) return false;
+  for (PyObject* type : {&PyList_Type, &PyDict_Type, &PyTuple_Type, &PyType_Type}) {
+    const auto flags = FieldAt<unsigned long>(type, kOfTypeFlags);
+    if (TypeOf(type) != &PyType_Type || flags != PyType_GetFlags(type)) return false;
+    if ((flags & kFlagHasGc) == 0 || FieldAt<Traverse>(type, kOfTypeTraverse) == nullptr)
+      return false;
+  }
+  return true;
+}
 
 struct Target {
   std::int32_t place;
@@ -175,6 +189,10 @@ extern "C" __attribute__((visibility("default"))) PyObject* memprof_look(const A
                                                                          int minor,
                                                                          long long frame_bytes) {
   using memprof::holders::Outcome;
+  if (!memprof::holders::LayoutIsKnown(arguments->all)) {
+    PyErr_SetString(PyExc_RuntimeError, "the objects of this Python have an unknown layout");
+    return nullptr;
+  }
   const memprof::holders::FrameLocals locals(minor, frame_bytes);
   for (std::size_t spare = std::size_t{1} << 16;; spare *= 8) {
     memprof::holders::Look look(*arguments);

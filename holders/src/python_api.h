@@ -3,7 +3,8 @@
 // except PyObject_IS_GC), and the loader finds them in the interpreter that loads this library.
 //
 // A few fields are read directly. Their offsets are the same in CPython 3.9 to 3.14, in builds with
-// a GIL and without Py_TRACE_REFS; LayoutIsKnown compares them with what the functions say.
+// a GIL and without Py_TRACE_REFS; LayoutIsKnown of look.cc compares them with what the functions
+// say, and there is no look if they differ.
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,8 @@ _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.se
 # At exit the main module has forgotten its file.
 _MAIN = getattr(sys.modules.get("__main__"), "__file__", None)
 
+_FIRST, _LAST = (3, 9), (3, 14)
+
 # How an object is alive (holders/src/search.h).
 USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
@@ -27,10 +29,24 @@ class _Arguments(ctypes.Structure):
     _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets")]
 
 
+def unsupported():
+    """Why objects of this Python cannot be looked at, or None."""
+    version = "%d.%d" % sys.version_info[:2]
+    if sys.implementation.name != "cpython":
+        return sys.implementation.name
+    if not _FIRST <= sys.version_info[:2] <= _LAST:
+        return "CPython " + version
+    if "t" in sys.abiflags or hasattr(sys, "getobjects"):  # no GIL, or Py_TRACE_REFS: other objects
+        return "this build of CPython " + version
+    return None
+
+
 class Library:
-    """The functions of libmemprof_holders.so. OSError without the library."""
+    """The functions of libmemprof_holders.so. OSError without the library, or for a Python that it does not know."""
 
     def __init__(self, path):
+        if unsupported() is not None:
+            raise OSError("holders are not known of " + unsupported())
         library = ctypes.PyDLL(path)
         self._look, self._slot = library.memprof_look, library.memprof_frame_slot
         self._look.restype = ctypes.py_object

@@ -89,8 +89,12 @@ def start(torch):
     """With `memprof run --holders`."""
     global watch  # pylint: disable=global-statement
     path = os.environ.get("MEMPROF_HOLDERS")
-    if not path or sys.version_info < (3, 9) or _held is None or _end is None:
+    if not path or _held is None or _end is None:
         return None
-    watch = Watch(look.Library(path), torch)
+    try:
+        watch = Watch(look.Library(path), torch)
+    except OSError as error:
+        _failed(error)
+        return None
     atexit.register(watch.look)
     return watch

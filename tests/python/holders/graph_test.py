@@ -189,6 +189,31 @@ class Graph(unittest.TestCase):
         world.clear()
 
 
+class Supported(unittest.TestCase):
+    def test_other_pythons_are_refused(self):
+        self.assertIsNone(looks.unsupported())
+        for name, value, told in (("version_info", (3, 15), "CPython 3.15"), ("abiflags", "t", "this build of CPython"),
+                                  ("implementation", types.SimpleNamespace(name="pypy"), "pypy")):
+            changed = types.SimpleNamespace(version_info=sys.version_info, abiflags=sys.abiflags,
+                                            implementation=sys.implementation)
+            setattr(changed, name, value)
+            looks.sys, was = changed, looks.sys
+            try:
+                self.assertIn(told, looks.unsupported())
+                with self.assertRaises(OSError):
+                    looks.Library("/nowhere.so")
+            finally:
+                looks.sys = was
+
+    def test_an_unknown_layout_is_an_error_and_no_crash(self):
+        class Strange(list):
+            pass
+        looks.gc = types.SimpleNamespace(get_objects=lambda: Strange(gc.get_objects()))
+        self.addCleanup(setattr, looks, "gc", gc)
+        with self.assertRaises(RuntimeError):
+            looks.take(LIBRARY, Target)
+
+
 class Frames(unittest.TestCase):
     def test_variables_are_read_where_they_are_and_not_copied(self):
         first, second = Target(), None
