@@ -35,15 +35,19 @@ std::string_view HolderKindName(HolderKind kind) {
 
 Holders::Holders(const Session& session) : session_(session) {
   const EventTable& events = session.events();
-  for (std::uint32_t i = 0; i < events.size(); ++i)
-    if (events.op(i) == Op::kHolders) ends_.push_back(EventId(i));
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (events.op(i) != Op::kHolders) continue;
+    ends_.resize(session.processes().size());
+    ends_[session.ProcessOf(EventId(i))].push_back(EventId(i));
+  }
 }
 
 std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
   if (ends_.empty()) return {};
   const EventTable& events = session_.events();
   const auto look_of = [&](EventId mark) {
-    return std::lower_bound(ends_.begin(), ends_.end(), mark) - ends_.begin();
+    const std::vector<EventId>& ends = ends_[session_.ProcessOf(mark)];
+    return std::lower_bound(ends.begin(), ends.end(), mark) - ends.begin();
   };
   std::map<Key, Holder> holders;
   for (const AllocationId id : ids) {

@@ -12,13 +12,13 @@
 namespace memprof::analysis {
 
 enum class HolderKind : std::uint8_t { kUnknown, kPython, kAutograd, kCpp, kCycle };
-std::string_view HolderKindName(
-    HolderKind kind);  // "unknown", "python", "autograd", "c++", "cycle"
+// "unknown", "python", "autograd", "c++", "cycle".
+std::string_view HolderKindName(HolderKind kind);
 
 // One variable, or whatever else holds memory.
 struct Holder {
-  std::string path;  // one line: "list `metrics.predictions` (global `metrics` of train.py)"
-  std::string root;  // "global `metrics` of train.py"
+  std::string path;  // one line: "list `metrics.predictions` (global `metrics`, train.py:10)"
+  std::string root;  // "global `metrics`, train.py:10"
   HolderKind kind = HolderKind::kUnknown;
   std::uint64_t bytes = 0;  // of the allocations that it holds, perhaps with others
   std::uint64_t blocks = 0;
@@ -35,7 +35,7 @@ class Holders {
 
  private:
   const Session& session_;
-  std::vector<EventId> ends_;  // of looks
+  std::vector<std::vector<EventId>> ends_;  // of looks, by process
 };
 
 }  // namespace memprof::analysis

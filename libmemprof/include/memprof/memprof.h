@@ -99,7 +99,7 @@ int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t
 /* What keeps memory alive, for programs that can tell. One call of memprof_held for each holder of
  * each memory: `kind` is 1 for a variable of Python, 2 for a graph of autograd, 3 for native code,
  * 4 for garbage that waits for a collector; `holder` is one line in the user's words, then a new
- * line and the root ("list `cache` (global `cache` of train.py)\nglobal `cache` of train.py"). Then
+ * line and the root ("list `cache` (global `cache`, train.py:3)\nglobal `cache`, train.py:3"). Then
  * memprof_holders once: the bytes of garbage, the number of objects examined, and how long the
  * program was held up. `memprof run --holders` does it for PyTorch programs. */
 int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char* holder);

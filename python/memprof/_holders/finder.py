@@ -70,7 +70,7 @@ class _Round:
         self._torch = torch
         self._look = looks.take(library, torch.tensor, torch.bare_storage)
         self.examined = self._look.examined
-        self._namer = Namer(self._look, looks.namespaces_by_id(), library.slot, sources)
+        self._namer = Namer(self._look, library.slot, sources)
         self._held = {}  # by (device, address)
         self._lines = {}  # by place
         self._nodes = {}  # of graphs, by id

@@ -12,8 +12,8 @@ import os
 import sys
 import types
 
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LIBRARIES = tuple({os.path.dirname(os.path.abspath(os.__file__))}) + ("<frozen",)
+_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+_LIBRARIES = (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), "<frozen")
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 
 # At exit the main module has forgotten its file.
@@ -82,7 +82,7 @@ class Look:
     `targets` and `referrers` are pairs (place, references that no object has), (place, place of what refers to it).
     """
 
-    def __init__(self, result, frames):
+    def __init__(self, result, frames, modules):
         self.objects, parents, self.reach, targets, referrers, (self.examined, self.edges, self.bytes) = result
         self.parents = array.array("i", parents)
         flat = array.array("i", targets)
@@ -90,6 +90,7 @@ class Look:
         flat = array.array("i", referrers)
         self.referrers = list(zip(flat[::2], flat[1::2]))
         self.frames = {id(frame) for frame in frames}
+        self.modules = modules  # by id of a namespace: (name, file or None)
 
     def path(self, place):
         """Places from the root to `place`. Garbage has no root: there the path begins in a cycle, with the object
@@ -117,18 +118,17 @@ def _running_frames():
     return user, others
 
 
-def _namespaces():
-    user, others, closed = [], [], []
+def _modules():
+    """[(module, namespace, name, file or None)] of all loaded modules."""
+    found = []
     for module in list(sys.modules.values()):
-        if type(module) is not types.ModuleType and not issubclass(type(module), types.ModuleType):
-            continue
-        namespace = _namespace(module)
-        file = namespace.get("__file__")
-        known = type(file) is str
-        is_user = of_user(file) if known else namespace.get("__name__") == "__main__"
-        (user if is_user else others).append(namespace)
-        closed += [module, namespace]
-    return user, others, closed
+        if issubclass(type(module), types.ModuleType):
+            namespace = _namespace(module)
+            name, file = namespace.get("__name__"), namespace.get("__file__")
+            if name == "__main__" and file is None:
+                file = _MAIN
+            found.append((module, namespace, name if type(name) is str else "?", file if type(file) is str else None))
+    return found
 
 
 _namespace = types.ModuleType.__dict__["__dict__"].__get__
@@ -137,21 +137,12 @@ _namespace = types.ModuleType.__dict__["__dict__"].__get__
 def take(library, *targets):
     """A look at all objects of these classes and what keeps them."""
     user_frames, other_frames = _running_frames()
-    user, others, closed = _namespaces()
     frames = user_frames + other_frames
     counts = [len(variables_of(frame.f_code)) for frame in frames]
+    modules = _modules()
+    user, others = [], []
+    for _, namespace, name, file in modules:
+        (user if name == "__main__" or (file is not None and of_user(file)) else others).append(namespace)
+    closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
     arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets)
-    return Look(library.look(arguments), frames)
-
-
-def namespaces_by_id():
-    """(name, file or None) of each loaded module, by the id of its namespace."""
-    known = {}
-    for module in list(sys.modules.values()):
-        if issubclass(type(module), types.ModuleType):
-            namespace = _namespace(module)
-            name, file = namespace.get("__name__"), namespace.get("__file__")
-            if name == "__main__" and file is None:
-                file = _MAIN
-            known[id(namespace)] = (name if type(name) is str else "?", file if type(file) is str else None)
-    return known
+    return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

@@ -1,4 +1,7 @@
-"""A path of objects as one line: "list `metrics.predictions` (global `metrics` of train.py)"."""
+"""A path of objects as one line: "list `metrics.predictions` (global `metrics`, train.py:10)".
+
+Steps are found by id(type): a comparison of classes, or their hash, may be code of the program.
+"""
 
 import _thread
 import collections
@@ -70,17 +73,16 @@ def _qualified(function):
 class Namer:
     """Names the paths of one look. `slots(frame, index)`: the address of the object in a place of a frame."""
 
-    def __init__(self, look, modules, slots, sources):
+    def __init__(self, look, slots, sources):
         self._look = look
-        self._modules = modules  # by id of a namespace: (name, file)
-        self._files = dict(modules.values())
+        self._files = dict(look.modules.values())
         self._slots = slots
-        self._by_type = {
-            types.FunctionType: self._function, types.MethodType: self._method, types.CellType: self._cell,
-            types.FrameType: self._frame, types.TracebackType: self._traceback, words._LRU: self._lru_cache,
-            contextvars.Context: self._context,
-            **{kind: self._generator for kind in words._GENERATORS},
-        }
+        self._values = {}  # by id of a large dictionary: the ids of its values
+        self._steps = {id(kind): step for kind, step in (
+            (types.FunctionType, self._function), (types.MethodType, self._method), (types.CellType, self._skip),
+            (types.FrameType, self._frame), (types.TracebackType, self._skip), (words.LRU_CACHE, self._lru_cache),
+            (contextvars.Context, self._context), (types.GeneratorType, self._generator),
+            (types.CoroutineType, self._generator), (types.AsyncGeneratorType, self._generator))}
         self._sources = sources
 
     def describe(self, path):
@@ -103,17 +105,17 @@ class Namer:
 
     def _begin(self, objects, place):
         first = objects[0]
-        if id(first) in self._modules:
-            name, file = self._modules[id(first)]
-            key, _ = words.key_of(first, objects[1])
+        if id(first) in self._look.modules:
+            name, file = self._look.modules[id(first)]
+            key = words.name_in(first, objects[1])
             where = words.short(file) if file else name
             line = self._sources.of_global(file, key)
-            return Text("global `%s`, %s%s" % (key, where, ":%d" % line if line else ""), "", str(key)), 1
+            return Text("global `%s`, %s%s" % (key, where, ":%d" % line if line else ""), "", key), 1
         if id(first) in self._look.frames and len(objects) > 1:
             return self._local(first, objects[1]), 1
         if self._look.reach[place] == UNSEEN:
             if words.is_a(first, type):
-                name = words._name_of_type(first)
+                name = words.name_of_type(first)
                 return Text("class `%s`" % name, "", name), 0
             if type(first) is contextvars.Context:
                 return Text("the context of a thread", "", ""), 0
@@ -137,7 +139,7 @@ class Namer:
         last = len(objects) - 1
         while at < last:
             kind = type(objects[at])
-            step = self._by_type.get(kind, self._other)
+            step = self._steps.get(id(kind), self._other)
             if issubclass(kind, _thread._local):
                 step = self._thread_local
             at += step(text, objects, at)
@@ -147,12 +149,12 @@ class Namer:
         thing, value = objects[at], objects[at + 1]
         if words.is_a(thing, type):
             return self._class(text, objects, at)
-        part = words.collection_text(thing, value) if type(thing) in _PLAIN else None
+        part = self._collection(thing, value) if id(type(thing)) in _PLAIN else None
         if part is None:
             done = self._instance(text, objects, at)
             if done:
                 return done
-            part = words.collection_text(thing, value)
+            part = self._collection(thing, value)
         if part is None and words.is_a(thing, BaseException):
             part = ".__traceback__" if type(value) is types.TracebackType else ".__context__"
         if part is not None:
@@ -160,6 +162,14 @@ class Namer:
             return 1
         text.begin("object of", words.class_of(thing))
         return 1
+
+    def _collection(self, thing, value):
+        if not words.is_a(thing, dict) or dict.__len__(thing) <= words.MOST_KEYS:
+            return words.collection_text(thing, value)
+        values = self._values.get(id(thing))  # each of many entries is asked for
+        if values is None:
+            values = self._values[id(thing)] = set(map(id, dict.values(thing)))
+        return "[…]" if id(value) in values else ".keys()[…]"
 
     def _instance(self, text, objects, at):
         thing, value = objects[at], objects[at + 1]
@@ -175,7 +185,7 @@ class Namer:
 
     def _attribute(self, text, objects, before, at, key):
         """The attribute `key` of objects[before] is objects[at]. Returns where to go on."""
-        if key in words._MODULE_PARTS and type(objects[at]) is dict and at + 1 < len(objects):
+        if type(key) is str and key in words.MODULE_PARTS and type(objects[at]) is dict and at + 1 < len(objects):
             inner, found = words.key_of(objects[at], objects[at + 1])
             if found and type(inner) is str:
                 text.extend("[%s]" % inner if inner.isdigit() else "." + inner)
@@ -189,10 +199,10 @@ class Namer:
 
     def _assigned(self, thing, name):
         """Where the source of a class of the user assigns an attribute; "" for others."""
-        for kind in words._mro_of(type(thing)):
-            module = words._dict_of_type(kind).get("__module__")
+        for kind in words.mro_of(type(thing)):
+            module = words.dict_of_type(kind).get("__module__")
             file = self._files.get(module) if type(module) is str else None
-            line = self._sources.of_attribute(file, words._name_of_type(kind), name) if file and of_user(file) else 0
+            line = self._sources.of_attribute(file, words.name_of_type(kind), name) if file and of_user(file) else 0
             if line:
                 return "%s:%d" % (words.short(file), line)
         return ""
@@ -200,10 +210,8 @@ class Namer:
     def _class(self, text, objects, at):
         value = objects[at + 1]
         if type(value) is dict and at + 2 < len(objects):
-            key, found = words.key_of(value, objects[at + 2])
-            if found:
-                text.extend("." + str(key))
-                return 2
+            text.extend("." + words.name_in(value, objects[at + 2]))
+            return 2
         text.extend(".__base__" if words.is_a(value, type) else "…")
         return 1
 
@@ -224,10 +232,10 @@ class Namer:
                     text.begin("default argument of %s()," % name, argument)
                     return 2
         if value is function.__kwdefaults__ and rest:
-            text.begin("default argument of %s()," % name, str(words.key_of(value, rest[0])[0]))
+            text.begin("default argument of %s()," % name, words.name_in(value, rest[0]))
             return 2
         if type(value) is dict and rest:
-            text.extend("." + str(words.key_of(value, rest[0])[0]))
+            text.extend("." + words.name_in(value, rest[0]))
             return 2
         text.begin("function", name)
         return 1
@@ -240,7 +248,8 @@ class Namer:
         return 1
 
     @staticmethod
-    def _cell(_text, _objects, _at):
+    def _skip(_text, _objects, _at):
+        """A cell or a traceback is no word of a user's."""
         return 1
 
     def _frame(self, text, objects, at):
@@ -248,13 +257,10 @@ class Namer:
         text.begin(inner.root.replace("`%s`" % inner.expression, "", 1).replace("  ", " ") + ",", inner.expression)
         return 1
 
-    @staticmethod
-    def _traceback(_text, _objects, _at):
-        return 1
-
     def _lru_cache(self, text, objects, at):
-        wrapped = words.instance_dict(objects[at]) or {}
-        text.begin("cache of", "%s()" % _name_of_function(wrapped.get("__wrapped__")))
+        attributes = words.instance_dict(objects[at])
+        wrapped = dict.get(attributes, "__wrapped__") if attributes is not None else None
+        text.begin("cache of", "%s()" % _name_of_function(wrapped))
         return 2 if type(objects[at + 1]) is dict and at + 2 < len(objects) else 1
 
     def _generator(self, text, objects, at):
@@ -277,7 +283,7 @@ class Namer:
         if len(rest) < 3 or not all(type(each) is dict for each in rest[:2]):
             text.extend("…")
             return 1
-        text.extend("." + str(words.key_of(rest[1], rest[2])[0]))
+        text.extend("." + words.name_in(rest[1], rest[2]))
         return 3
 
     @staticmethod
@@ -300,8 +306,7 @@ class Namer:
     def _container(objects):
         if len(objects) < 2:
             return ""
-        kind = type(objects[-2])
-        return _CONTAINERS.get(kind, "")
+        return _CONTAINERS.get(id(type(objects[-2])), "")
 
     def _describe_cycle(self, objects):
         """The path begins and ends with the same object of a cycle, then leads to the tensor."""
@@ -319,9 +324,9 @@ class Namer:
         return line, "cycle", 1
 
 
-_PLAIN = (dict, list, tuple, set, frozenset, collections.deque)
-_CONTAINERS = {list: "list", dict: "dict", set: "set", frozenset: "frozenset", collections.deque: "deque",
-               collections.OrderedDict: "OrderedDict", collections.defaultdict: "defaultdict"}
+_PLAIN = {id(kind) for kind in (dict, list, tuple, set, frozenset, collections.deque)}
+_CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
+                                                    collections.defaultdict)}
 _FRAME_OF = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", types.AsyncGeneratorType: "ag_frame"}
 
 

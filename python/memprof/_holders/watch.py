@@ -57,7 +57,8 @@ class Watch:
         for held in found:
             for kind, line, root in held.holders:
                 _held(held.device, held.address, held.bytes, _KINDS[kind], _text(line + "\n" + root))
-                garbage += held.bytes if kind == "cycle" else 0
+            if any(kind == "cycle" for kind, _, _ in held.holders):
+                garbage += held.bytes
         _end(garbage, self._finder.examined, int(seconds * 1e9))
 
     def _observe(self):

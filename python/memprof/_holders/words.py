@@ -12,20 +12,22 @@ import types
 
 from .look import variables_of
 
-_MOST_KEYS = 16  # a dictionary with more entries is a collection: its keys are left out, so that entries are alike
+MOST_KEYS = 16  # a dictionary with more entries is a collection: its keys are left out, so that entries are alike
 _MOST_ITEMS = 4  # the same for a list
 _MOST_TEXT = 40
 
-_name_of_type = type.__dict__["__name__"].__get__
-_mro_of = type.__dict__["__mro__"].__get__
-_dict_of_type = type.__dict__["__dict__"].__get__
+name_of_type = type.__dict__["__name__"].__get__
+mro_of = type.__dict__["__mro__"].__get__
+dict_of_type = type.__dict__["__dict__"].__get__
 _generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
 _generic_dict.restype = ctypes.py_object
 _generic_dict.argtypes = [ctypes.c_void_p, ctypes.c_void_p]  # ctypes asks an object for attributes
-_LRU = type(functools.lru_cache(None)(lambda: None))
-_GENERATORS = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+LRU_CACHE = type(functools.lru_cache(None)(lambda: None))
 # Namespaces within a torch.nn.Module, whose entries are used as attributes.
-_MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+
+
+_PLAIN_KEYS = {id(kind) for kind in (str, int, bool, float)}
 
 
 def is_a(thing, kind):
@@ -38,7 +40,7 @@ def short(path):
 
 
 def class_of(thing):
-    return _name_of_type(type(thing))
+    return name_of_type(type(thing))
 
 
 def instance_dict(thing):
@@ -51,9 +53,9 @@ def instance_dict(thing):
 
 
 def key_text(key, count):
-    if count > _MOST_KEYS:
+    if count > MOST_KEYS:
         return "[…]"
-    if type(key) in (str, int, bool, float):
+    if id(type(key)) in _PLAIN_KEYS:
         text = repr(key)
         return "[%s]" % text if len(text) <= _MOST_TEXT else "[%s…']" % text[:_MOST_TEXT]
     return "[…]"
@@ -67,6 +69,12 @@ def key_of(entries, value):
     return None, False
 
 
+def name_in(namespace, value):
+    """The name under which a namespace has an object; "…" if there is none, or it is no plain text."""
+    key, found = key_of(namespace, value)
+    return key if found and type(key) is str else "…"
+
+
 def attribute_of(thing, value):
     """The name of the attribute or slot of an instance that is this object, or None."""
     own = instance_dict(thing)
@@ -74,8 +82,8 @@ def attribute_of(thing, value):
         key, found = key_of(own, value)
         if found and type(key) is str:
             return key
-    for each in _mro_of(type(thing)):
-        for name, member in list(_dict_of_type(each).items()):
+    for each in mro_of(type(thing)):
+        for name, member in list(dict_of_type(each).items()):
             if type(member) is types.MemberDescriptorType:
                 try:
                     if member.__get__(thing, each) is value:
@@ -112,7 +120,7 @@ def collection_text(thing, value):
     if is_a(thing, tuple):
         if type(thing) is tuple:
             return index_text(thing, value)
-        names = _dict_of_type(type(thing)).get("_fields")
+        names = dict_of_type(type(thing)).get("_fields")
         if type(names) is tuple:
             for name, item in zip(names, tuple.__iter__(thing)):
                 if item is value:

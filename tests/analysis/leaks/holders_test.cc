@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "analysis/leaks/leaks.h"
+#include "analysis/load/load.h"
 #include "tests/support/random_log.h"
+#include "tests/support/temp_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -14,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::LoadLog;
 using testing::LogBuilder;
+using testing::TempDirectory;
 
 constexpr std::uint64_t kBase = 0x100000, kApart = 0x1000, kBytes = 1024;
 
@@ -98,6 +101,31 @@ TEST_F(HoldersTest, LeaksAndTheRestHaveThem) {
   std::size_t with = 0;
   for (const Leak& leak : report.live_at_exit) with += leak.holders.size();
   EXPECT_EQ(with, 1u);
+}
+
+// Looks of two processes overlap: the end of one's is no end of the other's.
+TEST(ManyProcesses, EachHasItsOwnLooks) {
+  const TempDirectory directory;
+  std::vector<std::string> paths;
+  for (const int process : {0, 1}) {
+    LogBuilder log;
+    log.header().set_pid(static_cast<std::uint32_t>(100 + process));
+    log.Alloc(Layer::kLinear, 0x100000, 8192, {.stack = log.Stack({"main (a.cc:1)"})});
+    if (process == 1) log.AdvanceTime(1500);
+    for (const char* text : {"a\n", "b\n"}) {
+      log.AdvanceTime(2000);
+      log.Event(Op::kHeld, Layer::kUnspecified, 0x100000, 8192, log.String(text), {.aux0 = 1});
+    }
+    log.Event(Op::kHolders, Layer::kUnspecified, 0, 0, 0, {.device = -1});
+    paths.push_back(directory.Write(std::to_string(process) + ".mprof", log.Bytes()));
+  }
+  const auto session = LoadLogs(paths, {.find_steps = false});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const Holders holders(**session);
+  for (std::uint32_t i = 0; i < (*session)->allocations().size(); ++i) {
+    const AllocationId id(i);
+    EXPECT_EQ(holders.Of({&id, 1}).size(), 2u) << "process " << i;
+  }
 }
 
 }  // namespace

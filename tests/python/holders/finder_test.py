@@ -93,7 +93,7 @@ TORCH = types.ModuleType("torch")
 TORCH._C = types.SimpleNamespace(TensorBase=TensorBase, StorageBase=StorageBase)
 sys.modules["torch"] = TORCH
 from memprof import holders  # noqa: E402
-from memprof._holders import ask  # noqa: E402
+from memprof._holders import ask, watch  # noqa: E402
 from memprof._holders.finder import Finder  # noqa: E402
 from memprof._holders.look import Library  # noqa: E402
 from memprof._holders.saved_memory import SavedMemory  # noqa: E402
@@ -172,6 +172,54 @@ class Finds(unittest.TestCase):
             self.assertEqual([held.holders[0][0] for held in found if held.address == 0x7000], [kind])
             del found
             gc.collect()
+
+
+class Watches(unittest.TestCase):
+    def setUp(self):
+        self.events = []
+        for name, word in (("_held", "held"), ("_end", "end")):
+            self.addCleanup(setattr, watch, name, getattr(watch, name))
+            setattr(watch, name, lambda *figures, word=word: self.events.append((word, *figures)))
+        torch = types.SimpleNamespace(_C=TORCH._C, cuda=types.SimpleNamespace(is_initialized=lambda: False))
+        self.watch = watch.Watch(Library(ask._library_path()), torch)
+
+    def ends(self):
+        return [event for event in self.events if event[0] == "end"]
+
+    def test_looks_at_steps_that_double(self):
+        self.watch._next_time = float("inf")
+        looked = []
+        for step in range(40):
+            before = len(self.ends())
+            self.watch.step(step)
+            self.watch._next_time = float("inf")
+            looked += [step] * (len(self.ends()) - before)
+        self.assertEqual(looked, [4, 8, 16, 32])
+
+    def test_looks_in_between_when_the_cost_allows(self):
+        self.watch.step(4)
+        self.watch._next_time = 0
+        self.watch.step(5)
+        self.assertEqual(len(self.ends()), 2)
+
+    def test_garbage_counts_once_however_many_ways_lead_to_it(self):
+        gc.collect()
+        gc.disable()
+        cycle = [TensorBase(0xa000), TensorBase(0xa000)]
+        cycle.append(cycle)
+        del cycle
+        self.watch.look()
+        gc.enable()
+        held = [event for event in self.events if event[0] == "held" and event[2] == 0xa000]
+        self.assertEqual({event[4] for event in held}, {4})
+        self.assertEqual(self.ends()[0][1], 1024)
+
+    def test_a_failure_is_told_and_harms_nothing(self):
+        self.watch._finder.find = lambda: 1 / 0
+        watch._told = True  # said already
+        self.addCleanup(setattr, watch, "_told", False)
+        self.watch.look()
+        self.assertEqual(self.events, [])
 
 
 class SavedWithoutUnpacking(unittest.TestCase):

@@ -51,11 +51,18 @@ class HostileMeta(type):
     def __getattribute__(cls, name):
         raise AssertionError("code of the program was run")
 
+    __eq__ = __hash__ = __call__ = __instancecheck__ = __subclasscheck__ = __repr__ = __getattribute__
+
+
+class HostileText(str):
+    def __str__(self):
+        raise AssertionError("code of the program was run")
+
+    __eq__ = __repr__ = __format__ = __str__
+    __hash__ = str.__hash__
+
 
 class Hostile(metaclass=HostileMeta):
-    def __init__(self, target):
-        object.__setattr__(self, "kept", target)
-
     def __getattribute__(self, name):
         raise AssertionError("code of the program was run")
 
@@ -84,7 +91,10 @@ partial = functools.partial(print, Target("`partial.args[0]` (global `partial`, 
 bound = Bound().run
 local = threading.local()
 local.value = Target("`local.value` (global `local`, guest.py:N)")
-hostile = Hostile(Target("`hostile.kept` (global `hostile`, guest.py:N)"))
+by_hostile_name = Record(None)
+vars(by_hostile_name)[HostileText("x")] = Target("dict `by_hostile_name` (global `by_hostile_name`, guest.py:N)")
+hostile = object.__new__(Hostile)
+object.__setattr__(hostile, "kept", Target("`hostile.kept` (global `hostile`, guest.py:N)"))
 hostile_dict = HostileDict(x=Target("`hostile_dict['x']` (global `hostile_dict`, guest.py:N)"))
 variable = contextvars.ContextVar("variable")
 variable.set(Target("context variable `variable` (the context of a thread)"))

@@ -24,7 +24,7 @@ def lines():
 
     def take():
         look = looks.take(library, guest.Target)
-        namer = Namer(look, looks.namespaces_by_id(), library.slot, Sources())
+        namer = Namer(look, library.slot, Sources())
         for place, _ in look.targets:
             line, root, _ = namer.describe(look.path(place))
             found.append((look.objects[place].expected, re.sub(r":\d+", ":N", line), re.sub(r":\d+", ":N", root)))
