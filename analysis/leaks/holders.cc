@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_split.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -13,6 +15,15 @@ using Key = std::pair<std::uint32_t, std::uint64_t>;  // label and kind
 HolderKind KindOf(std::uint64_t value) {
   return value <= static_cast<std::uint64_t>(HolderKind::kCycle) ? static_cast<HolderKind>(value)
                                                                  : HolderKind::kUnknown;
+}
+
+// A line each: the path, the root, the objects between them.
+void Split(std::string_view text, Holder* holder) {
+  std::vector<std::string> lines =
+      absl::StrSplit(absl::string_view(text.data(), text.size()), '\n');
+  holder->path = std::move(lines[0]);
+  if (lines.size() > 1) holder->root = std::move(lines[1]);
+  for (std::size_t i = 2; i < lines.size(); ++i) holder->chain.push_back(std::move(lines[i]));
 }
 
 }  // namespace
@@ -67,10 +78,7 @@ std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
   }
   std::vector<Holder> result;
   for (auto& [key, holder] : holders) {
-    const std::string text(session_.string(StringId(key.first)));
-    const std::size_t line = text.find('\n');
-    holder.path = text.substr(0, line);
-    if (line != std::string::npos) holder.root = text.substr(line + 1);
+    Split(session_.string(StringId(key.first)), &holder);
     holder.kind = KindOf(key.second);
     result.push_back(std::move(holder));
   }

@@ -19,6 +19,9 @@ std::string_view HolderKindName(HolderKind kind);
 struct Holder {
   std::string path;  // one line: "list `metrics.predictions` (global `metrics`, train.py:10)"
   std::string root;  // "global `metrics`, train.py:10"
+  // What lies between: "list `Metrics.predictions`", from the root's side; empty if the root holds
+  // the memory itself, or if the recorder did not say.
+  std::vector<std::string> chain;
   HolderKind kind = HolderKind::kUnknown;
   std::uint64_t bytes = 0;  // of the allocations that it holds, perhaps with others
   std::uint64_t blocks = 0;

@@ -76,6 +76,7 @@ Json HoldersJson(const std::vector<analysis::Holder>& holders) {
   for (const analysis::Holder& holder : holders)
     array.push_back({{"path", holder.path},
                      {"root", holder.root},
+                     {"chain", holder.chain},
                      {"kind", analysis::HolderKindName(holder.kind)},
                      {"bytes", holder.bytes},
                      {"blocks", holder.blocks}});

@@ -68,6 +68,19 @@ TEST_F(HoldersTest, OfEachBlockTheLastLookThatFoundItCounts) {
   EXPECT_THAT(Told(), ElementsAre("old||python: 1, 1024", "new||python: 1, 1024"));
 }
 
+TEST_F(HoldersTest, TheChainIsWhatFollowsTheRoot) {
+  Held(0, HolderKind::kPython, "list `m.p`\nglobal `m`\n`m`: Metrics\n`m.p`: list");
+  Held(1, HolderKind::kPython, "`t`\nglobal `t`");
+  EndLook();
+  const auto session = LoadLog(log_);
+  std::vector<AllocationId> all;
+  for (std::uint32_t i = 0; i < session->allocations().size(); ++i) all.push_back(AllocationId(i));
+  const std::vector<Holder> holders = Holders(*session).Of(all);
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_THAT(holders[0].chain, ElementsAre("`m`: Metrics", "`m.p`: list"));
+  EXPECT_THAT(holders[1].chain, IsEmpty());
+}
+
 TEST_F(HoldersTest, WithoutALookThereAreNone) { EXPECT_THAT(Told(), IsEmpty()); }
 
 TEST_F(HoldersTest, WhatNobodyHoldsHasNone) {
