@@ -28,4 +28,5 @@ def holders_of(tensor):
     import torch
     if _finder is None:
         _finder = Finder(Library(_library_path()), torch)
-    return [{"path": line, "root": root, "kind": kind} for kind, line, root in _finder.of(tensor)]
+    return [{"path": holder.line, "root": holder.root, "chain": holder.chain, "kind": holder.kind}
+            for holder in _finder.of(tensor)]

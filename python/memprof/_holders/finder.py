@@ -1,5 +1,6 @@
 """Who holds the memory of each tensor on a GPU."""
 
+import collections
 import contextvars
 import gc
 
@@ -12,8 +13,11 @@ _MOST_HOLDERS = 4  # of one storage
 _MOST_STORAGES = 20000
 
 
+Holder = collections.namedtuple("Holder", "kind line root chain")  # as paths.Way
+
+
 class Held:
-    """Memory of a GPU, and what keeps it: `holders` are (kind, line, root)."""
+    """Memory of a GPU, and what keeps it."""
 
     __slots__ = ("device", "address", "bytes", "holders", "unseen", "garbage")
 
@@ -36,7 +40,7 @@ class Finder:
         self.examined = 0  # objects, by the last look
 
     def of(self, tensor):
-        """(kind, line, root) of each holder of one tensor. ValueError if it has no memory on a GPU."""
+        """Each Holder of one tensor. ValueError if it has no memory on a GPU."""
         with self._torch.no_overrides():
             where = self._torch.storage(tensor)
         if where is None:
@@ -55,6 +59,10 @@ class Finder:
         finally:
             if collecting:
                 gc.enable()
+
+
+def _held_by(kind, way):
+    return Holder(kind, way.line, way.root, way.chain)
 
 
 def _gradient_of(line):
@@ -117,14 +125,13 @@ class _Round:
         return held
 
     def _described(self, place):
-        """(line, root) of each way in which a tensor is held, the best first."""
+        """Each Way in which a tensor is held, the best first."""
         known = self._lines.get(place)
         if known is None:
             paths = [self._look.path(place)]
             if self._look.reach[place] in (looks.USER, looks.OTHERS):
                 paths += self._other_paths(place)
-            found = sorted((self._namer.describe(path) for path in paths), key=lambda each: each[2])
-            known = self._lines[place] = [each[:2] for each in found]
+            known = self._lines[place] = sorted(map(self._namer.describe, paths), key=lambda way: way.rank)
         return known
 
     def _other_paths(self, place):
@@ -138,40 +145,41 @@ class _Round:
         """A storage that a variable keeps. PyTorch itself keeps those of tensors."""
         where = self._torch.of_bare_storage(self._look.objects[place])
         if where is not None and self._look.reach[place] in (looks.USER, looks.OTHERS):
-            for line, root in self._described(place):
-                self._at(where).add(("python", line, root))
+            for way in self._described(place):
+                self._at(where).add(_held_by("python", way))
 
     def _tensor(self, place):
         tensor = self._look.objects[place]
         reach = self._look.reach[place]
         held = self._of(tensor)
         if held is not None:
-            for line, root in self._described(place):
+            for way in self._described(place):
                 if reach == looks.GARBAGE and not self._torch.native_holds(tensor):
-                    held.garbage.append(("cycle", line, root))
+                    held.garbage.append(_held_by("cycle", way))
                 elif reach == looks.GARBAGE:
-                    held.unseen.append(("c++", "native code holds this tensor", "native code"))
+                    held.unseen.append(Holder("c++", "native code holds this tensor", "native code", []))
                 elif reach == looks.UNSEEN:
-                    self._unseen(place, held, line, root)
+                    self._unseen(place, held, way)
                 else:
-                    held.add(("python", line, root))
+                    held.add(_held_by("python", way))
         gradient = self._torch.gradient(tensor) if reach != looks.GARBAGE else None
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
-            line, root = self._described(place)[0]
-            held.add(("python", _gradient_of(line), root))
+            way = self._described(place)[0]
+            held.add(Holder("python", _gradient_of(way.line), way.root, way.chain + ["its gradient"]))
 
-    def _unseen(self, place, held, line, root):
+    def _unseen(self, place, held, way):
         """Native code has the reference. If it is a graph, then to the context of a function of autograd."""
         root_object = self._look.objects[self._look.path(place)[0]]
         owner = self._owners.get(id(root_object))
         if type(root_object) is contextvars.Context:
-            held.add(("python", line, root))
+            held.add(_held_by("python", way))
         elif owner is None:
-            held.unseen.append(("c++", line, root))
+            held.unseen.append(_held_by("c++", way))
         else:
-            graph, root = self._described(owner)[0]
-            held.add(("autograd", "%s for the graph of %s" % (line, graph), root))
+            graph = self._described(owner)[0]
+            held.add(Holder("autograd", "%s for the graph of %s" % (way.line, graph.line), graph.root,
+                            graph.chain + ["its graph"] + way.chain))
 
     def _graph(self, place):
         tensor = self._look.objects[place]
@@ -187,8 +195,10 @@ class _Round:
         for node in self._torch.nodes(root, self._nodes):
             self._owners[id(node)] = place
             for where in self._torch.saved(node):
-                line = "saved by %s for %s" % (type(node).__name__, graph())
-                self._at(where).add((kind, line, self._described(place)[0][1]))
+                way = self._described(place)[0]
+                saved = "saved by %s" % type(node).__name__
+                self._at(where).add(Holder(kind, "%s for %s" % (saved, graph()), way.root,
+                                           way.chain + ["its graph", saved]))
 
     def _own_graph(self, tensor, place):
         """A parameter whose gradient has a graph that holds the parameter: a cycle through native code, which the
@@ -202,4 +212,4 @@ class _Round:
         for each in (tensor, self._torch.gradient(tensor)):
             held = self._of(each)
             if held is not None:
-                held.add(("cycle", line, "cycle"))
+                held.add(Holder("cycle", line, "cycle", ["parameter", "its gradient", "its graph"]))

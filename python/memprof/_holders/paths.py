@@ -14,6 +14,10 @@ from .look import GARBAGE, UNSEEN, of_user, variables_of
 
 _ANY = ("[…]", "{…}")
 
+# A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
+# at once. The lower the rank, the more does a user think of the memory by this path.
+Way = collections.namedtuple("Way", "line root chain rank")
+
 
 class Text:
     """A line under construction. Names of attributes and keys extend the expression; what is no expression in
@@ -26,6 +30,7 @@ class Text:
         self.expression = expression
         self.of_module = False  # ends in a parameter or buffer of a torch.nn.Module
         self.assigned = ""  # where the last attribute gets its value: "train.py:3"
+        self.chain = []
 
     def extend(self, text):
         self.expression += text
@@ -42,6 +47,13 @@ class Text:
 
     def _part(self):
         return _joined(self.what, self.expression)
+
+    def reach(self, thing):
+        """The path is now at this object."""
+        part = self._part()
+        if self.expression and (not self.chain or not self.chain[-1].endswith(part)):
+            named = self.what and not self.what.endswith(",")  # "function `f`"
+            self.chain.append(part if named else "%s %s" % (words.class_of(thing), part))
 
     def line(self, container):
         """`container`: list, dict, ... if the last part of the expression is an element of one. Elements that are
@@ -84,16 +96,18 @@ class Namer:
             (contextvars.Context, self._context), (types.GeneratorType, self._generator),
             (types.CoroutineType, self._generator), (types.AsyncGeneratorType, self._generator))}
         self._sources = sources
+        self._chains = {}  # by (line, root)
 
     def describe(self, path):
-        """(line, root, rank) of a path, which is a list of places from the root to an object; the lower the rank,
-        the more does a user think of the object by this path."""
+        """The Way of a path, which is a list of places from the root to an object."""
         objects = [self._look.objects[each] for each in path]
         if self._look.reach[path[-1]] == GARBAGE:
             return self._describe_cycle(objects)
         text, at = self._begin(objects, path[0])
         self._follow(text, objects, at)
-        return text.line(self._container(objects)), text.root or "native code", self._rank(text, objects)
+        line, root = text.line(self._container(objects)), text.root or "native code"
+        # One chain for each line: of a list of parameters and other tensors, too.
+        return Way(line, root, self._chains.setdefault((line, root), text.chain), self._rank(text, objects))
 
     @staticmethod
     def _rank(text, objects):
@@ -137,12 +151,15 @@ class Namer:
 
     def _follow(self, text, objects, at):
         last = len(objects) - 1
+        text.reach(objects[at])
         while at < last:
             kind = type(objects[at])
             step = self._steps.get(id(kind), self._other)
             if issubclass(kind, _thread._local):
                 step = self._thread_local
             at += step(text, objects, at)
+            if id(type(objects[at])) not in _NO_WORDS:
+                text.reach(objects[at])
 
     def _other(self, text, objects, at):
         """Returns by how many objects the step goes on; so do all steps."""
@@ -321,12 +338,13 @@ class Namer:
         classes = " → ".join(words.class_of(each) for each in cycle[first:] + cycle[:first + 1] if type(each) is not dict)
         line = "%s, in a cycle that waits for the collector: %s is this %s (%s)" % (
             text.line(self._container(objects)), around.line(""), name, classes)
-        return line, "cycle", 1
+        return Way(line, "cycle", ["%s, the same" % around.chain[-1]] + text.chain, 1)
 
 
 _PLAIN = {id(kind) for kind in (dict, list, tuple, set, frozenset, collections.deque)}
 _CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
                                                     collections.defaultdict)}
+_NO_WORDS = {id(kind) for kind in (types.CellType, types.TracebackType)}
 _FRAME_OF = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", types.AsyncGeneratorType: "ag_frame"}
 
 

@@ -55,9 +55,9 @@ class Watch:
     def _report(self, found, seconds):
         garbage = 0
         for held in found:
-            for kind, line, root in held.holders:
-                _held(held.device, held.address, held.bytes, _KINDS[kind], _text(line + "\n" + root))
-            if any(kind == "cycle" for kind, _, _ in held.holders):
+            for holder in held.holders:
+                _held(held.device, held.address, held.bytes, _KINDS[holder.kind], _text(holder))
+            if any(holder.kind == "cycle" for holder in held.holders):
                 garbage += held.bytes
         _end(garbage, self._finder.examined, int(seconds * 1e9))
 
@@ -68,8 +68,10 @@ class Watch:
             attach(lambda *_: self.look())
 
 
-def _text(line):
-    return line.replace("\0", "").encode("utf-8", "replace")
+def _text(holder):
+    """A line each; names may have strange characters."""
+    lines = (holder.line, holder.root, *holder.chain)
+    return "\n".join(line.replace("\0", "").replace("\n", " ") for line in lines).encode("utf-8", "replace")
 
 
 _told = False

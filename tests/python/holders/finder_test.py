@@ -214,6 +214,18 @@ class Watches(unittest.TestCase):
         self.assertEqual({event[4] for event in held}, {4})
         self.assertEqual(self.ends()[0][1], 1024)
 
+    def test_a_holder_is_a_line_each_for_path_root_and_chain(self):
+        world.a = types.SimpleNamespace()
+        setattr(world.a, "two\nlines\0", TensorBase(0xb000))
+        self.addCleanup(world.__dict__.clear)
+        self.watch.look()
+        text = next(event[5] for event in self.events if event[0] == "held" and event[2] == 0xb000).decode()
+        lines = text.split("\n")
+        self.assertEqual(lines[0].split(" (")[0], "`world.a.two lines`")
+        self.assertEqual(lines[1].split(",")[0], "global `world`")
+        self.assertEqual(lines[2:], ["SimpleNamespace `world`", "SimpleNamespace `world.a`",
+                                     "TensorBase `world.a.two lines`"])
+
     def test_a_failure_is_told_and_harms_nothing(self):
         self.watch._finder.find = lambda: 1 / 0
         watch._told = True  # said already

@@ -26,8 +26,8 @@ def lines():
         look = looks.take(library, guest.Target)
         namer = Namer(look, library.slot, Sources())
         for place, _ in look.targets:
-            line, root, _ = namer.describe(look.path(place))
-            found.append((look.objects[place].expected, re.sub(r":\d+", ":N", line), re.sub(r":\d+", ":N", root)))
+            line, root, chain, _ = namer.describe(look.path(place))
+            found.append((look.objects[place].expected, re.sub(r":\d+", ":N", line), re.sub(r":\d+", ":N", root), chain))
     guest.main(take)
     return found
 
@@ -38,18 +38,27 @@ class Words(unittest.TestCase):
         cls.found = lines()
 
     def test_each_variable_by_its_name(self):
-        for expected, told, _ in self.found:
+        for expected, told, _, _ in self.found:
             if expected != "garbage":
                 with self.subTest(expected):
                     self.assertEqual(told, expected)
         self.assertGreater(len(self.found), 90)
 
     def test_roots_alone(self):
-        roots = {expected: root for expected, _, root in self.found}
+        roots = {expected: root for expected, _, root, _ in self.found}
         self.assertEqual(roots["`plain` (global `plain`, guest.py:N)"], "global `plain`, guest.py:N")
 
+    def test_what_lies_between_root_and_target(self):
+        chains = {told.split(" (")[0]: chain for _, told, _, chain in self.found}
+        self.assertEqual(chains["`plain`"], ["Target `plain`"])
+        self.assertEqual(chains["list `metrics.predictions`, assigned at guest.py:N"],
+                         ["Metrics `metrics`", "list `metrics.predictions`", "Target `metrics.predictions[…]`"])
+        self.assertEqual(chains["`kept`, variable of the closure make.hook(), held by `callbacks[0]`"],
+                         ["list `callbacks`", "function `callbacks[0]`",
+                          "Target `kept`, variable of the closure make.hook()"])
+
     def test_garbage_is_told_with_its_cycle(self):
-        told = [told for expected, told, _ in self.found if expected == "garbage"]
+        told = [told for expected, told, _, _ in self.found if expected == "garbage"]
         self.assertEqual(len(told), 1)
         self.assertRegex(told[0], r"^`.*\.data`.*, in a cycle that waits for the collector: `Parent.*` is this Parent .Parent → Parent → Parent.$")
 
