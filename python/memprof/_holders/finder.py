@@ -27,6 +27,9 @@ class Held:
         self.unseen = []  # what is said only if nothing else is known
         self.garbage = []
 
+    def is_garbage(self):
+        return any(holder.kind == "cycle" for holder in self.holders)
+
     def add(self, holder):
         if holder not in self.holders and len(self.holders) < _MOST_HOLDERS:
             self.holders.append(holder)

@@ -90,16 +90,21 @@ class Namer:
         self._files = dict(look.modules.values())
         self._slots = slots
         self._values = {}  # by id of a large dictionary: the ids of its values
-        self._steps = {id(kind): step for kind, step in (
-            (types.FunctionType, self._function), (types.MethodType, self._method), (types.CellType, self._skip),
-            (types.FrameType, self._frame), (types.TracebackType, self._skip), (words.LRU_CACHE, self._lru_cache),
-            (contextvars.Context, self._context), (types.GeneratorType, self._generator),
-            (types.CoroutineType, self._generator), (types.AsyncGeneratorType, self._generator))}
         self._sources = sources
         self._chains = {}  # by (line, root)
+        self.lost = 0  # paths that changed meanwhile
 
     def describe(self, path):
-        """The Way of a path, which is a list of places from the root to an object."""
+        """The Way of a path, which is a list of places from the root to an object. Other threads may change objects
+        since the look: then a part of the path may not be there any more."""
+        try:
+            return self._describe(path)
+        except Exception:  # pylint: disable=broad-except
+            self.lost += 1
+            what = "`%s`" % words.class_of(self._look.objects[path[-1]])
+            return Way("%s, by a path that changed while it was named" % what, "…", [what], 3)
+
+    def _describe(self, path):
         objects = [self._look.objects[each] for each in path]
         if self._look.reach[path[-1]] == GARBAGE:
             return self._describe_cycle(objects)
@@ -154,10 +159,10 @@ class Namer:
         text.reach(objects[at])
         while at < last:
             kind = type(objects[at])
-            step = self._steps.get(id(kind), self._other)
+            step = _STEPS.get(id(kind), Namer._other)
             if issubclass(kind, _thread._local):
-                step = self._thread_local
-            at += step(text, objects, at)
+                step = Namer._thread_local
+            at += step(self, text, objects, at)
             if id(type(objects[at])) not in _NO_WORDS:
                 text.reach(objects[at])
 
@@ -257,15 +262,13 @@ class Namer:
         text.begin("function", name)
         return 1
 
-    @staticmethod
-    def _method(text, objects, at):
+    def _method(self, text, objects, at):
         method = objects[at]
         if objects[at + 1] is method.__self__:
             text.begin("`self` of the bound method %s()," % _name_of_function(method.__func__), "self")
         return 1
 
-    @staticmethod
-    def _skip(_text, _objects, _at):
+    def _skip(self, _text, _objects, _at):
         """A cell or a traceback is no word of a user's."""
         return 1
 
@@ -293,8 +296,7 @@ class Namer:
                    name or "…")
         return step
 
-    @staticmethod
-    def _thread_local(text, objects, at):
+    def _thread_local(self, text, objects, at):
         """It has a dictionary of the dictionaries of threads."""
         rest = objects[at + 1:]
         if len(rest) < 3 or not all(type(each) is dict for each in rest[:2]):
@@ -303,8 +305,7 @@ class Namer:
         text.extend("." + words.name_in(rest[1], rest[2]))
         return 3
 
-    @staticmethod
-    def _context(text, objects, at):
+    def _context(self, text, objects, at):
         """Its values are in a tree of a type of its own."""
         end = at + 1
         while end + 1 < len(objects) and words.class_of(objects[end]).startswith("hamt"):
@@ -341,6 +342,12 @@ class Namer:
         return Way(line, "cycle", ["%s, the same" % around.chain[-1]] + text.chain, 1)
 
 
+# By functions, not by methods of a Namer: in a cycle, it would keep the program's objects until the collector runs.
+_STEPS = {id(kind): step for kind, step in (
+    (types.FunctionType, Namer._function), (types.MethodType, Namer._method), (types.CellType, Namer._skip),
+    (types.FrameType, Namer._frame), (types.TracebackType, Namer._skip), (words.LRU_CACHE, Namer._lru_cache),
+    (contextvars.Context, Namer._context), (types.GeneratorType, Namer._generator),
+    (types.CoroutineType, Namer._generator), (types.AsyncGeneratorType, Namer._generator))}
 _PLAIN = {id(kind) for kind in (dict, list, tuple, set, frozenset, collections.deque)}
 _CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
                                                     collections.defaultdict)}

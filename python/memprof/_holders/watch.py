@@ -9,7 +9,7 @@ import sys
 import time
 
 from .. import _library
-from . import finder, look
+from . import answer, finder, look
 
 _SHARE_OF_RUN = 200
 _FIRST_STEP = 4
@@ -57,7 +57,7 @@ class Watch:
         for held in found:
             for holder in held.holders:
                 _held(held.device, held.address, held.bytes, _KINDS[holder.kind], _text(holder))
-            if any(holder.kind == "cycle" for holder in held.holders):
+            if held.is_garbage():
                 garbage += held.bytes
         _end(garbage, self._finder.examined, int(seconds * 1e9))
 
@@ -95,9 +95,12 @@ def start(torch):
     if not path or _held is None or _end is None:
         return None
     try:
-        watch = Watch(look.Library(path), torch)
+        library = look.Library(path)
+        watch = Watch(library, torch)
     except OSError as error:
         _failed(error)
         return None
+    # Once CUDA is in use: before, a program may count on having one thread, to fork.
+    torch.cuda._lazy_call(lambda: answer.start(library, torch))
     atexit.register(watch.look)
     return watch

@@ -63,9 +63,12 @@ def key_text(key, count):
 
 def key_of(entries, value):
     """The key under which a dictionary has this object, and whether it has."""
-    for key, entry in dict.items(entries):
-        if entry is value:
-            return key, True
+    try:
+        for key, entry in dict.items(entries):
+            if entry is value:
+                return key, True
+    except RuntimeError:  # another thread changes it
+        pass
     return None, False
 
 

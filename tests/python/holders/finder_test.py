@@ -9,89 +9,12 @@ import os
 import sys
 import types
 import unittest
+import weakref
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
-
-
-class TensorBase:
-    """As torch._C.TensorBase as far as it is used; two tensors with the same address share a storage."""
-
-    def __init__(self, address, offset=0, cuda=True, count=256):
-        self.state = {"address": address, "offset": offset, "cuda": cuda, "count": count, "grad": None, "grad_fn": None,
-                      "uses": 1}
-
-    is_cuda = property(lambda self: self.state["cuda"])
-    is_sparse = property(lambda self: False)
-    is_leaf = property(lambda self: self.state["grad_fn"] is None)
-    grad = property(lambda self: self.state["grad"])
-    grad_fn = property(lambda self: self.state["grad_fn"])
-
-    def data_ptr(self):
-        return self.state["address"] and self.state["address"] + 4 * self.state["offset"]
-
-    def storage_offset(self):
-        return self.state["offset"]
-
-    def element_size(self):
-        return 4
-
-    def numel(self):
-        return self.state["count"]
-
-    def get_device(self):
-        return 1
-
-    def _use_count(self):
-        return self.state["uses"]
-
-
-class Saved:
-    def __init__(self, data):
-        self._data = data
-
-    data = property(lambda self: self._data)
-
-
-class Node:
-    """A node of a graph that saves some tensors."""
-
-    def __init__(self, *saved, following=()):
-        self._all = saved
-        self.next_functions = tuple((node, 0) for node in following)
-
-    @property
-    def _raw_saved_tensors(self):
-        return tuple(Saved(each) for each in self._all)
-
-
-class MulBackward0(Node):
-    pass
-
-
-class FreedBackward0(Node):
-    @property
-    def _raw_saved_tensors(self):
-        raise RuntimeError("the backward pass has freed it")
-
-
-class StorageBase:
-    def __init__(self, address, kind="cuda"):
-        self._address = address
-        self._device = types.SimpleNamespace(type=kind, index=1)
-
-    device = property(lambda self: self._device)
-
-    def data_ptr(self):
-        return self._address
-
-    def nbytes(self):
-        return 1024
-
-
-TORCH = types.ModuleType("torch")
-TORCH._C = types.SimpleNamespace(TensorBase=TensorBase, StorageBase=StorageBase)
-sys.modules["torch"] = TORCH
+from small_torch import (FreedBackward0, MulBackward0, Node, StorageBase, TensorBase,  # noqa: E402
+                         TORCH)
 from memprof import holders  # noqa: E402
 from memprof._holders import ask, watch  # noqa: E402
 from memprof._holders.finder import Finder  # noqa: E402
@@ -172,6 +95,24 @@ class Finds(unittest.TestCase):
             self.assertEqual([held.holders[0][0] for held in found if held.address == 0x7000], [kind])
             del found
             gc.collect()
+
+
+class GivesBack(unittest.TestCase):
+    def test_nothing_is_kept_until_the_collector_runs(self):
+        """Also no cycle of our own, which would keep the objects of the program for a while."""
+        world.a = {"x": [TensorBase(0x1000)], "loss": TensorBase(0x2000)}
+        world.a["loss"].state["grad_fn"] = MulBackward0(world.a["x"][0])
+        alive = weakref.ref(world.a["x"][0]), weakref.ref(world.a["loss"])
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        finder = Finder(Library(ask._library_path()), TORCH)
+        self.assertGreater(len(finder.find()), 1)
+        before = len(gc.get_objects())
+        self.assertGreater(len(finder.find()), 1)
+        self.assertLess(len(gc.get_objects()) - before, 5)
+        world.__dict__.clear()
+        self.assertEqual([each() for each in alive], [None, None])
 
 
 class Watches(unittest.TestCase):

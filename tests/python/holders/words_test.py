@@ -27,6 +27,7 @@ def lines():
         namer = Namer(look, library.slot, Sources())
         for place, _ in look.targets:
             line, root, chain, _ = namer.describe(look.path(place))
+            assert namer.lost == 0
             found.append((look.objects[place].expected, re.sub(r":\d+", ":N", line), re.sub(r":\d+", ":N", root), chain))
     guest.main(take)
     return found
@@ -61,6 +62,21 @@ class Words(unittest.TestCase):
         told = [told for expected, told, _, _ in self.found if expected == "garbage"]
         self.assertEqual(len(told), 1)
         self.assertRegex(told[0], r"^`.*\.data`.*, in a cycle that waits for the collector: `Parent.*` is this Parent .Parent → Parent → Parent.$")
+
+
+class Changed(unittest.TestCase):
+    def test_a_path_that_changed_meanwhile_is_no_failure(self):
+        library = looks.Library(os.path.join(BUILD, "lib", "memprof", "libmemprof_holders.so"))
+        world = {"here": lambda kept=guest.Target("changed"): kept}
+        look = looks.take(library, guest.Target)
+        namer = Namer(look, library.slot, Sources())
+        world["here"].__defaults__ = None
+        place, = [place for place, _ in look.targets if look.objects[place].expected == "changed"]
+        way = namer.describe(look.path(place))
+        self.assertIn("function", way.line)
+        namer._begin = lambda *_: 1 / 0
+        self.assertIn("by a path that changed", namer.describe(look.path(place)).line)
+        self.assertEqual(namer.lost, 1)
 
 
 class Lines(unittest.TestCase):

@@ -1,0 +1,91 @@
+"""Answers `memprof holders PID`: a thread of its own waits on a socket, looks when it is asked, and writes the result
+as JSON. It answers while the main thread waits in C, as long as the interpreter's lock can be had.
+
+The socket has a name without a file, so that nothing is left behind, and answers this user and root alone.
+"""
+
+import _thread
+import fcntl
+import json
+import os
+import signal
+import socket
+import struct
+import time
+
+from .finder import Finder
+
+_FIRST_DESCRIPTOR = 512  # programs count on the low ones
+_SECONDS = 10  # for a client that does not read
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+
+
+def _name():
+    return "\0memprof-holders-%d" % os.getpid()
+
+
+def _listening():
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as low:
+        low.bind(_name())
+        low.listen(4)
+        try:
+            return socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR))
+        except OSError:  # so many are not allowed
+            return socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, 0))
+
+
+class Server:
+    """OSError if the socket's name is taken."""
+
+    def __init__(self, library, torch):
+        self._finder = Finder(library, torch)
+        self._socket = _listening()
+        os.register_at_fork(after_in_child=self._socket.close)  # the child has no thread that would answer
+        _thread.start_new_thread(self._serve, ())
+
+    def _serve(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # the program's threads get them
+        try:
+            # A program may close all descriptors and open others: then this number is not ours any more.
+            while self._socket.getsockname() == _name().encode():
+                connection, _ = self._socket.accept()
+                with connection:
+                    self._answer(connection)
+        except OSError:
+            pass
+
+    def _answer(self, connection):
+        """Never fails: who asks may have gone, or be somebody else."""
+        try:
+            uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
+            if uid in (0, os.geteuid()):
+                connection.settimeout(_SECONDS)
+                connection.sendall(json.dumps(self._document()).encode("utf-8", "replace"))
+        except OSError:
+            pass
+        except Exception as error:  # pylint: disable=broad-except
+            self._tell(connection, error)
+
+    @staticmethod
+    def _tell(connection, error):
+        try:
+            connection.sendall(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
+        except OSError:
+            pass
+
+    def _document(self):
+        begin = time.monotonic()
+        found = self._finder.find()
+        holders = [{"device": held.device, "address": held.address, "bytes": held.bytes, "path": holder.line,
+                    "root": holder.root, "chain": holder.chain, "kind": holder.kind}
+                   for held in found for holder in held.holders]
+        return {"objects": self._finder.examined, "pause_ns": int((time.monotonic() - begin) * 1e9),
+                "garbage_bytes": sum(held.bytes for held in found if held.is_garbage()), "holders": holders}
+
+
+def start(library, torch):
+    """Begins to answer. Never fails: without the socket the process is only not asked."""
+    try:
+        Server(library, torch)
+    except Exception:  # pylint: disable=broad-except
+        pass

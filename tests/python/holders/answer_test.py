@@ -1,0 +1,159 @@
+"""The socket on which a program says who holds its memory.
+
+usage: answer_test.py BUILD
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import types
+import unittest
+
+BUILD = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
+from small_torch import TORCH, StorageBase, TensorBase  # noqa: E402
+from memprof._holders import answer, ask  # noqa: E402
+from memprof._holders.look import Library  # noqa: E402
+
+world = types.SimpleNamespace()
+NAME = "\0memprof-holders-%d" % os.getpid()
+
+
+def connected():
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(10)
+    connection.connect(NAME)
+    return connection
+
+
+def asked():
+    with connected() as connection:
+        return json.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
+
+
+class Answers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = answer.Server(Library(ask._library_path()), TORCH)
+
+    def setUp(self):
+        self.addCleanup(world.__dict__.clear)
+
+    def test_says_who_holds_what(self):
+        world.a = [TensorBase(0x1000) for _ in range(6)]
+        told = asked()
+        self.assertEqual(sorted(told), ["garbage_bytes", "holders", "objects", "pause_ns"])
+        self.assertGreater(told["objects"], 1000)
+        self.assertGreater(told["pause_ns"], 0)
+        one, = [each for each in told["holders"] if each["address"] == 0x1000]
+        self.assertEqual((one["device"], one["bytes"], one["kind"]), (1, 1024, "python"))
+        self.assertTrue(one["path"].startswith("list `world.a` ("), one)
+        self.assertEqual(one["chain"][-2:], ["list `world.a`", "TensorBase `world.a[…]`"])
+
+    def test_the_main_thread_may_wait_meanwhile(self):
+        told = []
+        thread = threading.Thread(target=lambda: told.append(asked()))
+        thread.start()
+        thread.join(10)
+        self.assertEqual(len(told), 1)
+
+    def test_the_program_sees_no_thread_and_no_low_descriptor(self):
+        self.assertEqual(threading.active_count(), 1)
+        self.assertGreaterEqual(self.server._socket.fileno(), 512)
+
+    def test_signals_are_for_the_program(self):
+        masks = []
+        for task in os.listdir("/proc/self/task"):
+            if int(task) != threading.main_thread().native_id:
+                with open("/proc/self/task/%s/status" % task, encoding="ascii") as status:
+                    masks += [int(line.split()[1], 16) for line in status if line.startswith("SigBlk")]
+        self.assertEqual(len(masks), 1)
+        self.assertTrue(all(masks[0] >> (number - 1) & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)))
+
+    def test_who_goes_away_harms_nothing(self):
+        world.a = {number: TensorBase(0x100000 + number * 0x1000) for number in range(3000)}
+        for _ in range(3):
+            connected().close()
+        self.assertEqual(len([each for each in asked()["holders"] if each["address"] >= 0x100000]), 3000)
+
+    def test_a_failure_is_told(self):
+        self.addCleanup(setattr, self.server._finder, "find", self.server._finder.find)
+        self.server._finder.find = lambda: 1 / 0
+        self.assertEqual(asked(), {"error": "ZeroDivisionError: division by zero"})
+
+    def test_other_users_are_not_answered(self):
+        self.addCleanup(setattr, os, "geteuid", os.geteuid)
+        unpack = answer._CREDENTIALS
+        self.addCleanup(setattr, answer, "_CREDENTIALS", unpack)
+        answer._CREDENTIALS = types.SimpleNamespace(size=unpack.size, unpack=lambda data: (1, 12345, 1))
+        with connected() as connection:
+            self.assertEqual(connection.recv(1), b"")
+
+    def test_a_child_does_not_keep_the_socket(self):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if self.server._socket.fileno() == -1 else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertIn("objects", asked())
+
+    def test_the_name_is_taken_by_nobody_else(self):
+        with self.assertRaises(OSError):
+            answer.Server(Library(ask._library_path()), TORCH)
+        answer.start(Library(ask._library_path()), TORCH)  # says nothing
+
+
+class Changing(unittest.TestCase):
+    def test_threads_that_change_everything_meanwhile(self):
+        """Each answer names objects while four threads make, move and drop them."""
+        self.addCleanup(world.__dict__.clear)
+        ends = time.monotonic() + 60
+        going = [True]
+
+        def change(number):
+            count = 0
+            while going[0] and time.monotonic() < ends:
+                count += 1
+                tensor = TensorBase(0x500000 + number * 0x1000)
+                setattr(world, "w%d" % (count % 50), {count % 7: [tensor], "k": types.SimpleNamespace(t=tensor)})
+                if hasattr(world, "w%d" % (count % 49)):
+                    try:
+                        delattr(world, "w%d" % (count % 49))
+                    except AttributeError:
+                        pass
+        threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            told = [asked() for _ in range(12)]
+        finally:
+            going[0] = False
+            for thread in threads:
+                thread.join()
+        self.assertEqual([each.get("error") for each in told], [None] * len(told))
+        self.assertTrue(any(each["address"] >= 0x500000 for document in told for each in document["holders"]))
+
+
+class Closed(unittest.TestCase):
+    def test_a_number_that_became_another_file_ends_the_thread(self):
+        """As last, because nobody answers afterwards."""
+        server = Answers.server
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            other.bind("\0memprof-test-%d" % os.getpid())
+            other.listen(1)
+            os.dup2(other.fileno(), server._socket.fileno())
+            with connected() as last:  # the old socket, in which the thread still waits
+                last.recv(1 << 16)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as visitor:
+                visitor.connect("\0memprof-test-%d" % os.getpid())
+                time.sleep(0.2)
+                other.settimeout(2)
+                accepted, _ = other.accept()  # fails if the thread has taken the program's own visitor
+                accepted.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
