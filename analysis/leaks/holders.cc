@@ -21,7 +21,7 @@ HolderKind KindOf(std::uint64_t value) {
 void Split(std::string_view text, Holder* holder) {
   std::vector<std::string> lines =
       absl::StrSplit(absl::string_view(text.data(), text.size()), '\n');
-  holder->path = std::move(lines[0]);
+  if (!lines.empty()) holder->path = std::move(lines[0]);  // none of an empty text
   if (lines.size() > 1) holder->root = std::move(lines[1]);
   for (std::size_t i = 2; i < lines.size(); ++i) holder->chain.push_back(std::move(lines[i]));
 }
@@ -53,7 +53,13 @@ Holders::Holders(const Session& session) : session_(session) {
   }
 }
 
-std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
+std::vector<Holder> Holders::InStepsOf(std::span<const AllocationId> ids,
+                                       std::uint32_t process) const {
+  const std::span<const StepInfo> steps = session_.StepsOf(process);
+  return Of(ids, steps.empty() ? EventId() : steps.back().event);
+}
+
+std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until) const {
   if (ends_.empty()) return {};
   const EventTable& events = session_.events();
   const auto look_of = [&](EventId mark) {
@@ -64,10 +70,14 @@ std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
   for (const AllocationId id : ids) {
     std::map<Key, std::ptrdiff_t> found;  // and in which look
     std::ptrdiff_t last = -1;
+    bool last_is_late = false;
     for (const EventId mark : session_.Marks(id)) {
       if (events.op(mark.value) != Op::kHeld) continue;
-      last = std::max(last, look_of(mark));
-      found[{events.label(mark.value), events.aux0(mark.value)}] = look_of(mark);
+      const bool is_late = until.valid() && until < mark;
+      if (is_late && last >= 0 && !last_is_late) break;
+      last = look_of(mark);
+      last_is_late = is_late;
+      found[{events.label(mark.value), events.aux0(mark.value)}] = last;
     }
     for (const auto& [key, look] : found) {
       if (look != last) continue;

@@ -34,9 +34,16 @@ class Holders {
 
   // Holders of these allocations, the one that holds most first; empty where nobody looked. Of each
   // allocation, the holders of the last look that found it count.
-  std::vector<Holder> Of(std::span<const AllocationId> ids) const;
+  std::vector<Holder> Of(std::span<const AllocationId> ids) const { return Of(ids, EventId()); }
+  // The same of the last look before the last step; of a later one if no earlier one found the
+  // allocation. What grows with the steps is held while they run: after them functions return, and
+  // a whole program may be no more than garbage.
+  std::vector<Holder> InStepsOf(std::span<const AllocationId> ids, std::uint32_t process) const;
 
  private:
+  // Prefers looks before `until`, if it is valid.
+  std::vector<Holder> Of(std::span<const AllocationId> ids, EventId until) const;
+
   const Session& session_;
   std::vector<std::vector<EventId>> ends_;  // of looks, by process
 };

@@ -147,8 +147,9 @@ class ProcessLeaks {
       // A function that has returned since may have freed what it held.
       const LeakSite& site = candidate.site;
       candidate.leak.holders =
-          holders.Of(site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive
-                                                                         : site.alive_at_end);
+          holders.InStepsOf(site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive
+                                                                                : site.alive_at_end,
+                            site.process);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {

@@ -9,7 +9,8 @@
 namespace memprof::holders {
 namespace {
 
-constexpr std::size_t kMostReferrers = 8;  // of one target
+constexpr std::uint8_t kMostReferrers = 8;  // of one target, or of what refers to one
+constexpr std::uint8_t kNotWanted = 255;
 
 struct Arguments {
   PyObject* all;      // list of gc.get_objects()
@@ -19,6 +20,9 @@ struct Arguments {
   PyObject* user;     // list of roots, the best first
   PyObject* others;   // list of further roots
   PyObject* targets;  // tuple of types: a path to each object of them and their subtypes is wanted
+  PyObject*
+      leaves;  // tuple of types whose objects are seen although the collector does not know them
+  PyObject* arrays;  // numpy.ndarray, one of the leaves, whose elements are seen too; or None
 };
 
 // What is returned: objects on paths, each once.
@@ -75,7 +79,8 @@ class Look {
 
   Outcome Run(FrameLocals locals, std::size_t spare) {
     const Outcome outcome =
-        graph_.Build(arguments_.all, {arguments_.frames, arguments_.counts, locals}, spare);
+        graph_.Build(arguments_.all, {arguments_.frames, arguments_.counts, locals},
+                     {arguments_.leaves, arguments_.arrays}, spare);
     if (outcome != Outcome::kOk) return outcome;
     return FindPaths() ? Outcome::kOk : Outcome::kNoMemory;
   }
@@ -86,6 +91,7 @@ class Look {
   bool IsTarget(const PyObject* object);
   bool AddTargets();
   bool AddReferrers();
+  bool AddReferrersOf(Region<std::uint8_t>* known);
 
   const Arguments& arguments_;
   ObjectGraph graph_;
@@ -130,18 +136,32 @@ bool Look::AddTargets() {
   return true;
 }
 
-// What else refers to targets, and the paths to that.
+// What else refers to targets, what else refers to that, and the paths to both.
 bool Look::AddReferrers() {
-  Region<std::uint8_t> known;  // by place of the target: how many of its referrers
+  Region<std::uint8_t> known;  // by place: how many referrers of it are known
   if (!known.Create(found_.size())) return false;
-  const std::size_t targets_end = found_.size();
+  for (std::size_t place = 0; place < known.size(); ++place) known[place] = kNotWanted;
+  for (std::size_t i = 0; i < targets_.size(); ++i)
+    known[static_cast<std::size_t>(targets_[i].place)] = 0;
+  if (!AddReferrersOf(&known)) return false;
+  while (known.size() < found_.size())
+    if (!known.Push(kNotWanted)) return false;
+  const std::size_t direct_end = referrers_.size();
+  for (std::size_t place = 0; place < known.size(); ++place) known[place] = kNotWanted;
+  for (std::size_t i = 0; i < direct_end; ++i)
+    known[static_cast<std::size_t>(referrers_[i].from)] = 0;
+  return AddReferrersOf(&known);
+}
+
+// Of the objects for which `known` is 0.
+bool Look::AddReferrersOf(Region<std::uint8_t>* known) {
   for (std::uint32_t from = 0; from < graph_.size(); ++from) {
     for (const std::uint32_t* to = graph_.begin(from); to != graph_.end(from); ++to) {
       const std::int32_t place = found_.PlaceOf(*to);
-      if (place < 0 || static_cast<std::size_t>(place) >= targets_end || from == *to) continue;
-      if (!IsTarget(graph_.object(*to)) || known[static_cast<std::size_t>(place)] == kMostReferrers)
-        continue;
-      ++known[static_cast<std::size_t>(place)];
+      if (place < 0 || static_cast<std::size_t>(place) >= known->size() || from == *to) continue;
+      std::uint8_t& count = (*known)[static_cast<std::size_t>(place)];
+      if (count >= kMostReferrers) continue;
+      ++count;
       if (!found_.AddPath(from) || !referrers_.Push({place, found_.PlaceOf(from)})) return false;
     }
   }

@@ -11,7 +11,35 @@ bool IsContainer(PyObject* object) {
   return (flags & kFlagHasGc) != 0 && PyObject_IS_GC(object) != 0;
 }
 
+// NumPy's PyArrayObject_fields and PyArray_Descr (numpy/ndarraytypes.h), the same in NumPy 1 and 2.
+constexpr std::size_t kOfArrayData = 16, kOfArrayRank = 24, kOfArrayShape = 32, kOfArrayBase = 48,
+                      kOfArrayType = 56, kOfArrayFlags = 64, kOfElementKind = 24;
+constexpr int kArrayIsDense = 1 | 2, kArrayOwnsData = 4, kMostDimensions = 64;
+
 }  // namespace
+
+bool ObjectGraph::IsLeaf(const PyObject* object) const {
+  for (const PyObject* type : leaves_)
+    if (type == TypeOf(object)) return true;
+  return false;
+}
+
+// A view refers to the array that it is a view of; an array of objects to its elements.
+void ObjectGraph::VisitArray(const PyObject* array) {
+  if (auto* base = FieldAt<PyObject*>(array, kOfArrayBase)) Meet(base);
+  const auto* type = FieldAt<const PyObject*>(array, kOfArrayType);
+  const int flags = FieldAt<int>(array, kOfArrayFlags);
+  const int rank = FieldAt<int>(array, kOfArrayRank);
+  if (FieldAt<char>(type, kOfElementKind) != 'O' || (flags & kArrayOwnsData) == 0 ||
+      (flags & kArrayIsDense) == 0 || rank < 0 || rank > kMostDimensions)
+    return;
+  std::ptrdiff_t count = 1;
+  const auto* shape = FieldAt<const std::ptrdiff_t*>(array, kOfArrayShape);
+  for (int i = 0; i < rank; ++i) count *= shape[i];
+  auto* const* elements = FieldAt<PyObject* const*>(array, kOfArrayData);
+  for (std::ptrdiff_t i = 0; i < count; ++i)
+    if (elements[i] != nullptr) Meet(elements[i]);
+}
 
 int ObjectGraph::OnEdge(PyObject* target, void* graph) {
   return static_cast<ObjectGraph*>(graph)->Meet(target);
@@ -34,7 +62,7 @@ void ObjectGraph::AddPending() {
 void ObjectGraph::AddEdge(const Pending& edge) {
   std::uint32_t id = table_.Find(edge.target);
   if (id == kNone) {
-    if (!IsContainer(edge.target)) return;
+    if (!IsContainer(edge.target) && !IsLeaf(edge.target)) return;
     id = table_.Add(edge.target);
     if (id == kNone) outcome_ = Outcome::kFull;
   }
@@ -60,13 +88,19 @@ void ObjectGraph::Visit(std::uint32_t id, const RunningFrames& running) {
       if (PyObject* local = running.locals.At(object, i)) Meet(local);
     return;
   }
+  if (TypeOf(object) == arrays_) return VisitArray(object);
   if (object == all_) return;  // its references are those that UnseenReferences subtracts
   const auto traverse = FieldAt<Traverse>(TypeOf(object), kOfTypeTraverse);
   if (traverse != nullptr) traverse(object, OnEdge, this);
 }
 
-Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, std::size_t spare) {
+Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
+                           std::size_t spare) {
   all_ = all;
+  arrays_ = leaves.arrays;
+  const std::ptrdiff_t kinds = PyTuple_Size(leaves.types);
+  for (std::ptrdiff_t i = 0; i < kinds && i < kMostLeaves; ++i)
+    leaves_[i] = PyTuple_GetItem(leaves.types, i);
   const std::ptrdiff_t listed = PyList_Size(all);
   const std::ptrdiff_t frames = PyList_Size(running.frames);
   const std::size_t most = static_cast<std::size_t>(listed + frames) + spare;

@@ -7,8 +7,8 @@
 //   begin:     0   2       3       3      edges of id are edges[begin[id] .. begin[id + 1])
 //   edges:     1 2   0
 //
-// Objects that cannot be in a cycle (text, numbers, arrays) are left out. Valid as long as the
-// caller holds the GIL without a break.
+// Objects that cannot be in a cycle (text, numbers) are left out, except leaves. Valid as long as
+// the caller holds the GIL without a break.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,16 @@ class ObjectGraph {
     FrameLocals locals;
   };
 
+  // Types whose objects are of interest although the collector does not know them.
+  struct Leaves {
+    PyObject* types;   // tuple
+    PyObject* arrays;  // numpy.ndarray, or another object
+  };
+
   // `all`: the list of gc.get_objects(), which has one reference to each. `spare`: room for objects
   // beyond it; kFull if that was too little.
-  Outcome Build(PyObject* all, const RunningFrames& running, std::size_t spare);
+  Outcome Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
+                std::size_t spare);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(table_.size()); }
   PyObject* object(std::uint32_t id) const { return table_[id]; }
@@ -59,15 +66,20 @@ class ObjectGraph {
     PyObject* target;
   };
   static constexpr int kMostPending = 32;
+  static constexpr std::ptrdiff_t kMostLeaves = 8;
 
   static int OnEdge(PyObject* target, void* graph);
   int Meet(PyObject* target);
   void AddPending();
   void AddEdge(const Pending& edge);
   void CountEdges();
+  bool IsLeaf(const PyObject* object) const;
+  void VisitArray(const PyObject* array);
   void Visit(std::uint32_t id, const RunningFrames& running);
 
   const PyObject* all_ = nullptr;
+  const PyObject* leaves_[kMostLeaves] = {};
+  const PyObject* arrays_ = nullptr;
   ObjectTable table_;
   Region<std::uint32_t> begin_, edges_;
   Region<std::uint32_t> seen_;  // by id: edges that lead to it

@@ -49,7 +49,7 @@ PyObject* PyList_New(std::ptrdiff_t size);
 int PyList_SetItem(PyObject* list, std::ptrdiff_t index, PyObject* item);  // takes the reference
 PyObject* PyTuple_New(std::ptrdiff_t size);
 std::ptrdiff_t PyTuple_Size(PyObject* tuple);
-PyObject* PyTuple_GetItem(PyObject* tuple, std::ptrdiff_t index);  // borrowed
+PyObject* PyTuple_GetItem(PyObject* tuple, std::ptrdiff_t index);            // borrowed
 int PyTuple_SetItem(PyObject* tuple, std::ptrdiff_t index, PyObject* item);  // takes the reference
 PyObject* PyBytes_FromStringAndSize(const char* bytes, std::ptrdiff_t size);
 PyObject* PyLong_FromLongLong(long long value);

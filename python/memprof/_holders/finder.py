@@ -5,6 +5,8 @@ import contextvars
 import gc
 
 from . import look as looks
+from . import words
+from .native import Native
 from .paths import Namer
 from .source import Sources
 from .torch_view import Torch
@@ -39,6 +41,7 @@ class Finder:
     def __init__(self, library, torch):
         self._library = library
         self._torch = Torch(torch)
+        self._native = Native(torch, self._torch.tensor, self._torch.storage)
         self._sources = Sources()
         self.examined = 0  # objects, by the last look
 
@@ -56,7 +59,7 @@ class Finder:
         gc.disable()
         try:
             with self._torch.no_overrides():
-                one = _Round(self._library, self._torch, self._sources)
+                one = _Round(self._library, self._torch, self._native, self._sources)
                 self.examined = one.examined
                 return one.find()
         finally:
@@ -68,18 +71,13 @@ def _held_by(kind, way):
     return Holder(kind, way.line, way.root, way.chain)
 
 
-def _gradient_of(line):
-    """`model.weight` → `model.weight.grad`."""
-    end = line.find("`", 1)
-    return line[:end] + ".grad" + line[end:] if line.startswith("`") and end > 0 else "gradient of " + line
-
-
 class _Round:
     """One look, named."""
 
-    def __init__(self, library, torch, sources):
+    def __init__(self, library, torch, native, sources):
         self._torch = torch
-        self._look = looks.take(library, torch.tensor, torch.bare_storage)
+        self._asked = native
+        self._look = looks.take(library, torch.tensor, torch.bare_storage, *native.kinds, leaves=native.leaves)
         self.examined = self._look.examined
         self._namer = Namer(self._look, library.slot, sources)
         self._held = {}  # by (device, address)
@@ -93,6 +91,8 @@ class _Round:
         places = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
         self._targets = [place for place in places if self._is_a(place, torch.tensor)]
         self._storages = [place for place in places if self._is_a(place, torch.bare_storage)]
+        self._natives = [place for place in places if self._is_a(place, native.kinds)]
+        self._ways_to = {}  # by place of what refers to tensors: paths besides the first
 
     def _is_a(self, place, kind):
         return issubclass(type(self._look.objects[place]), kind)
@@ -106,6 +106,8 @@ class _Round:
                 self._tensor(place)
         for place in self._storages:
             self._storage(place)
+        for place in self._natives:
+            self._members(place)
         for place in self._targets:
             self._graph(place)
         for place in unnamed:
@@ -132,23 +134,52 @@ class _Round:
         known = self._lines.get(place)
         if known is None:
             paths = [self._look.path(place)]
-            if self._look.reach[place] in (looks.USER, looks.OTHERS):
+            if self._known(place):
                 paths += self._other_paths(place)
             known = self._lines[place] = sorted(map(self._namer.describe, paths), key=lambda way: way.rank)
         return known
 
     def _other_paths(self, place):
+        """By another object that refers to it, or to what refers to it."""
         for other in self._referrers.get(place, ()):
-            if other != self._look.parents[place] and self._look.reach[other] in (looks.USER, looks.OTHERS):
-                path = self._look.path(other)
+            first = other == self._look.parents[place]
+            for path in self._ways(other)[1 if first else 0:]:
                 if place not in path:
                     yield path + [place]
+
+    def _ways(self, place):
+        """Paths to what refers to tensors, the best first."""
+        ways = self._ways_to.get(place)
+        if ways is None:
+            ways = [self._look.path(place)] if self._known(place) else []
+            for other in self._referrers.get(place, ()) if self._has_ways(place) else ():
+                if len(ways) < _MOST_HOLDERS and other != self._look.parents[place] and self._known(other):
+                    path = self._look.path(other)
+                    if place not in path:
+                        ways.append(path + [place])
+            self._ways_to[place] = ways
+        return ways
+
+    def _has_ways(self, place):
+        """Not the attributes of an instance, to which only strange objects refer besides it."""
+        parent = self._look.parents[place]
+        return parent < 0 or type(self._look.objects[place]) is not dict or words.is_container(self._look.objects[parent])
+
+    def _known(self, place):
+        return self._look.reach[place] in (looks.USER, looks.OTHERS)
 
     def _storage(self, place):
         """A storage that a variable keeps. PyTorch itself keeps those of tensors."""
         where = self._torch.of_bare_storage(self._look.objects[place])
-        if where is not None and self._look.reach[place] in (looks.USER, looks.OTHERS):
+        if where is not None and self._known(place):
             for way in self._described(place):
+                self._at(where).add(_held_by("python", way))
+
+    def _members(self, place):
+        """What an object of native code holds."""
+        if self._known(place):
+            for member, container, where in self._asked.held_by(self._look.objects[place]):
+                way = self._namer.describe(self._look.path(place), member, container)
                 self._at(where).add(_held_by("python", way))
 
     def _tensor(self, place):
@@ -168,8 +199,7 @@ class _Round:
         gradient = self._torch.gradient(tensor) if reach != looks.GARBAGE else None
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
-            way = self._described(place)[0]
-            held.add(Holder("python", _gradient_of(way.line), way.root, way.chain + ["its gradient"]))
+            held.add(_held_by("python", self._namer.describe(self._look.path(place), ".grad")))
 
     def _unseen(self, place, held, way):
         """Native code has the reference. If it is a graph, then to the context of a function of autograd."""

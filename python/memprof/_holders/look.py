@@ -21,12 +21,16 @@ _MAIN = getattr(sys.modules.get("__main__"), "__file__", None)
 
 _FIRST, _LAST = (3, 9), (3, 14)
 
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a program, not by a library in C
+_ARRAY_BYTES = 72  # of PyArrayObject_fields
+
 # How an object is alive (holders/src/search.h).
 USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 
 class _Arguments(ctypes.Structure):
-    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets")]
+    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets",
+                                                 "leaves", "arrays")]
 
 
 def unsupported():
@@ -134,8 +138,17 @@ def _modules():
 _namespace = types.ModuleType.__dict__["__dict__"].__get__
 
 
-def take(library, *targets):
-    """A look at all objects of these classes and what keeps them."""
+def _arrays():
+    """numpy.ndarray, if it is loaded."""
+    numpy = sys.modules.get("numpy")
+    kind = _namespace(numpy).get("ndarray") if type(numpy) is types.ModuleType else None
+    mine = type(kind) is type and kind.__flags__ & _HEAP_TYPE == 0 and kind.__basicsize__ >= _ARRAY_BYTES
+    return kind if mine and kind.__name__ == "ndarray" else None
+
+
+def take(library, *targets, leaves=()):
+    """A look at all objects of these classes and what keeps them. `leaves`: classes whose objects are no containers for
+    the collector, and are seen nevertheless."""
     user_frames, other_frames = _running_frames()
     frames = user_frames + other_frames
     counts = [len(variables_of(frame.f_code)) for frame in frames]
@@ -143,6 +156,8 @@ def take(library, *targets):
     user, others = [], []
     for _, namespace, name, file in modules:
         (user if name == "__main__" or (file is not None and of_user(file)) else others).append(namespace)
+    arrays = _arrays()
     closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
-    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets)
+    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets,
+                           leaves + (arrays,), arrays)
     return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

@@ -94,23 +94,29 @@ class Namer:
         self._chains = {}  # by (line, root)
         self.lost = 0  # paths that changed meanwhile
 
-    def describe(self, path):
-        """The Way of a path, which is a list of places from the root to an object. Other threads may change objects
+    def describe(self, path, member="", container=""):
+        """The Way of a path, which is a list of places from the root to an object, or to a member of it (".grad");
+        `container` says of which type a member is that ends in "[…]". Other threads may change objects
         since the look: then a part of the path may not be there any more."""
         try:
-            return self._describe(path)
+            return self._describe(path, member, container)
         except Exception:  # pylint: disable=broad-except
             self.lost += 1
             what = "`%s`" % words.class_of(self._look.objects[path[-1]])
             return Way("%s, by a path that changed while it was named" % what, "…", [what], 3)
 
-    def _describe(self, path):
+    def _describe(self, path, member, container):
         objects = [self._look.objects[each] for each in path]
         if self._look.reach[path[-1]] == GARBAGE:
             return self._describe_cycle(objects)
         text, at = self._begin(objects, path[0])
         self._follow(text, objects, at)
-        line, root = text.line(self._container(objects)), text.root or "native code"
+        if member:
+            text.extend(member)
+            text.chain.append("`%s`" % text.expression)
+        else:
+            container = self._container(objects)
+        line, root = text.line(container), text.root or "native code"
         # One chain for each line: of a list of parameters and other tensors, too.
         return Way(line, root, self._chains.setdefault((line, root), text.chain), self._rank(text, objects))
 
@@ -171,7 +177,7 @@ class Namer:
         thing, value = objects[at], objects[at + 1]
         if words.is_a(thing, type):
             return self._class(text, objects, at)
-        part = self._collection(thing, value) if id(type(thing)) in _PLAIN else None
+        part = self._collection(thing, value) if words.is_container(thing) else None
         if part is None:
             done = self._instance(text, objects, at)
             if done:
@@ -324,7 +330,8 @@ class Namer:
     def _container(objects):
         if len(objects) < 2:
             return ""
-        return _CONTAINERS.get(id(type(objects[-2])), "")
+        name = words.class_of(objects[-2])
+        return _CONTAINERS.get(id(type(objects[-2])), name if name == words.ARRAY else "")
 
     def _describe_cycle(self, objects):
         """The path begins and ends with the same object of a cycle, then leads to the tensor."""
@@ -348,7 +355,6 @@ _STEPS = {id(kind): step for kind, step in (
     (types.FrameType, Namer._frame), (types.TracebackType, Namer._skip), (words.LRU_CACHE, Namer._lru_cache),
     (contextvars.Context, Namer._context), (types.GeneratorType, Namer._generator),
     (types.CoroutineType, Namer._generator), (types.AsyncGeneratorType, Namer._generator))}
-_PLAIN = {id(kind) for kind in (dict, list, tuple, set, frozenset, collections.deque)}
 _CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
                                                     collections.defaultdict)}
 _NO_WORDS = {id(kind) for kind in (types.CellType, types.TracebackType)}

@@ -23,16 +23,23 @@ _generic_dict = ctypes.pythonapi.PyObject_GenericGetDict
 _generic_dict.restype = ctypes.py_object
 _generic_dict.argtypes = [ctypes.c_void_p, ctypes.c_void_p]  # ctypes asks an object for attributes
 LRU_CACHE = type(functools.lru_cache(None)(lambda: None))
+ARRAY = "ndarray"  # NumPy's
 # Namespaces within a torch.nn.Module, whose entries are used as attributes.
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 
 
+_CONTAINERS = {id(kind) for kind in (dict, list, tuple, set, frozenset, collections.deque)}
 _PLAIN_KEYS = {id(kind) for kind in (str, int, bool, float)}
 
 
 def is_a(thing, kind):
     """isinstance without the object's own idea of its class."""
     return issubclass(type(thing), kind)
+
+
+def is_container(thing):
+    """Whether it is exactly one of Python's collections."""
+    return id(type(thing)) in _CONTAINERS
 
 
 def short(path):
@@ -133,4 +140,6 @@ def collection_text(thing, value):
         return "[…]"
     if is_a(thing, (set, frozenset)):
         return "{…}"
+    if class_of(thing) == ARRAY:
+        return ".base" if class_of(value) == ARRAY else "[…]"
     return None

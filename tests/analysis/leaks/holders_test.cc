@@ -17,6 +17,7 @@ using ::testing::IsEmpty;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::TempDirectory;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kBase = 0x100000, kApart = 0x1000, kBytes = 1024;
 
@@ -35,19 +36,21 @@ class HoldersTest : public ::testing::Test {
   }
   void EndLook() { log_.Event(Op::kHolders, Layer::kUnspecified, 0, 0, 0, {.device = -1}); }
   // "path|root|kind: blocks, bytes" of each holder of the blocks.
-  std::vector<std::string> Told() {
+  std::vector<std::string> Told(bool in_steps = false) {
     const auto session = LoadLog(log_);
     std::vector<AllocationId> blocks;
     for (std::uint32_t i = 0; i < session->allocations().size(); ++i)
       if (session->record(AllocationId(i)).layer == Layer::kBlock)
         blocks.push_back(AllocationId(i));
     std::vector<std::string> told;
-    for (const Holder& holder : Holders(*session).Of(blocks))
+    const Holders holders(*session);
+    for (const Holder& holder : in_steps ? holders.InStepsOf(blocks, 0) : holders.Of(blocks))
       told.push_back(holder.path + "|" + holder.root + "|" +
                      std::string(HolderKindName(holder.kind)) + ": " +
                      std::to_string(holder.blocks) + ", " + std::to_string(holder.bytes));
     return told;
   }
+  std::vector<std::string> ToldInSteps() { return Told(true); }
 
   LogBuilder log_;
 };
@@ -66,6 +69,22 @@ TEST_F(HoldersTest, OfEachBlockTheLastLookThatFoundItCounts) {
   EndLook();
   EndLook();  // this look found neither
   EXPECT_THAT(Told(), ElementsAre("old||python: 1, 1024", "new||python: 1, 1024"));
+}
+
+TEST_F(HoldersTest, WhatGrowsWithTheStepsIsToldAsItWasHeldInThem) {
+  log_.Step(0);
+  for (int i = 0; i < 2; ++i) Held(i, HolderKind::kPython, "early\n");
+  EndLook();
+  log_.Step(1);
+  Held(0, HolderKind::kPython, "in the steps\n");
+  EndLook();
+  log_.Step(2);
+  for (int i = 0; i < 3; ++i) Held(i, HolderKind::kCycle, "main has returned\n");
+  EndLook();
+  EXPECT_THAT(Told(), ElementsAre("main has returned||cycle: 3, 3072"));
+  EXPECT_THAT(ToldInSteps(),
+              UnorderedElementsAre("early||python: 1, 1024", "in the steps||python: 1, 1024",
+                                   "main has returned||cycle: 1, 1024"));
 }
 
 TEST_F(HoldersTest, TheChainIsWhatFollowsTheRoot) {
