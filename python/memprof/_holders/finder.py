@@ -7,7 +7,7 @@ import gc
 from . import look as looks
 from . import words
 from .native import Native
-from .paths import Namer
+from .paths import HOOKS, Namer
 from .source import Sources
 from .torch_view import Torch
 
@@ -207,6 +207,8 @@ class _Round:
         owner = self._owners.get(id(root_object))
         if type(root_object) is contextvars.Context:
             held.add(_held_by("python", way))
+        elif way.root == HOOKS:
+            held.add(_held_by("autograd", way))
         elif owner is None:
             held.unseen.append(_held_by("c++", way))
         else:

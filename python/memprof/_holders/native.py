@@ -54,9 +54,10 @@ class Native:
         self._c = torch._C
         self._tensor, self._memory = tensor, memory
         self._module = getattr(getattr(torch, "jit", None), "ScriptModule", None)
+        self._function = getattr(torch._C, "ScriptFunction", None)
         self._future = getattr(torch._C, "Future", None)
         self.leaves = tuple(kind for kind in (self._future, _CAPSULE) if kind)
-        self.kinds = tuple(kind for kind in (self._module, self._future, _CAPSULE) if kind)
+        self.kinds = tuple(kind for kind in (self._module, self._function, self._future, _CAPSULE) if kind)
 
     def held_by(self, thing):
         """Yields (member, container, memory): ".weight", "", (0, 0x7f…, 4096); ".kept[…]", "list", …; member "" if it is the object itself."""
@@ -69,13 +70,17 @@ class Native:
             yield from self._of_future(thing)
         elif self._module is not None and issubclass(kind, self._module):
             yield from self._of_module(thing)
+        elif self._function is not None and issubclass(kind, self._function):
+            yield from self._constants(self._function.graph.__get__(thing), "")
 
     def _of_future(self, future):
         if self._future.done(future):
             try:
                 value = self._future.value(future)
-            except Exception:  # pylint: disable=broad-except
-                return  # of a failure, with any class
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # pylint: disable=broad-except
+                return  # a failed one raises what it failed with
             yield from self._within(value, ".value()")
 
     def _of_module(self, module):
@@ -86,10 +91,18 @@ class Native:
         for entries in (self._c.ParameterDict(native), self._c.BufferDict(native)):
             for name, tensor in entries.items():
                 yield from self._within(tensor, "." + name)
+        for name in native._method_names():
+            yield from self._constants(native._get_method(name).graph, "." + name)
         if type(concrete) is getattr(self._c, "ConcreteModuleType", None) and _alone():
             for name, (kind, _) in concrete.get_attributes().items():
                 if "Tensor" in kind.annotation_str and native.hasattr(name):
                     yield from self._within(native.getattr(name), "." + name)
+
+    def _constants(self, graph, member):
+        """Tensors that were in the scope of what was traced, or all weights of a frozen module."""
+        for node in graph.findAllNodes("prim::Constant"):
+            if node.hasAttribute("value") and node.kindOf("value") == "t":
+                yield from self._within(node.t("value"), member + ".graph")
 
     def _within(self, value, member, container="", depth=0):
         if issubclass(type(value), self._tensor):

@@ -14,6 +14,7 @@ from .look import GARBAGE, UNSEEN, of_user, variables_of
 
 _ANY = ("[…]", "{…}")
 
+HOOKS = "hooks of a graph of autograd"  # a root: of a node, which Python does not see
 # A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
 # at once. The lower the rank, the more does a user think of the memory by this path.
 Way = collections.namedtuple("Way", "line root chain rank")
@@ -144,6 +145,8 @@ class Namer:
                 return Text("class `%s`" % name, "", name), 0
             if type(first) is contextvars.Context:
                 return Text("the context of a thread", "", ""), 0
+            if len(objects) > 1 and words.is_hooks(first):
+                return Text(HOOKS, "", ""), 1
             if len(objects) == 1:
                 return Text("", "only native code holds this", words.class_of(first)), 0
             return Text("", "object of native code of class", words.class_of(first)), 0

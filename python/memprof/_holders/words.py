@@ -42,6 +42,11 @@ def is_container(thing):
     return id(type(thing)) in _CONTAINERS
 
 
+def is_hooks(thing):
+    """Whether it may be a dictionary of hooks, as PyTorch's RemovableHandle makes them."""
+    return type(thing) is collections.OrderedDict and all(type(key) is int for key in dict.keys(thing))
+
+
 def short(path):
     return os.path.basename(path)
 

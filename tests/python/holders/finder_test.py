@@ -3,6 +3,7 @@
 usage: finder_test.py BUILD
 """
 
+import collections
 import ctypes
 import gc
 import os
@@ -56,6 +57,23 @@ class Finds(unittest.TestCase):
         world.losses = [TensorBase(0x4000) for _ in range(6)]
         world.losses[5].state["grad_fn"] = MulBackward0(following=[FreedBackward0(), Node(inner)])
         self.assertIn(("autograd", "saved by Node for the graph of list `world.losses`"), self.told(inner))
+
+    def test_a_hook_that_a_node_keeps(self):
+        """Its dictionary belongs to native code."""
+        def make(kept):
+            def hook(*_):
+                return kept
+            return hook
+        hooks = collections.OrderedDict({7: make(TensorBase(0xc000))})
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(hooks))
+        identity = id(hooks)
+        del hooks
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        told = [holder[:3] for held in found if held.address == 0xc000 for holder in held.holders]
+        ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
+        name = "Finds.test_a_hook_that_a_node_keeps.make.hook()"
+        root = "hooks of a graph of autograd"
+        self.assertEqual(told, [("autograd", "`kept`, variable of the closure %s (%s)" % (name, root), root)])
 
     def test_a_storage_may_be_kept_without_a_tensor(self):
         world.storages = [StorageBase(0x8000) for _ in range(6)] + [StorageBase(0x9000, "cpu")]

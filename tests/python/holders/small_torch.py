@@ -81,6 +81,102 @@ class StorageBase:
         return 1024
 
 
+class Future:
+    def __init__(self, *value, error=None):
+        self._state = {"value": value, "error": error}
+
+    def done(self):
+        return bool(self._state["value"] or self._state["error"])
+
+    def value(self):
+        if self._state["error"]:
+            raise self._state["error"]
+        return Hidden.shown(self._state["value"][0])
+
+
+class Hidden:
+    """A value that only native code has: the collector does not see it here."""
+    values = {}
+
+    def __init__(self, make):
+        Hidden.values[id(self)] = make
+
+    @staticmethod
+    def shown(value):
+        return Hidden.values[id(value)]() if type(value) is Hidden else value
+
+
+class Constant:
+    def __init__(self, value, kind="t"):
+        self._value, self._kind = value, kind
+
+    def hasAttribute(self, name):
+        return name == "value"
+
+    def kindOf(self, _):
+        return self._kind
+
+    def t(self, _):
+        return Hidden.shown(self._value)
+
+
+class Graph:
+    def __init__(self, *constants):
+        self._constants = constants
+
+    def findAllNodes(self, kind):
+        return self._constants if kind == "prim::Constant" else ()
+
+
+class ScriptFunction:
+    def __init__(self, graph):
+        self._graph = graph
+
+    graph = property(lambda self: self._graph)
+
+
+class NativeModule:
+    """As torch._C.ScriptModule."""
+
+    def __init__(self, parameters=(), buffers=(), attributes=(), graph=Graph()):
+        self.parts = {"parameters": parameters, "buffers": buffers}
+        self.attributes, self._graph = dict(attributes), graph
+
+    def _method_names(self):
+        return ["forward"]
+
+    def _get_method(self, _):
+        return ScriptFunction(self._graph)
+
+    def hasattr(self, name):
+        return name in self.attributes
+
+    def getattr(self, name):
+        return Hidden.shown(self.attributes[name])
+
+
+class ConcreteModuleType:
+    def __init__(self, **kinds):
+        self._kinds = kinds
+
+    def get_attributes(self):
+        return {name: (types.SimpleNamespace(annotation_str=kind), False) for name, kind in self._kinds.items()}
+
+
+class ScriptModule:
+    """As torch.jit.ScriptModule."""
+
+    def __init__(self, native, concrete=None):
+        self._c, self._concrete_type = native, concrete
+
+
+def _entries(part):
+    return lambda native: {name: Hidden.shown(value) for name, value in native.parts[part]}
+
+
 TORCH = types.ModuleType("torch")
-TORCH._C = types.SimpleNamespace(TensorBase=TensorBase, StorageBase=StorageBase)
+TORCH._C = types.SimpleNamespace(
+    TensorBase=TensorBase, StorageBase=StorageBase, Future=Future, ScriptFunction=ScriptFunction, ScriptModule=NativeModule,
+    ConcreteModuleType=ConcreteModuleType, ParameterDict=_entries("parameters"), BufferDict=_entries("buffers"))
+TORCH.jit = types.SimpleNamespace(ScriptModule=ScriptModule)
 sys.modules["torch"] = TORCH
