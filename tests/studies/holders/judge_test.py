@@ -99,7 +99,7 @@ class HeadTest(unittest.TestCase):
 
     def test_bad_heads(self):
         for text in ("", "# half: second\n# kind: cycle\n# names: a\n", "# names: a\n# bytes: 1\n# half: first\n",
-                     "# half: third\n# kind: cycle\n# names: a\n# bytes: 1\n",
+                     "# half: fourth\n# kind: cycle\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: rust\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: cycle\n# names: a\n# bytes: many\n"):
             with self.assertRaises(ValueError):
@@ -124,6 +124,7 @@ class CasesTest(unittest.TestCase):
         self.assertGreaterEqual(len(self.cases), 48)
         for kind in judge.KINDS:
             self.assertLessEqual(abs(halves["first"][kind] - halves["second"][kind]), 2, kind)
+            self.assertGreater(halves["third"][kind], 0, kind)
 
 
 if __name__ == "__main__":
