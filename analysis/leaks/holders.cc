@@ -53,6 +53,33 @@ Holders::Holders(const Session& session) : session_(session) {
   }
 }
 
+std::optional<std::uint64_t> Holders::GarbageAt(std::span<const AllocationId> alive,
+                                                EventId at) const {
+  const EventTable& events = session_.events();
+  bool looked = false;
+  for (const std::vector<EventId>& ends : ends_) looked |= !ends.empty() && ends.front() <= at;
+  if (!looked) return std::nullopt;
+  std::uint64_t bytes = 0;
+  for (const AllocationId id : alive) {
+    std::ptrdiff_t last = -1;
+    bool garbage = false;
+    for (const EventId mark : session_.Marks(id)) {
+      if (at < mark) break;
+      if (events.op(mark.value) != Op::kHeld) continue;
+      const bool cycle = KindOf(events.aux0(mark.value)) == HolderKind::kCycle;
+      garbage = LookOf(mark) == last ? garbage && cycle : cycle;
+      last = LookOf(mark);
+    }
+    if (garbage) bytes += session_.record(id).bytes;
+  }
+  return bytes;
+}
+
+std::ptrdiff_t Holders::LookOf(EventId mark) const {
+  const std::vector<EventId>& ends = ends_[session_.ProcessOf(mark)];
+  return std::lower_bound(ends.begin(), ends.end(), mark) - ends.begin();
+}
+
 std::vector<Holder> Holders::InStepsOf(std::span<const AllocationId> ids,
                                        std::uint32_t process) const {
   const std::span<const StepInfo> steps = session_.StepsOf(process);
@@ -62,10 +89,6 @@ std::vector<Holder> Holders::InStepsOf(std::span<const AllocationId> ids,
 std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until) const {
   if (ends_.empty()) return {};
   const EventTable& events = session_.events();
-  const auto look_of = [&](EventId mark) {
-    const std::vector<EventId>& ends = ends_[session_.ProcessOf(mark)];
-    return std::lower_bound(ends.begin(), ends.end(), mark) - ends.begin();
-  };
   std::map<Key, Holder> holders;
   for (const AllocationId id : ids) {
     std::map<Key, std::ptrdiff_t> found;  // and in which look
@@ -75,7 +98,7 @@ std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until
       if (events.op(mark.value) != Op::kHeld) continue;
       const bool is_late = until.valid() && until < mark;
       if (is_late && last >= 0 && !last_is_late) break;
-      last = look_of(mark);
+      last = LookOf(mark);
       last_is_late = is_late;
       found[{events.label(mark.value), events.aux0(mark.value)}] = last;
     }

@@ -1,7 +1,9 @@
 // What keeps memory alive, as the last look at it found (`memprof run --holders`).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,9 +42,17 @@ class Holders {
   // a whole program may be no more than garbage.
   std::vector<Holder> InStepsOf(std::span<const AllocationId> ids, std::uint32_t process) const;
 
+  // Bytes of those of these allocations, all of them alive at `at`, that were garbage then for
+  // sure: a look before it found that only objects held them which wait for the collector, and it
+  // is the collector that frees such memory. Garbage of which no look was taken in time is not
+  // counted. Nothing where nobody looked before `at`.
+  std::optional<std::uint64_t> GarbageAt(std::span<const AllocationId> alive, EventId at) const;
+
  private:
   // Prefers looks before `until`, if it is valid.
   std::vector<Holder> Of(std::span<const AllocationId> ids, EventId until) const;
+
+  std::ptrdiff_t LookOf(EventId mark) const;  // which look of its process
 
   const Session& session_;
   std::vector<std::vector<EventId>> ends_;  // of looks, by process

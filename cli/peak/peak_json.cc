@@ -1,6 +1,7 @@
 // Peaks as JSON, and the peak without each part of it.
 #include <span>
 
+#include "analysis/leaks/holders.h"
 #include "analysis/peak/groups.h"
 #include "cli/console/json.h"
 #include "cli/console/lines.h"
@@ -91,17 +92,20 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
     }
     return array;
   };
-  return {{"device", peak.device},
-          {"bytes", peak.bytes},
-          {"time_ns", peak.time},
-          {"step", peak.step},
-          {"by_layer", std::move(layers)},
-          {"sites", std::move(sites)},
-          {"sites_total", peak.sites.size()},
-          {"tensors", list(peak.tensors)},
-          {"tensors_total", peak.tensors.size()},
-          {"blocks", list(peak.blocks)},
-          {"blocks_total", peak.blocks.size()}};
+  Json json = {{"device", peak.device},
+               {"bytes", peak.bytes},
+               {"time_ns", peak.time},
+               {"step", peak.step},
+               {"by_layer", std::move(layers)},
+               {"sites", std::move(sites)},
+               {"sites_total", peak.sites.size()},
+               {"tensors", list(peak.tensors)},
+               {"tensors_total", peak.tensors.size()},
+               {"blocks", list(peak.blocks)},
+               {"blocks_total", peak.blocks.size()}};
+  if (const auto garbage = analysis::Holders(session).GarbageAt(peak.blocks, peak.event))
+    json["garbage_bytes"] = *garbage;
+  return json;
 }
 
 void AddSavings(const Session& session, analysis::Symbols& symbols, const PeakSavings& savings,

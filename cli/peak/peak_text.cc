@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analysis/base/units.h"
+#include "analysis/leaks/holders.h"
 #include "analysis/peak/groups.h"
 #include "analysis/peak/places.h"
 #include "cli/console/lines.h"
@@ -120,6 +121,11 @@ std::string AllocatorLines(const Session& session, const PeakSavings* savings,
                 FormatBytes(blocks), " (",
                 Percent(static_cast<double>(blocks), static_cast<double>(segments)), ")");
   Append(text, tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
+  const std::uint64_t garbage =
+      analysis::Holders(session).GarbageAt(peak.blocks, peak.event).value_or(0);
+  if (garbage > 0)
+    Append(text, "                 garbage that waited for the collector, at least ",
+           FormatBytes(garbage), "\n");
   if (savings == nullptr) return text;
   const analysis::NewPeak own = savings->PeakAsItWas(peak.device, PeakLayer::kBlocks);
   if (!own.event.valid()) return text;

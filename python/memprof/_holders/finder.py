@@ -12,7 +12,6 @@ from .source import Sources
 from .torch_view import Torch
 
 _MOST_HOLDERS = 4  # of one storage
-_MOST_STORAGES = 20000
 
 
 Holder = collections.namedtuple("Holder", "kind line root chain")  # as paths.Way
@@ -116,7 +115,7 @@ class _Round:
             if not held.holders:
                 for holder in held.unseen or held.garbage:
                     held.add(holder)
-        return sorted(self._held.values(), key=lambda held: -held.bytes)[:_MOST_STORAGES]
+        return sorted(self._held.values(), key=lambda held: -held.bytes)
 
     def _of(self, tensor):
         where = self._torch.storage(tensor)

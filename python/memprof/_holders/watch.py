@@ -13,6 +13,7 @@ from . import answer, finder, look
 
 _SHARE_OF_RUN = 200
 _FIRST_STEP = 4
+_MOST_STORAGES = 20000  # of a look: the log is no copy of the program
 _KINDS = {"python": 1, "autograd": 2, "c++": 3, "cycle": 4}  # HolderKind of the log
 
 _held = _library.function("memprof_held", hold=True)
@@ -54,7 +55,9 @@ class Watch:
 
     def _report(self, found, seconds):
         garbage = 0
-        for held in found:
+        if len(found) > _MOST_STORAGES:
+            _say("holders of the %d largest of %d storages are in the log" % (_MOST_STORAGES, len(found)))
+        for held in found[:_MOST_STORAGES]:
             for holder in held.holders:
                 _held(held.device, held.address, held.bytes, _KINDS[holder.kind], _text(holder))
             if held.is_garbage():
@@ -77,12 +80,16 @@ def _text(holder):
 _told = False
 
 
-def _failed(error):
+def _say(text):
+    """Once: it is the program's terminal."""
     global _told  # pylint: disable=global-statement
     if not _told:
         _told = True
-        sys.stderr.write("memprof: could not look for holders (%s: %s); the program is not concerned\n"
-                         % (type(error).__name__, error))
+        sys.stderr.write("memprof: %s\n" % text)
+
+
+def _failed(error):
+    _say("could not look for holders (%s: %s); the program is not concerned" % (type(error).__name__, error))
 
 
 watch = None  # the process's, once started

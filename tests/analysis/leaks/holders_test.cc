@@ -87,6 +87,28 @@ TEST_F(HoldersTest, WhatGrowsWithTheStepsIsToldAsItWasHeldInThem) {
                                    "main has returned||cycle: 1, 1024"));
 }
 
+TEST_F(HoldersTest, GarbageIsWhatALookFoundInCyclesBefore) {
+  for (int i = 0; i < 3; ++i) Held(i, HolderKind::kCycle, "cycle\n");
+  Held(1, HolderKind::kPython, "also a variable\n");
+  EndLook();
+  Held(0, HolderKind::kCycle, "cycle\n");
+  EndLook();
+  Held(3, HolderKind::kCycle, "too late\n");
+  EndLook();
+  const auto session = LoadLog(log_);
+  std::vector<AllocationId> blocks;
+  std::vector<EventId> ends;
+  for (std::uint32_t i = 0; i < session->allocations().size(); ++i)
+    if (session->record(AllocationId(i)).layer == Layer::kBlock) blocks.push_back(AllocationId(i));
+  for (std::uint32_t i = 0; i < session->events().size(); ++i)
+    if (session->events().op(i) == Op::kHolders) ends.push_back(EventId(i));
+  const Holders holders(*session);
+  EXPECT_EQ(holders.GarbageAt(blocks, EventId(0)), std::nullopt);
+  EXPECT_EQ(holders.GarbageAt(blocks, ends[0]), 2 * kBytes);
+  EXPECT_EQ(holders.GarbageAt(blocks, ends[1]), 2 * kBytes);
+  EXPECT_EQ(holders.GarbageAt(blocks, ends[2]), 3 * kBytes);
+}
+
 TEST_F(HoldersTest, TheChainIsWhatFollowsTheRoot) {
   Held(0, HolderKind::kPython, "list `m.p`\nglobal `m`\n`m`: Metrics\n`m.p`: list");
   Held(1, HolderKind::kPython, "`t`\nglobal `t`");

@@ -4,8 +4,10 @@ usage: finder_test.py BUILD
 """
 
 import collections
+import contextlib
 import ctypes
 import gc
+import io
 import os
 import sys
 import types
@@ -184,6 +186,20 @@ class Watches(unittest.TestCase):
         self.assertEqual(lines[1].split(",")[0], "global `world`")
         self.assertEqual(lines[2:], ["SimpleNamespace `world`", "SimpleNamespace `world.a`",
                                      "TensorBase `world.a.two lines`"])
+
+    def test_the_smallest_of_very_many_are_left_out_and_that_is_told(self):
+        self.addCleanup(world.__dict__.clear)
+        self.addCleanup(setattr, watch, "_MOST_STORAGES", watch._MOST_STORAGES)
+        self.addCleanup(setattr, watch, "_told", watch._told)
+        world.a = [TensorBase(0xd00000 + i * 0x1000, count=i + 1) for i in range(9)]
+        watch._MOST_STORAGES = 4
+        watch._told = False
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.watch.look()
+            self.watch.look()
+        held = {event[2] for event in self.events if event[0] == "held" and event[2] >= 0xd00000}
+        self.assertEqual(held, {0xd00000 + i * 0x1000 for i in range(5, 9)})
+        self.assertRegex(said.getvalue(), r"^memprof: holders of the 4 largest of \d+ storages are in the log\n$")
 
     def test_a_failure_is_told_and_harms_nothing(self):
         self.watch._finder.find = lambda: 1 / 0
