@@ -22,6 +22,9 @@ struct Arguments {
   PyObject* targets;  // tuple of types: a path to each object of them and their subtypes is wanted
   PyObject*
       leaves;  // tuple of types whose objects are seen although the collector does not know them
+  PyObject* names;            // frozenset of the names of the user's modules
+  PyObject* key_of_class;     // "__module__"
+  PyObject* key_of_function;  // "__name__"
   PyObject* arrays;  // numpy.ndarray, one of the leaves, whose elements are seen too; or None
 };
 
@@ -118,8 +121,9 @@ bool Look::FindPaths() {
   if (!search_.Create() || !found_.Create()) return false;
   const std::ptrdiff_t closed = PyList_Size(arguments_.closed);
   for (std::ptrdiff_t i = 0; i < closed; ++i) search_.Close(PyList_GetItem(arguments_.closed, i));
-  search_.From(arguments_.user, Reach::kUser);
-  search_.From(arguments_.others, Reach::kOthers);
+  search_.FromVariables(
+      arguments_.user, arguments_.others,
+      Owners(arguments_.names, arguments_.key_of_class, arguments_.key_of_function));
   search_.FromUnseenReferences();
   search_.Garbage();
   return AddTargets() && AddReferrers();

@@ -1,6 +1,10 @@
 // One pass; objects that are met for the first time are added at the end and visited later.
 #include "holders/src/object_graph.h"
 
+#include <initializer_list>
+
+#include "holders/src/collector_list.h"
+
 namespace memprof::holders {
 namespace {
 
@@ -94,6 +98,33 @@ void ObjectGraph::Visit(std::uint32_t id, const RunningFrames& running) {
   if (traverse != nullptr) traverse(object, OnEdge, this);
 }
 
+// Of what was met beyond the list of all objects: those that were made since are between listed
+// ones.
+bool ObjectGraph::IsFrozen(const PyObject* object) const {
+  const auto is_new = [this](const PyObject* other) {
+    return other != nullptr && (CollectorList::IsHead(other) || table_.Find(other) >= listed_end_);
+  };
+  return IsContainer(table_[table_.Find(object)]) && is_new(CollectorList::Next(object)) &&
+         is_new(CollectorList::Previous(object));
+}
+
+// All that gc.freeze() has put aside, if one of it was met.
+void ObjectGraph::AddFrozen() {
+  for (std::uint32_t id = listed_end_; id < size() && !has_frozen_; ++id) {
+    PyObject* const first = table_[id];
+    if (!IsFrozen(first)) continue;
+    has_frozen_ = true;
+    for (auto* step : {CollectorList::Next, CollectorList::Previous})
+      for (PyObject* at = step(first); at != nullptr && at != first; at = step(at)) {
+        if (CollectorList::IsHead(at)) break;
+        if (table_.Add(at) == kNone) {
+          outcome_ = Outcome::kFull;
+          return;
+        }
+      }
+  }
+}
+
 Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
                            std::size_t spare) {
   all_ = all;
@@ -111,6 +142,7 @@ Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, const Le
   listed_end_ = size();
   for (std::uint32_t id = 0; outcome_ == Outcome::kOk; ++id) {
     if (id == size()) AddPending();  // which may add objects
+    if (id == size() && !has_frozen_) AddFrozen();
     if (id == size()) break;
     if (id + kAhead < size()) __builtin_prefetch(table_[id + kAhead]);
     Visit(id, running);

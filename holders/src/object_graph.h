@@ -2,7 +2,7 @@
 // they refer to, by one pass over them with the function that their types give the collector. No
 // reference is taken and no code of the program runs.
 //
-//   frames that run, objects of the list, those that only others refer to (tuples, frozen objects)
+//   frames that run, objects of the list, those that only others refer to, frozen ones
 //   id:        0       1       2 ...
 //   begin:     0   2       3       3      edges of id are edges[begin[id] .. begin[id + 1])
 //   edges:     1 2   0
@@ -73,6 +73,8 @@ class ObjectGraph {
   void AddPending();
   void AddEdge(const Pending& edge);
   void CountEdges();
+  void AddFrozen();
+  bool IsFrozen(const PyObject* object) const;
   bool IsLeaf(const PyObject* object) const;
   void VisitArray(const PyObject* array);
   void Visit(std::uint32_t id, const RunningFrames& running);
@@ -88,6 +90,7 @@ class ObjectGraph {
   std::uint32_t visited_ = 0;     // the object that is visited
   std::uint32_t frames_end_ = 0;  // the ids below are running frames
   std::uint32_t listed_end_ = 0;
+  bool has_frozen_ = false;  // they are in the table
   Outcome outcome_ = Outcome::kOk;
 };
 

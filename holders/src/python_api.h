@@ -21,7 +21,10 @@ inline constexpr std::size_t kOfObjectReferences = 0;
 inline constexpr std::size_t kOfObjectType = 8;
 inline constexpr std::size_t kOfTypeFlags = 168;
 inline constexpr std::size_t kOfTypeTraverse = 184;
+inline constexpr std::size_t kOfTypeDict = 264;
 inline constexpr unsigned long kFlagHasGc = 1ul << 14;
+inline constexpr unsigned long kFlagHeapType = 1ul << 9;  // not one of C
+inline constexpr unsigned long kFlagIsType = 1ul << 31;   // of a metaclass
 
 template <typename T>
 T FieldAt(const void* object, std::size_t offset) {
@@ -38,7 +41,7 @@ inline std::uint32_t ReferencesTo(const PyObject* object) {
 }  // namespace memprof::holders
 
 extern "C" {
-extern PyObject PyType_Type, PyList_Type, PyDict_Type, PyTuple_Type;
+extern PyObject PyType_Type, PyList_Type, PyDict_Type, PyTuple_Type, PyFunction_Type;
 extern PyObject* PyExc_RuntimeError;
 int PyObject_IS_GC(PyObject* object);
 unsigned long PyType_GetFlags(PyObject* type);
@@ -54,6 +57,9 @@ int PyTuple_SetItem(PyObject* tuple, std::ptrdiff_t index, PyObject* item);  // 
 PyObject* PyBytes_FromStringAndSize(const char* bytes, std::ptrdiff_t size);
 PyObject* PyLong_FromLongLong(long long value);
 long long PyLong_AsLongLong(PyObject* value);
+PyObject* PyFunction_GetGlobals(PyObject* function);      // borrowed
+PyObject* PyDict_GetItem(PyObject* dict, PyObject* key);  // borrowed
+int PySet_Contains(PyObject* set, PyObject* key);
 void PyErr_SetString(PyObject* kind, const char* text);
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);

@@ -14,14 +14,27 @@ void Search::From(PyObject* roots, Reach reach) {
     const std::uint32_t id = graph_.Find(PyList_GetItem(roots, i));
     if (id != kNone && reach_[id] == 0) Seed(id, reach);
   }
-  Spread();
 }
 
-void Search::Spread() {
-  while (popped_ < pushed_) {
+void Search::FromVariables(PyObject* user, PyObject* others, const Owners& owners) {
+  From(user, Reach::kUser);
+  Spread(&owners);
+  const std::uint32_t of_user = pushed_;
+  From(others, Reach::kOthers);
+  Spread(nullptr);
+  const std::uint32_t of_all = pushed_;
+  popped_ = 0;  // what was left out
+  Spread(nullptr, of_user);
+  popped_ = of_all;
+  Spread(nullptr);
+}
+
+void Search::Spread(const Owners* owners, std::uint32_t end) {
+  while (popped_ < pushed_ && popped_ < end) {
     const std::uint32_t from = queue_[popped_++];
     for (const std::uint32_t* to = graph_.begin(from); to != graph_.end(from); ++to) {
       if (reach_[*to] != 0 || closed(*to)) continue;
+      if (owners != nullptr && owners->IsOfLibrary(graph_.object(*to))) continue;
       parent_[*to] = from + 1;
       reach_[*to] = reach_[from];
       queue_[pushed_++] = *to;
@@ -33,7 +46,7 @@ void Search::FromUnseenReferences() {
   for (std::uint32_t id = 0; id < graph_.size(); ++id)
     if (reach_[id] == 0 && (closed(id) || graph_.UnseenReferences(id) > 0))
       Seed(id, Reach::kUnseen);
-  Spread();
+  Spread(nullptr);
 }
 
 void Search::Garbage() {

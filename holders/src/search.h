@@ -2,12 +2,14 @@
 // name before the others.
 //
 // A path never leads into a closed object (a module, its namespace): these are roots themselves,
-// and nearly everything can be reached through them.
+// and nearly everything can be reached through them. From the user's roots it leads into functions
+// and classes of libraries (owners.h) only to what the libraries' roots do not reach.
 #pragma once
 
 #include <cstdint>
 
 #include "holders/src/object_graph.h"
+#include "holders/src/owners.h"
 
 namespace memprof::holders {
 
@@ -31,8 +33,8 @@ class Search {
   }
 
   void Close(const PyObject* object);
-  // From the objects of a list, including closed ones.
-  void From(PyObject* roots, Reach reach);
+  // From the objects of lists, including closed ones.
+  void FromVariables(PyObject* user, PyObject* others, const Owners& owners);
   // From what is not reached yet and has references that the graph does not.
   void FromUnseenReferences();
   // The rest is garbage: each object of it gets another one that refers to it as its parent.
@@ -50,7 +52,9 @@ class Search {
     reach_[id] = static_cast<std::uint8_t>(reach);
     queue_[pushed_++] = id;
   }
-  void Spread();
+  void From(PyObject* roots, Reach reach);
+  // Until the queue is at `end`.
+  void Spread(const Owners* owners, std::uint32_t end = kNone);
   bool closed(std::uint32_t id) const { return (closed_[id / 64] >> (id % 64) & 1) != 0; }
 
   const ObjectGraph& graph_;

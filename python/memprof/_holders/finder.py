@@ -7,7 +7,7 @@ import gc
 from . import look as looks
 from . import words
 from .native import Native
-from .paths import HOOKS, Namer
+from .paths import ENTERED, HOOKS, Namer, Way
 from .source import Sources
 from .torch_view import Torch
 
@@ -40,7 +40,7 @@ class Finder:
     def __init__(self, library, torch):
         self._library = library
         self._torch = Torch(torch)
-        self._native = Native(torch, self._torch.tensor, self._torch.storage)
+        self._native = Native(torch, self._torch)
         self._sources = Sources()
         self.examined = 0  # objects, by the last look
 
@@ -70,19 +70,27 @@ def _held_by(kind, way):
     return Holder(kind, way.line, way.root, way.chain)
 
 
+def _in_graph(way, graph):
+    """`way` begins in a graph, and `graph` leads to what keeps that."""
+    inner = way.chain or [way.line]
+    line = way.line[:-len(way.root) - 3] if way.line.endswith(" (%s)" % way.root) else way.line
+    return Way("%s for the graph of %s" % (line, graph.line), graph.root, graph.chain + ["its graph"] + inner, 1)
+
+
 class _Round:
     """One look, named."""
 
     def __init__(self, library, torch, native, sources):
         self._torch = torch
         self._asked = native
-        self._look = looks.take(library, torch.tensor, torch.bare_storage, *native.kinds, leaves=native.leaves)
+        kinds = (torch.function,) if torch.function else ()
+        self._look = looks.take(library, torch.tensor, torch.bare_storage, *kinds, *native.kinds, leaves=native.leaves)
         self.examined = self._look.examined
-        self._namer = Namer(self._look, library.slot, sources)
+        self._namer = Namer(self._look, library.slot, sources, torch.entered_modes())
         self._held = {}  # by (device, address)
         self._lines = {}  # by place
         self._nodes = {}  # of graphs, by id
-        self._owners = {}  # by id of a node: the place of the tensor whose graph it is of
+        self._owners = {}  # by id of a node, or of an object that it keeps: the Way to its graph
         self._referrers = {}
         for target, place in self._look.referrers:
             self._referrers.setdefault(target, []).append(place)
@@ -90,6 +98,7 @@ class _Round:
         places = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
         self._targets = [place for place in places if self._is_a(place, torch.tensor)]
         self._storages = [place for place in places if self._is_a(place, torch.bare_storage)]
+        self._functions = [place for place in places if self._is_a(place, kinds)]
         self._natives = [place for place in places if self._is_a(place, native.kinds)]
         self._ways_to = {}  # by place of what refers to tensors: paths besides the first
 
@@ -105,10 +114,15 @@ class _Round:
                 self._tensor(place)
         for place in self._storages:
             self._storage(place)
-        for place in self._natives:
+        known = [place for place in self._natives if self._known(place)]
+        for place in known:
             self._members(place)
         for place in self._targets:
             self._graph(place)
+        for place in self._functions:
+            self._function(place)
+        for place in set(self._natives).difference(known):
+            self._members(place)
         for place in unnamed:
             self._tensor(place)
         for held in self._held.values():
@@ -176,44 +190,66 @@ class _Round:
 
     def _members(self, place):
         """What an object of native code holds."""
-        if self._known(place):
+        kind = self._kind(place)
+        if kind is not None:
             for member, container, where in self._asked.held_by(self._look.objects[place]):
-                way = self._namer.describe(self._look.path(place), member, container)
-                self._at(where).add(_held_by("python", way))
+                self._at(where).add(_held_by(kind, self._way(place, member, container)))
+
+    def _kind(self, place):
+        """By what an object is held, if that is known: "python", or "autograd" for what a graph keeps."""
+        if self._known(place):
+            return "python"
+        return "autograd" if self._owner(place) is not None else None
+
+    def _owner(self, place):
+        """The Way to the graph that keeps an object, if it is one which Python does not see."""
+        if self._look.reach[place] != looks.UNSEEN:
+            return None
+        owners = (self._owners.get(id(self._look.objects[each])) for each in self._look.path(place))
+        return next(filter(None, owners), None)
+
+    def _way(self, place, member="", container=""):
+        way = self._namer.describe(self._look.path(place), member, container)
+        owner = self._owner(place)
+        return way if owner is None else _in_graph(way, owner)
 
     def _tensor(self, place):
         tensor = self._look.objects[place]
         reach = self._look.reach[place]
-        held = self._of(tensor)
-        if held is not None:
-            for way in self._described(place):
-                if reach == looks.GARBAGE and not self._torch.native_holds(tensor):
-                    held.garbage.append(_held_by("cycle", way))
-                elif reach == looks.GARBAGE:
-                    held.unseen.append(Holder("c++", "native code holds this tensor", "native code", []))
-                elif reach == looks.UNSEEN:
-                    self._unseen(place, held, way)
-                else:
-                    held.add(_held_by("python", way))
+        for member, where in self._torch.parts(tensor):
+            held = self._at(where)
+            path = self._look.path(place)
+            for way in [self._namer.describe(path, member)] if member else self._described(place):
+                self._is_held(place, held, way)
         gradient = self._torch.gradient(tensor) if reach != looks.GARBAGE else None
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
             held.add(_held_by("python", self._namer.describe(self._look.path(place), ".grad")))
 
+    def _is_held(self, place, held, way):
+        reach = self._look.reach[place]
+        if reach == looks.UNSEEN:
+            self._unseen(place, held, way)
+        elif reach != looks.GARBAGE:
+            held.add(_held_by("python", way))
+        elif self._torch.native_holds(self._look.objects[place]):
+            held.unseen.append(Holder("c++", "native code holds this tensor", "native code", []))
+        else:
+            held.garbage.append(_held_by("cycle", way))
+
     def _unseen(self, place, held, way):
-        """Native code has the reference. If it is a graph, then to the context of a function of autograd."""
-        root_object = self._look.objects[self._look.path(place)[0]]
-        owner = self._owners.get(id(root_object))
-        if type(root_object) is contextvars.Context:
+        """Native code has the reference. If it is a graph, then to the context of a function of autograd, or to what a
+        hook packed."""
+        root = self._look.objects[self._look.path(place)[0]]
+        owner = self._owner(place)
+        if type(root) is contextvars.Context or way.root == ENTERED:
             held.add(_held_by("python", way))
         elif way.root == HOOKS:
             held.add(_held_by("autograd", way))
-        elif owner is None:
-            held.unseen.append(_held_by("c++", way))
+        elif owner is not None:
+            held.add(_held_by("autograd", _in_graph(way, owner)))
         else:
-            graph = self._described(owner)[0]
-            held.add(Holder("autograd", "%s for the graph of %s" % (way.line, graph.line), graph.root,
-                            graph.chain + ["its graph"] + way.chain))
+            held.unseen.append(_held_by("c++", way))
 
     def _graph(self, place):
         tensor = self._look.objects[place]
@@ -221,29 +257,37 @@ class _Round:
             return
         root = self._torch.graph_of(tensor)
         if root is not None:
-            self._nodes_of(root, place, "autograd", lambda: "the graph of %s" % self._described(place)[0][0])
+            self._nodes_of(root, "autograd", self._described(place)[0])
         elif self._look.reach[place] == looks.UNSEEN:
-            self._own_graph(tensor, place)
+            self._own_graph(tensor)
 
-    def _nodes_of(self, root, place, kind, graph):
+    def _function(self, place):
+        """A node of which the program has the object, or a context."""
+        if self._kind(place) is not None:
+            self._nodes_of(self._look.objects[place], "autograd", self._way(place))
+
+    def _nodes_of(self, root, kind, graph):
+        """`graph`: the Way to what keeps it."""
         for node in self._torch.nodes(root, self._nodes):
-            self._owners[id(node)] = place
-            for where in self._torch.saved(node):
-                way = self._described(place)[0]
-                saved = "saved by %s" % type(node).__name__
-                self._at(where).add(Holder(kind, "%s for %s" % (saved, graph()), way.root,
-                                           way.chain + ["its graph", saved]))
+            self._owners[id(node)] = graph
+            for where, others in self._torch.saved(node):
+                for other in others:
+                    self._owners.setdefault(id(other), graph)
+                    for variable in words.closed_over(other):  # it has packed them by a function beside this one
+                        self._owners.setdefault(id(variable), graph)
+                if where is not None:
+                    self._at(where).add(_held_by(kind, _in_graph(Way("saved by " + words.class_of(node), "", [], 1), graph)))
 
-    def _own_graph(self, tensor, place):
+    def _own_graph(self, tensor):
         """A parameter whose gradient has a graph that holds the parameter: a cycle through native code, which the
         collector does not see."""
         root = self._torch.graph_of_gradient(tensor)
         if root is None or not any(self._torch.accumulates(node, tensor) for node in self._torch.nodes(root, {})):
             return
-        line = "the graph of a gradient that holds its own parameter, a cycle: `parameter.grad` was made by " \
-               "backward(create_graph=True)"
-        self._nodes_of(root, place, "cycle", lambda: line)
+        graph = Way("a gradient that holds its own parameter, a cycle: `parameter.grad` was made by "
+                    "backward(create_graph=True)", "cycle", ["parameter", "its gradient"], 1)
+        self._nodes_of(root, "cycle", graph)
         for each in (tensor, self._torch.gradient(tensor)):
             held = self._of(each)
             if held is not None:
-                held.add(Holder("cycle", line, "cycle", ["parameter", "its gradient", "its graph"]))
+                held.add(Holder("cycle", "the graph of " + graph.line, "cycle", graph.chain + ["its graph"]))

@@ -30,7 +30,7 @@ USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 class _Arguments(ctypes.Structure):
     _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets",
-                                                 "leaves", "arrays")]
+                                                 "leaves", "names", "key_of_class", "key_of_function", "arrays")]
 
 
 def unsupported():
@@ -153,11 +153,15 @@ def take(library, *targets, leaves=()):
     frames = user_frames + other_frames
     counts = [len(variables_of(frame.f_code)) for frame in frames]
     modules = _modules()
-    user, others = [], []
+    user, others, names = [], [], []
     for _, namespace, name, file in modules:
-        (user if name == "__main__" or (file is not None and of_user(file)) else others).append(namespace)
+        if name == "__main__" or (file is not None and of_user(file)):
+            user.append(namespace)
+            names.append(name)
+        else:
+            others.append(namespace)
     arrays = _arrays()
     closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
     arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets,
-                           leaves + (arrays,), arrays)
+                           leaves + (arrays,), frozenset(names), "__module__", "__name__", arrays)
     return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

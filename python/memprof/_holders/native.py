@@ -48,16 +48,20 @@ def _capsule_memory(capsule):
 
 
 class Native:
-    """`memory(tensor)`: (device, address, bytes) or None."""
+    """`view`: torch_view.Torch."""
 
-    def __init__(self, torch, tensor, memory):
+    def __init__(self, torch, view):
         self._c = torch._C
-        self._tensor, self._memory = tensor, memory
+        self._tensor, self._view = view.tensor, view
+        self._saved = view.saved_tensor
         self._module = getattr(getattr(torch, "jit", None), "ScriptModule", None)
         self._function = getattr(torch._C, "ScriptFunction", None)
         self._future = getattr(torch._C, "Future", None)
-        self.leaves = tuple(kind for kind in (self._future, _CAPSULE) if kind)
-        self.kinds = tuple(kind for kind in (self._module, self._function, self._future, _CAPSULE) if kind)
+        self._dict, self._list = getattr(torch._C, "ScriptDict", None), getattr(torch._C, "ScriptList", None)
+        self._work = getattr(getattr(torch._C, "_distributed_c10d", None), "Work", None)
+        self.leaves = tuple(kind for kind in (self._future, self._work, self._dict, self._list, self._saved, _CAPSULE)
+                            if kind)
+        self.kinds = tuple(kind for kind in (self._module, self._function) if kind) + self.leaves
 
     def held_by(self, thing):
         """Yields (member, container, memory): ".weight", "", (0, 0x7f…, 4096); ".kept[…]", "list", …; member "" if it is the object itself."""
@@ -66,22 +70,31 @@ class Native:
             memory = _capsule_memory(thing)
             if memory is not None:
                 yield "", "", memory
+        elif kind is self._saved:
+            memory, _ = self._view.of_saved(thing)
+            if memory is not None:
+                yield "", "", memory
+        elif kind is self._dict or kind is self._list:
+            if _alone():
+                yield from self._within(dict(thing.items()) if kind is self._dict else list(thing), "")
+        elif self._work is not None and issubclass(kind, self._work):
+            yield from self._of_value(lambda: self._work.result(thing), ".result()")
         elif self._future is not None and issubclass(kind, self._future):
-            yield from self._of_future(thing)
+            if self._future.done(thing):
+                yield from self._of_value(lambda: self._future.value(thing), ".value()")
         elif self._module is not None and issubclass(kind, self._module):
             yield from self._of_module(thing)
         elif self._function is not None and issubclass(kind, self._function):
             yield from self._constants(self._function.graph.__get__(thing), "")
 
-    def _of_future(self, future):
-        if self._future.done(future):
-            try:
-                value = self._future.value(future)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # pylint: disable=broad-except
-                return  # a failed one raises what it failed with
-            yield from self._within(value, ".value()")
+    def _of_value(self, ask, member):
+        try:
+            value = ask()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # pylint: disable=broad-except
+            return  # a failed one raises what it failed with
+        yield from self._within(value, member)
 
     def _of_module(self, module):
         own = words.instance_dict(module) or {}
@@ -106,7 +119,7 @@ class Native:
 
     def _within(self, value, member, container="", depth=0):
         if issubclass(type(value), self._tensor):
-            memory = self._memory(value)
+            memory = self._view.storage(value)
             if memory is not None:
                 yield member, container, memory
         elif depth < _MOST_DEPTH and type(value) in (list, tuple, dict):

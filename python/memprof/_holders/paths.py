@@ -15,6 +15,7 @@ from .look import GARBAGE, UNSEEN, of_user, variables_of
 _ANY = ("[…]", "{…}")
 
 HOOKS = "hooks of a graph of autograd"  # a root: of a node, which Python does not see
+ENTERED = "a mode of PyTorch that was entered and not left"  # a root
 # A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
 # at once. The lower the rank, the more does a user think of the memory by this path.
 Way = collections.namedtuple("Way", "line root chain rank")
@@ -59,12 +60,12 @@ class Text:
     def line(self, container):
         """`container`: list, dict, ... if the last part of the expression is an element of one. Elements that are
         alike are not told apart."""
-        expression = self.expression
-        what = self.what
-        if container and expression.endswith(_ANY):
-            expression = expression[:-len(_ANY[0])]
-            what = container if not what or what.endswith(",") else "%s, %s" % (container, what)
-        text = _joined(what, expression)
+        if container and self.expression.endswith(_ANY):
+            expression = self.expression[:-len(_ANY[0])]
+            what = self.what if self.what.endswith(",") else ""
+            text = "%s %s" % (container, _joined(what, expression))
+        else:
+            text = self._part()
         if self.assigned:
             text += ", assigned at " + self.assigned
         for part in reversed(self.parts):
@@ -84,9 +85,11 @@ def _qualified(function):
 
 
 class Namer:
-    """Names the paths of one look. `slots(frame, index)`: the address of the object in a place of a frame."""
+    """Names the paths of one look. `slots(frame, index)`: the address of the object in a place of a frame; `modes`: ids
+    of objects that PyTorch has as modes."""
 
-    def __init__(self, look, slots, sources):
+    def __init__(self, look, slots, sources, modes=()):
+        self._modes = modes
         self._look = look
         self._files = dict(look.modules.values())
         self._slots = slots
@@ -147,9 +150,14 @@ class Namer:
                 return Text("the context of a thread", "", ""), 0
             if len(objects) > 1 and words.is_hooks(first):
                 return Text(HOOKS, "", ""), 1
+            if id(first) in self._modes:
+                return Text(ENTERED, "", words.class_of(first)), 0
             if len(objects) == 1:
                 return Text("", "only native code holds this", words.class_of(first)), 0
-            return Text("", "object of native code of class", words.class_of(first)), 0
+            if type(first) is types.FunctionType:
+                return Text("a function that native code holds", "", ""), 0
+            name = words.class_of(first)
+            return Text("`%s` that native code holds" % name, "", name), 0
         return Text("", "", words.class_of(first)), 0
 
     def _local(self, frame, value):
@@ -342,7 +350,8 @@ class Namer:
         cycle = objects[:max(end, 1)]
         # An instance says more than its dictionary.
         first = next((i for i, thing in enumerate(cycle) if type(thing) is not dict), 0)
-        name = words.class_of(cycle[first])
+        is_class = words.is_a(cycle[first], type)
+        name = words.name_of_type(cycle[first]) if is_class else words.class_of(cycle[first])
         text, around = Text("", "", name), Text("", "", name)
         self._follow(text, cycle[first:] + objects[end:], 0)
         self._follow(around, cycle[first:] + cycle[:first + 1], 0)
@@ -355,12 +364,13 @@ class Namer:
 # By functions, not by methods of a Namer: in a cycle, it would keep the program's objects until the collector runs.
 _STEPS = {id(kind): step for kind, step in (
     (types.FunctionType, Namer._function), (types.MethodType, Namer._method), (types.CellType, Namer._skip),
-    (types.FrameType, Namer._frame), (types.TracebackType, Namer._skip), (words.LRU_CACHE, Namer._lru_cache),
+    (types.FrameType, Namer._frame), (types.TracebackType, Namer._skip), (types.MappingProxyType, Namer._skip),
+    (words.LRU_CACHE, Namer._lru_cache),
     (contextvars.Context, Namer._context), (types.GeneratorType, Namer._generator),
     (types.CoroutineType, Namer._generator), (types.AsyncGeneratorType, Namer._generator))}
 _CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
                                                     collections.defaultdict)}
-_NO_WORDS = {id(kind) for kind in (types.CellType, types.TracebackType)}
+_NO_WORDS = {id(kind) for kind in (types.CellType, types.TracebackType, types.MappingProxyType)}
 _FRAME_OF = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", types.AsyncGeneratorType: "ag_frame"}
 
 

@@ -10,14 +10,41 @@ from .saved_memory import SavedMemory
 _MOST_NODES = 200000
 
 
+# Besides classes and modes of functions, those of operations (torch.utils._python_dispatch).
+_GUARDS = ("DisableTorchFunctionSubclass", "_DisableTorchDispatch")
+_BY_ROWS, _BY_COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
+_SPARSE = {"sparse_coo": ("_indices", "_values"), "sparse_csr": _BY_ROWS, "sparse_bsr": _BY_ROWS,
+           "sparse_csc": _BY_COLUMNS, "sparse_bsc": _BY_COLUMNS}
+
+
+class _Layers:
+    """torch.func wraps tensors, a layer for each transform; the memory is that of the innermost."""
+
+    def __init__(self, functorch):
+        self._hide = getattr(functorch, "is_functorch_wrapped_tensor", lambda tensor: False)
+        self._inside = getattr(functorch, "get_unwrapped", None)
+
+    def inside(self, tensor):
+        while self._hide(tensor):
+            tensor = self._inside(tensor)
+        return tensor
+
+
 class Torch:
     def __init__(self, torch):
         base = torch._C.TensorBase
         self.tensor = base
         self.bare_storage = torch._C.StorageBase  # a storage may be kept without a tensor
-        self.no_overrides = getattr(torch._C, "DisableTorchFunctionSubclass", contextlib.nullcontext)
+        self.saved_tensor = getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None)
+        self.function = getattr(torch._C, "_FunctionBase", None)  # nodes that a class in Python defines
+        self._guards = [guard for guard in (getattr(torch._C, name, None) for name in _GUARDS) if guard]
+        self._layers = _Layers(getattr(torch._C, "_functorch", None))
+        self._modes = [(getattr(torch._C, "_len_torch_%s_stack" % kind, lambda: 0),
+                        getattr(torch._C, "_get_%s_stack_at" % kind, None)) for kind in ("dispatch", "function")]
         self._is_cuda = base.is_cuda.__get__
         self._is_sparse = base.is_sparse.__get__
+        self._layout = base.layout.__get__
+        self._members = {getattr(torch, name): members for name, members in _SPARSE.items() if hasattr(torch, name)}
         self._is_leaf = base.is_leaf.__get__
         self._grad = base.grad.__get__
         self._grad_fn = base.grad_fn.__get__
@@ -30,8 +57,32 @@ class Torch:
         self._use_count = getattr(base, "_use_count", lambda tensor: 1)
         self._saved_by_class = {}
         self._memory = SavedMemory()
-        self._has_raw_data = hasattr(getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None), "data")
+        self._has_raw_data = hasattr(self.saved_tensor, "data")
         self._implementation = getattr(base, "_cdata", None)
+
+    def no_overrides(self):
+        """While it is entered, no class or mode of the program sees what is done with tensors."""
+        entered = contextlib.ExitStack()
+        for guard in self._guards:
+            entered.enter_context(guard())
+        return entered
+
+    def entered_modes(self):
+        """Ids of the modes that this thread has entered; native code has them."""
+        return {id(at(index)) for count, at in self._modes for index in range(count())}
+
+    def parts(self, tensor):
+        """(member, (device, address, bytes)) of the memory of a tensor: one with member "", or of a sparse one those
+        of its indices and values."""
+        tensor = self._layers.inside(tensor)
+        try:
+            members = self._members.get(self._layout(tensor), ("",))
+        except RuntimeError:
+            return
+        for member in members:
+            where = self.storage(getattr(self.tensor, member)(tensor) if member else tensor)
+            if where is not None:
+                yield (".%s()" % member if member else ""), where
 
     def storage(self, tensor):
         """(device, address, bytes) of the memory of a tensor on a GPU, or None. The bytes are the tensor's: the
@@ -97,24 +148,24 @@ class Torch:
             waiting.extend(following for following, _ in node.next_functions)
 
     def saved(self, node):
-        """(device, address, bytes) of what a node saves for the backward pass; what a hook packed instead is the
-        program's object, and left out."""
+        """(memory, objects) of each that a node saves for the backward pass. The memory is (device, address, bytes)
+        or None; what a hook packed instead is the program's object, which the node keeps with the hook that unpacks."""
         for name in self._saved_names(type(node)):
             try:
                 value = getattr(node, "_raw_saved_" + name)
             except RuntimeError:  # the backward pass has freed it
                 continue
             for each in value if type(value) is tuple else (value,):
-                where = self._of_saved(each)
-                if where is not None:
-                    yield where
+                yield self.of_saved(each)
 
-    def _of_saved(self, saved):
+    def of_saved(self, saved):
         if not hasattr(type(saved), "data"):
             where = self._memory.where(saved)
-            return where and where + (0,)
+            return where and where + (0,), ()
         data = saved.data
-        return self.storage(data) if issubclass(type(data), self.tensor) else None
+        if issubclass(type(data), self.tensor):
+            return self.storage(self._layers.inside(data)), ()
+        return None, (data, getattr(saved, "unpack_hook", None))
 
     def _saved_names(self, kind):
         names = self._saved_by_class.get(kind)

@@ -116,6 +116,18 @@ def local_of(variables, frame, value, slots):
     return None
 
 
+def closed_over(function):
+    """The values of the variables of a closure."""
+    cells = function.__closure__ if type(function) is types.FunctionType else None
+    found = []
+    for cell in cells or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not yet set
+            pass
+    return found
+
+
 def index_text(items, value):
     if len(items) > _MOST_ITEMS:
         return "[…]"

@@ -58,6 +58,47 @@ def distances(root):
     return found
 
 
+class Frozen(unittest.TestCase):
+    def tearDown(self):
+        world.clear()
+        gc.unfreeze()
+        gc.enable()
+        gc.collect()
+
+    def reach(self, target):
+        look = looks.take(LIBRARY, Target)
+        return [look.reach[place] for place, _ in look.targets if id(look.objects[place]) == target]
+
+    def test_what_was_frozen_is_looked_at_too(self):
+        gc.disable()
+        kept, cycle = Target(), Target()
+        cycle.refers_to.append(cycle)
+        world[:] = [kept]
+        garbage, alive = id(cycle), id(kept)
+        gc.collect()
+        gc.freeze()
+        del cycle, kept
+        self.assertEqual(self.reach(alive), [looks.USER])
+        self.assertEqual(self.reach(garbage), [looks.GARBAGE])
+        other = Target()
+        other.refers_to.append(other)
+        young = id(other)
+        del other
+        self.assertEqual(self.reach(young), [looks.GARBAGE])
+        gc.freeze()  # twice
+        self.assertEqual(self.reach(young), [looks.GARBAGE])
+        self.assertEqual(self.reach(garbage), [looks.GARBAGE])
+
+    def test_examines_as_many_objects_as_before(self):
+        gc.collect()
+        gc.disable()
+        before = looks.take(LIBRARY, Target).examined
+        gc.freeze()
+        self.assertAlmostEqual(looks.take(LIBRARY, Target).examined, before, delta=before / 20)
+        gc.unfreeze()
+        self.assertAlmostEqual(looks.take(LIBRARY, Target).examined, before, delta=before / 20)
+
+
 class Graph(unittest.TestCase):
     def setUp(self):
         gc.collect()

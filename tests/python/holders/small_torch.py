@@ -14,7 +14,8 @@ class TensorBase:
                       "uses": 1}
 
     is_cuda = property(lambda self: self.state["cuda"])
-    is_sparse = property(lambda self: False)
+    is_sparse = property(lambda self: bool(self.state.get("values")))
+    layout = property(lambda self: "coo" if self.state.get("values") else "strided")
     is_leaf = property(lambda self: self.state["grad_fn"] is None)
     grad = property(lambda self: self.state["grad"])
     grad_fn = property(lambda self: self.state["grad_fn"])
@@ -33,6 +34,12 @@ class TensorBase:
 
     def get_device(self):
         return 1
+
+    def _indices(self):
+        return self.state["indices"]
+
+    def _values(self):
+        return self.state["values"]
 
     def _use_count(self):
         return self.state["uses"]
@@ -178,5 +185,6 @@ TORCH = types.ModuleType("torch")
 TORCH._C = types.SimpleNamespace(
     TensorBase=TensorBase, StorageBase=StorageBase, Future=Future, ScriptFunction=ScriptFunction, ScriptModule=NativeModule,
     ConcreteModuleType=ConcreteModuleType, ParameterDict=_entries("parameters"), BufferDict=_entries("buffers"))
+TORCH.sparse_coo = "coo"
 TORCH.jit = types.SimpleNamespace(ScriptModule=ScriptModule)
 sys.modules["torch"] = TORCH
