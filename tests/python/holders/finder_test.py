@@ -16,8 +16,8 @@ import weakref
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
-from small_torch import (FreedBackward0, MulBackward0, Node, StorageBase, TensorBase,  # noqa: E402
-                         TORCH)
+from small_torch import (MODES, TORCH, FreedBackward0, Guard, Hidden, MulBackward0, Node,  # noqa: E402
+                         Saved, StorageBase, TensorBase)
 from memprof import holders  # noqa: E402
 from memprof._holders import ask, watch  # noqa: E402
 from memprof._holders.finder import Finder  # noqa: E402
@@ -59,6 +59,79 @@ class Finds(unittest.TestCase):
         world.losses = [TensorBase(0x4000) for _ in range(6)]
         world.losses[5].state["grad_fn"] = MulBackward0(following=[FreedBackward0(), Node(inner)])
         self.assertIn(("autograd", "saved by Node for the graph of list `world.losses`"), self.told(inner))
+
+    def test_a_sparse_tensor_has_memory_in_parts(self):
+        world.sparse = TensorBase(0)
+        world.sparse.state.update(values=TensorBase(0x1000), indices=TensorBase(0x2000))
+        told = self.told(world.sparse.state["values"])
+        self.assertIn(("python", "`world.sparse._values()`"), told)
+
+    def test_a_tensor_within_a_layer_of_a_transform(self):
+        inner = Hidden(lambda: TensorBase(0x1000))
+        world.outer = TensorBase(0)
+        world.outer.state["inside"] = inner
+        world.loss = TensorBase(0)
+        world.loss.state.update(inside=Hidden(lambda: TensorBase(0x2000)), grad_fn=MulBackward0(Saved(inner)))
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        told = [(holder.kind, holder.line.split(" (")[0]) for held in found if held.address == 0x1000
+                for holder in held.holders]
+        self.assertIn(("python", "`world.outer`"), told)
+        self.assertIn(("autograd", "saved by MulBackward0 for the graph of `world.loss`"), told)
+
+    def natively_held(self, thing):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+        identity = id(thing)
+        self.addCleanup(lambda: ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object)))
+        return identity
+
+    def test_what_a_hook_packed_is_kept_by_the_graph(self):
+        class Box:
+            def __init__(self, inside):
+                self.inside = inside
+
+        def hooks(frame):
+            return lambda: frame, lambda box: (frame, box)
+        box, frame = Box(TensorBase(0x1000)), Box([TensorBase(0x2000)])
+        pack, unpack = hooks(frame)
+        held = [self.natively_held(each) for each in (box, pack, unpack)]
+        at = [Hidden(lambda each=each: ctypes.cast(each, ctypes.py_object).value) for each in (held[0], held[2])]
+        del box, pack, unpack, frame
+        world.loss = TensorBase(0x9000)
+        world.loss.state["grad_fn"] = MulBackward0(Saved(*at))
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        told = {held.address: [(holder.kind, holder.line.split(" (")[0]) for holder in held.holders] for held in found}
+        (kind, line), = told[0x1000]
+        self.assertEqual(kind, "autograd")
+        self.assertRegex(line, r"^`Box.inside`, assigned at .* for the graph of `world.loss`$")
+        (kind, line), = told[0x2000]
+        self.assertEqual(kind, "autograd")
+        self.assertRegex(line, r"^`frame.inside\[0\]`, variable of the closure .* for the graph of `world.loss`$")
+
+    def test_a_mode_that_was_not_left(self):
+        class Log:
+            def __init__(self):
+                self.results = [TensorBase(0x1000)]
+        MODES.append(Log())
+        self.natively_held(MODES[0])
+        self.addCleanup(MODES.clear)
+        modes, MODES[:] = list(map(id, MODES)), []
+        torch = types.SimpleNamespace(**{**TORCH.__dict__, "_C": types.SimpleNamespace(**{
+            **TORCH._C.__dict__, "_len_torch_dispatch_stack": lambda: 1,
+            "_get_dispatch_stack_at": lambda index: ctypes.cast(modes[index], ctypes.py_object).value})})
+        found = Finder(Library(ask._library_path()), torch).find()
+        told = [holder[:3] for held in found if held.address == 0x1000 for holder in held.holders]
+        self.assertEqual([(kind, line.split(",")[0]) for kind, line, _ in told], [("python", "`Log.results[0]`")])
+        self.assertEqual(told[0][2], "a mode of PyTorch that was entered and not left")
+
+    def test_modes_of_the_program_do_not_see_the_questions(self):
+        seen = []
+        storage = TORCH._C.TensorBase.data_ptr
+        self.addCleanup(setattr, TensorBase, "data_ptr", storage)
+        TensorBase.data_ptr = lambda tensor: seen.append(Guard.entered) or storage(tensor)
+        world.a = TensorBase(0x1000)
+        Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual(set(seen), {1})
+        self.assertEqual(Guard.entered, 0)
 
     def test_a_hook_that_a_node_keeps(self):
         """Its dictionary belongs to native code."""
@@ -191,7 +264,7 @@ class Watches(unittest.TestCase):
         self.addCleanup(world.__dict__.clear)
         self.addCleanup(setattr, watch, "_MOST_STORAGES", watch._MOST_STORAGES)
         self.addCleanup(setattr, watch, "_told", watch._told)
-        world.a = [TensorBase(0xd00000 + i * 0x1000, count=i + 1) for i in range(9)]
+        world.a = [TensorBase(0xd00000 + i * 0x1000, count=10000 + i) for i in range(9)]
         watch._MOST_STORAGES = 4
         watch._told = False
         with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -58,6 +58,66 @@ def distances(root):
     return found
 
 
+LIBRARY_CODE = """
+class Base:
+    registry = []
+    def method(self, note=registry): pass
+def wrap(value):
+    def inner(): return value
+    return inner
+"""
+
+
+class Libraries(unittest.TestCase):
+    """Variables of the user's do not lead through classes and functions of libraries."""
+
+    def setUp(self):
+        self.library = types.ModuleType("alibrary")
+        self.library.__file__ = "/usr/lib/python3/site-packages/alibrary.py"
+        exec(LIBRARY_CODE, self.library.__dict__)
+        sys.modules["alibrary"] = self.library
+        self.addCleanup(sys.modules.pop, "alibrary")
+        self.addCleanup(world.clear)
+
+    def path(self, place_in):
+        """(reach, classes of the objects on the path) of a new target, which `place_in` puts somewhere."""
+        target = Target()
+        wanted = id(target)
+        place_in(target)
+        del target
+        look = looks.take(LIBRARY, Target)
+        place, = [place for place, _ in look.targets if id(look.objects[place]) == wanted]
+        return look.reach[place], [type(look.objects[each]).__name__ for each in look.path(place)]
+
+    def test_not_through_a_base_class(self):
+        world.append(type("Mine", (self.library.Base,), {"__module__": "__main__"}))
+        reach, path = self.path(lambda target: self.library.Base.registry.append(target))
+        self.assertEqual(reach, looks.OTHERS)
+        self.assertEqual(path[:2], ["dict", "type"])
+
+    def test_but_through_a_class_of_its_own(self):
+        reach, path = self.path(lambda target: world.append(
+            type("Mine", (), {"__module__": "__main__", "kept": [target]})))
+        self.assertEqual(reach, looks.USER)
+        self.assertEqual(path[-4:], ["type", "dict", "list", "Target"])
+
+    def test_a_closure_of_a_library_that_only_the_user_has(self):
+        reach, path = self.path(lambda target: world.append(self.library.wrap(target)))
+        self.assertEqual(reach, looks.USER)
+        self.assertEqual(path[-4:], ["function", "tuple", "cell", "Target"])
+
+    def test_a_class_whose_module_has_a_strange_name_is_asked_nothing(self):
+        class Strange(str):
+            def __hash__(self):
+                raise AssertionError("code of the program ran")
+            __eq__ = None
+
+        def place_in(target):
+            world.append(type("Mine", (), {"kept": target}))
+            world[0].__module__ = Strange("x")
+        self.assertEqual(self.path(place_in)[0], looks.USER)
+
+
 class Frozen(unittest.TestCase):
     def tearDown(self):
         world.clear()

@@ -13,7 +13,7 @@ import unittest
 BUILD = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
 from small_torch import (TORCH, ConcreteModuleType, Constant, Future, Graph, Hidden,  # noqa: E402
-                         NativeModule, ScriptFunction, ScriptModule, TensorBase)
+                         NativeModule, Saved, ScriptDict, ScriptFunction, ScriptList, ScriptModule, TensorBase, Work)
 from memprof._holders import ask, native  # noqa: E402
 from memprof._holders.finder import Finder  # noqa: E402
 from memprof._holders.look import Library  # noqa: E402
@@ -51,6 +51,19 @@ class Asked(unittest.TestCase):
             pass
         world.futures = [Future(), Future(error=ValueError("x")), Future(error=Strange())]
         self.assertEqual(told(0x1000), [])
+
+    def test_scripted_collections_hold_their_entries(self):
+        world.by_name, world.some = ScriptDict(a=hidden(0x1000)), ScriptList([hidden(0x2000)])
+        self.assertEqual(told(0x1000), [("python", "dict `world.by_name`")])
+        self.assertEqual(told(0x2000), [("python", "list `world.some`")])
+
+    def test_work_of_a_process_group_holds_its_result(self):
+        world.handles = [Work(hidden(0x1000)), Work()]
+        self.assertEqual(told(0x1000), [("python", "list `world.handles[0].result()`")])
+
+    def test_a_saved_tensor_that_python_has(self):
+        world.kept = [Saved(hidden(0x1000)), Saved("packed")]
+        self.assertEqual(told(0x1000), [("python", "`world.kept[0]`")])
 
     def test_a_module_holds_parameters_buffers_and_attributes(self):
         world.net = ScriptModule(

@@ -46,10 +46,13 @@ class TensorBase:
 
 
 class Saved:
-    def __init__(self, data):
-        self._data = data
+    """As torch._C._autograd.SavedTensor; with `unpack`, the data is what a hook packed."""
 
-    data = property(lambda self: self._data)
+    def __init__(self, data, unpack=None):
+        self._data, self._unpack = data, unpack
+
+    data = property(lambda self: Hidden.shown(self._data))
+    unpack_hook = property(lambda self: Hidden.shown(self._unpack))
 
 
 class Node:
@@ -61,7 +64,7 @@ class Node:
 
     @property
     def _raw_saved_tensors(self):
-        return tuple(Saved(each) for each in self._all)
+        return tuple(each if type(each) is Saved else Saved(each) for each in self._all)
 
 
 class MulBackward0(Node):
@@ -162,6 +165,43 @@ class NativeModule:
         return Hidden.shown(self.attributes[name])
 
 
+class ScriptDict:
+    def __init__(self, **entries):
+        self._entries = entries
+
+    def items(self):
+        return [(name, Hidden.shown(value)) for name, value in self._entries.items()]
+
+
+class ScriptList(list):
+    def __iter__(self):
+        return (Hidden.shown(value) for value in list.__iter__(self))
+
+
+class Work:
+    def __init__(self, *results):
+        self._results = results
+
+    def result(self):
+        if not self._results:
+            raise RuntimeError("not completed")
+        return [Hidden.shown(each) for each in self._results]
+
+
+class Guard:
+    """As torch._C._DisableTorchDispatch."""
+    entered = 0
+
+    def __enter__(self):
+        Guard.entered += 1
+
+    def __exit__(self, *_):
+        Guard.entered -= 1
+
+
+MODES = []  # a stack
+
+
 class ConcreteModuleType:
     def __init__(self, **kinds):
         self._kinds = kinds
@@ -184,7 +224,12 @@ def _entries(part):
 TORCH = types.ModuleType("torch")
 TORCH._C = types.SimpleNamespace(
     TensorBase=TensorBase, StorageBase=StorageBase, Future=Future, ScriptFunction=ScriptFunction, ScriptModule=NativeModule,
-    ConcreteModuleType=ConcreteModuleType, ParameterDict=_entries("parameters"), BufferDict=_entries("buffers"))
+    ConcreteModuleType=ConcreteModuleType, ScriptDict=ScriptDict, ScriptList=ScriptList,
+    _distributed_c10d=types.SimpleNamespace(Work=Work), _autograd=types.SimpleNamespace(SavedTensor=Saved),
+    _DisableTorchDispatch=Guard, _len_torch_dispatch_stack=lambda: len(MODES),
+    _get_dispatch_stack_at=lambda index: MODES[index], _functorch=types.SimpleNamespace(
+        is_functorch_wrapped_tensor=lambda tensor: "inside" in tensor.state,
+        get_unwrapped=lambda tensor: Hidden.shown(tensor.state["inside"])), ParameterDict=_entries("parameters"), BufferDict=_entries("buffers"))
 TORCH.sparse_coo = "coo"
 TORCH.jit = types.SimpleNamespace(ScriptModule=ScriptModule)
 sys.modules["torch"] = TORCH
