@@ -22,6 +22,7 @@ struct Arguments {
   PyObject* targets;  // tuple of types: a path to each object of them and their subtypes is wanted
   PyObject*
       leaves;  // tuple of types whose objects are seen although the collector does not know them
+  PyObject* frozen;           // gc.get_freeze_count()
   PyObject* names;            // frozenset of the names of the user's modules
   PyObject* key_of_class;     // "__module__"
   PyObject* key_of_function;  // "__name__"
@@ -83,7 +84,8 @@ class Look {
   Outcome Run(FrameLocals locals, std::size_t spare) {
     const Outcome outcome =
         graph_.Build(arguments_.all, {arguments_.frames, arguments_.counts, locals},
-                     {arguments_.leaves, arguments_.arrays}, spare);
+                     {arguments_.leaves, arguments_.arrays},
+                     static_cast<std::size_t>(PyLong_AsLongLong(arguments_.frozen)), spare);
     if (outcome != Outcome::kOk) return outcome;
     return FindPaths() ? Outcome::kOk : Outcome::kNoMemory;
   }
@@ -94,7 +96,6 @@ class Look {
   bool IsTarget(const PyObject* object);
   bool AddTargets();
   bool AddReferrers();
-  bool AddReferrersOf(Region<std::uint8_t>* known);
 
   const Arguments& arguments_;
   ObjectGraph graph_;
@@ -140,30 +141,22 @@ bool Look::AddTargets() {
   return true;
 }
 
-// What else refers to targets, what else refers to that, and the paths to both.
+// What else refers to targets and to the first object that refers to each, and the paths to that.
 bool Look::AddReferrers() {
   Region<std::uint8_t> known;  // by place: how many referrers of it are known
   if (!known.Create(found_.size())) return false;
   for (std::size_t place = 0; place < known.size(); ++place) known[place] = kNotWanted;
-  for (std::size_t i = 0; i < targets_.size(); ++i)
-    known[static_cast<std::size_t>(targets_[i].place)] = 0;
-  if (!AddReferrersOf(&known)) return false;
-  while (known.size() < found_.size())
-    if (!known.Push(kNotWanted)) return false;
-  const std::size_t direct_end = referrers_.size();
-  for (std::size_t place = 0; place < known.size(); ++place) known[place] = kNotWanted;
-  for (std::size_t i = 0; i < direct_end; ++i)
-    known[static_cast<std::size_t>(referrers_[i].from)] = 0;
-  return AddReferrersOf(&known);
-}
-
-// Of the objects for which `known` is 0.
-bool Look::AddReferrersOf(Region<std::uint8_t>* known) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const auto place = static_cast<std::size_t>(targets_[i].place);
+    const std::int32_t parent = found_.PlaceOf(search_.parent(found_[place]));
+    known[place] = 0;
+    if (parent >= 0) known[static_cast<std::size_t>(parent)] = 0;
+  }
   for (std::uint32_t from = 0; from < graph_.size(); ++from) {
     for (const std::uint32_t* to = graph_.begin(from); to != graph_.end(from); ++to) {
       const std::int32_t place = found_.PlaceOf(*to);
-      if (place < 0 || static_cast<std::size_t>(place) >= known->size() || from == *to) continue;
-      std::uint8_t& count = (*known)[static_cast<std::size_t>(place)];
+      if (place < 0 || static_cast<std::size_t>(place) >= known.size() || from == *to) continue;
+      std::uint8_t& count = known[static_cast<std::size_t>(place)];
       if (count >= kMostReferrers) continue;
       ++count;
       if (!found_.AddPath(from) || !referrers_.Push({place, found_.PlaceOf(from)})) return false;

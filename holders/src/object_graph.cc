@@ -1,8 +1,6 @@
 // One pass; objects that are met for the first time are added at the end and visited later.
 #include "holders/src/object_graph.h"
 
-#include <initializer_list>
-
 #include "holders/src/collector_list.h"
 
 namespace memprof::holders {
@@ -23,8 +21,9 @@ constexpr int kArrayIsDense = 1 | 2, kArrayOwnsData = 4, kMostDimensions = 64;
 }  // namespace
 
 bool ObjectGraph::IsLeaf(const PyObject* object) const {
-  for (const PyObject* type : leaves_)
-    if (type == TypeOf(object)) return true;
+  const PyObject* type = TypeOf(object);
+  for (std::ptrdiff_t i = 0; i < leaf_count_; ++i)
+    if (leaves_[i] == type) return true;
   return false;
 }
 
@@ -92,57 +91,50 @@ void ObjectGraph::Visit(std::uint32_t id, const RunningFrames& running) {
       if (PyObject* local = running.locals.At(object, i)) Meet(local);
     return;
   }
-  if (TypeOf(object) == arrays_) return VisitArray(object);
+  const PyObject* type = TypeOf(object);
+  if (type == &PyFunction_Type || (FieldAt<unsigned long>(type, kOfTypeFlags) & kFlagIsType) != 0)
+    has_namespace_[id / 64] |= std::uint64_t{1} << (id % 64);
+  if (type == arrays_) return VisitArray(object);
   if (object == all_) return;  // its references are those that UnseenReferences subtracts
-  const auto traverse = FieldAt<Traverse>(TypeOf(object), kOfTypeTraverse);
+  const auto traverse = FieldAt<Traverse>(type, kOfTypeTraverse);
   if (traverse != nullptr) traverse(object, OnEdge, this);
 }
 
-// Of what was met beyond the list of all objects: those that were made since are between listed
-// ones.
-bool ObjectGraph::IsFrozen(const PyObject* object) const {
-  const auto is_new = [this](const PyObject* other) {
-    return other != nullptr && (CollectorList::IsHead(other) || table_.Find(other) >= listed_end_);
-  };
-  return IsContainer(table_[table_.Find(object)]) && is_new(CollectorList::Next(object)) &&
-         is_new(CollectorList::Previous(object));
-}
-
-// All that gc.freeze() has put aside, if one of it was met.
+// All that gc.freeze() has put aside, as soon as one of it was met.
 void ObjectGraph::AddFrozen() {
-  for (std::uint32_t id = listed_end_; id < size() && !has_frozen_; ++id) {
-    PyObject* const first = table_[id];
-    if (!IsFrozen(first)) continue;
-    has_frozen_ = true;
-    for (auto* step : {CollectorList::Next, CollectorList::Previous})
-      for (PyObject* at = step(first); at != nullptr && at != first; at = step(at)) {
-        if (CollectorList::IsHead(at)) break;
-        if (table_.Add(at) == kNone) {
-          outcome_ = Outcome::kFull;
-          return;
-        }
+  for (; asked_ < size() && frozen_ > 0; ++asked_) {
+    PyObject* const first = table_[asked_];
+    if (!IsContainer(first) || !CollectorList::IsFrozen(first, frozen_, table_, listed_end_))
+      continue;
+    frozen_ = 0;
+    for (PyObject* at = CollectorList::Next(first); at != first; at = CollectorList::Next(at))
+      if (!CollectorList::IsHead(at) && table_.Add(at) == kNone) {
+        outcome_ = Outcome::kFull;
+        return;
       }
   }
 }
 
 Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
-                           std::size_t spare) {
+                           std::size_t frozen, std::size_t spare) {
   all_ = all;
   arrays_ = leaves.arrays;
+  frozen_ = frozen;
   const std::ptrdiff_t kinds = PyTuple_Size(leaves.types);
-  for (std::ptrdiff_t i = 0; i < kinds && i < kMostLeaves; ++i)
-    leaves_[i] = PyTuple_GetItem(leaves.types, i);
+  for (; leaf_count_ < kinds && leaf_count_ < kMostLeaves; ++leaf_count_)
+    leaves_[leaf_count_] = PyTuple_GetItem(leaves.types, leaf_count_);
   const std::ptrdiff_t listed = PyList_Size(all);
   const std::ptrdiff_t frames = PyList_Size(running.frames);
   const std::size_t most = static_cast<std::size_t>(listed + frames) + spare;
-  if (!table_.Create(most) || !seen_.Create(most)) return Outcome::kNoMemory;
+  if (!table_.Create(most) || !seen_.Create(most) || !has_namespace_.Create(most / 64 + 1))
+    return Outcome::kNoMemory;
   for (std::ptrdiff_t i = 0; i < frames; ++i) table_.Add(PyList_GetItem(running.frames, i));
   frames_end_ = size();
   for (std::ptrdiff_t i = 0; i < listed; ++i) table_.Add(PyList_GetItem(all, i));
-  listed_end_ = size();
+  asked_ = listed_end_ = size();
   for (std::uint32_t id = 0; outcome_ == Outcome::kOk; ++id) {
     if (id == size()) AddPending();  // which may add objects
-    if (id == size() && !has_frozen_) AddFrozen();
+    if (id == size()) AddFrozen();
     if (id == size()) break;
     if (id + kAhead < size()) __builtin_prefetch(table_[id + kAhead]);
     Visit(id, running);

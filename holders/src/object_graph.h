@@ -37,17 +37,21 @@ class ObjectGraph {
     PyObject* arrays;  // numpy.ndarray, or another object
   };
 
-  // `all`: the list of gc.get_objects(), which has one reference to each. `spare`: room for objects
+  // `all`: the list of gc.get_objects(), which has one reference to each. `frozen`: how
+  // many gc.freeze() has put aside, which are not in the list. `spare`: room for objects
   // beyond it; kFull if that was too little.
   Outcome Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
-                std::size_t spare);
+                std::size_t frozen, std::size_t spare);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(table_.size()); }
   PyObject* object(std::uint32_t id) const { return table_[id]; }
   std::uint32_t Find(const PyObject* object) const { return table_.Find(object); }
   const std::uint32_t* begin(std::uint32_t id) const { return edges_.data() + begin_[id]; }
   const std::uint32_t* end(std::uint32_t id) const { return edges_.data() + begin_[id + 1]; }
-  std::uint32_t frames_end() const { return frames_end_; }
+  // Whether it is a function or a class.
+  bool has_namespace(std::uint32_t id) const {
+    return (has_namespace_[id / 64] >> (id % 64) & 1) != 0;
+  }
   std::size_t edges() const { return edges_.size(); }
   // References to an object that none of these objects has: of C code, of variables of frames that
   // were not given, of `all` none.
@@ -55,7 +59,8 @@ class ObjectGraph {
     return std::int64_t{ReferencesTo(table_[id])} - seen_[id] - (id < listed_end_ ? 1 : 0);
   }
   std::size_t bytes() const {
-    return table_.bytes() + edges_.bytes() + begin_.bytes() + seen_.bytes();
+    return table_.bytes() + edges_.bytes() + begin_.bytes() + seen_.bytes() +
+           has_namespace_.bytes();
   }
 
  private:
@@ -74,23 +79,25 @@ class ObjectGraph {
   void AddEdge(const Pending& edge);
   void CountEdges();
   void AddFrozen();
-  bool IsFrozen(const PyObject* object) const;
   bool IsLeaf(const PyObject* object) const;
   void VisitArray(const PyObject* array);
   void Visit(std::uint32_t id, const RunningFrames& running);
 
   const PyObject* all_ = nullptr;
   const PyObject* leaves_[kMostLeaves] = {};
+  std::ptrdiff_t leaf_count_ = 0;
   const PyObject* arrays_ = nullptr;
   ObjectTable table_;
   Region<std::uint32_t> begin_, edges_;
-  Region<std::uint32_t> seen_;  // by id: edges that lead to it
+  Region<std::uint32_t> seen_;           // by id: edges that lead to it
+  Region<std::uint64_t> has_namespace_;  // bits by id
   Pending pending_[kMostPending];
   int pending_count_ = 0;
   std::uint32_t visited_ = 0;     // the object that is visited
   std::uint32_t frames_end_ = 0;  // the ids below are running frames
   std::uint32_t listed_end_ = 0;
-  bool has_frozen_ = false;  // they are in the table
+  std::uint32_t asked_ = 0;  // objects before it are not frozen
+  std::size_t frozen_ = 0;   // so many are not in the table yet
   Outcome outcome_ = Outcome::kOk;
 };
 

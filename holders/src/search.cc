@@ -34,7 +34,8 @@ void Search::Spread(const Owners* owners, std::uint32_t end) {
     const std::uint32_t from = queue_[popped_++];
     for (const std::uint32_t* to = graph_.begin(from); to != graph_.end(from); ++to) {
       if (reach_[*to] != 0 || closed(*to)) continue;
-      if (owners != nullptr && owners->IsOfLibrary(graph_.object(*to))) continue;
+      if (owners != nullptr && graph_.has_namespace(*to) && owners->IsOfLibrary(graph_.object(*to)))
+        continue;
       parent_[*to] = from + 1;
       reach_[*to] = reach_[from];
       queue_[pushed_++] = *to;

@@ -30,7 +30,7 @@ USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 class _Arguments(ctypes.Structure):
     _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets",
-                                                 "leaves", "names", "key_of_class", "key_of_function", "arrays")]
+                                                 "leaves", "frozen", "names", "key_of_class", "key_of_function", "arrays")]
 
 
 def unsupported():
@@ -163,5 +163,5 @@ def take(library, *targets, leaves=()):
     arrays = _arrays()
     closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
     arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets,
-                           leaves + (arrays,), frozenset(names), "__module__", "__name__", arrays)
+                           leaves + (arrays,), gc.get_freeze_count(), frozenset(names), "__module__", "__name__", arrays)
     return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

@@ -149,6 +149,23 @@ class Frozen(unittest.TestCase):
         self.assertEqual(self.reach(young), [looks.GARBAGE])
         self.assertEqual(self.reach(garbage), [looks.GARBAGE])
 
+    def test_what_was_made_since_the_list_is_not_taken_for_frozen(self):
+        """Other threads make objects; they are alone in the ring of the youngest generation, whose head is no object."""
+        def objects():
+            found = gc.get_objects()
+            world[:] = [[[Target()]] for _ in range(3)]
+            return found
+        for frozen in (0, 3, 6, 7, 10 ** 6):  # however many there are said to be
+            world[:] = [Target()]
+            self.addCleanup(setattr, looks, "gc", gc)
+            gc.collect()
+            gc.disable()
+            looks.gc = types.SimpleNamespace(get_objects=objects, get_freeze_count=lambda count=frozen: count)
+            look = looks.take(LIBRARY, Target)
+            looks.gc = gc
+            self.assertEqual(len(look.targets), 4)  # one is kept by the list
+            del look
+
     def test_examines_as_many_objects_as_before(self):
         gc.collect()
         gc.disable()
@@ -283,7 +300,7 @@ class Graph(unittest.TestCase):
             world.append(everything)
             return everything
         target = Target()
-        looks.gc = types.SimpleNamespace(get_objects=listed)
+        looks.gc = types.SimpleNamespace(get_objects=listed, get_freeze_count=lambda: 0)
         self.addCleanup(setattr, looks, "gc", gc)
         look = looks.take(LIBRARY, Target)
         self.assertEqual([count for place, count in look.targets if look.objects[place] is target], [0])
@@ -309,7 +326,7 @@ class Supported(unittest.TestCase):
     def test_an_unknown_layout_is_an_error_and_no_crash(self):
         class Strange(list):
             pass
-        looks.gc = types.SimpleNamespace(get_objects=lambda: Strange(gc.get_objects()))
+        looks.gc = types.SimpleNamespace(get_objects=lambda: Strange(gc.get_objects()), get_freeze_count=lambda: 0)
         self.addCleanup(setattr, looks, "gc", gc)
         with self.assertRaises(RuntimeError):
             looks.take(LIBRARY, Target)
