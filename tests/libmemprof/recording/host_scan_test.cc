@@ -52,7 +52,7 @@ class HostScanTest : public ::testing::Test {
 
   std::vector<std::uint32_t> Count(std::uint64_t deadline = kNever) {
     for (std::size_t i = 0; i < kCount; ++i)
-      targets_[i] = {Address(static_cast<int>(i)), kBytes, 0, 1, 1, 0};
+      targets_[i] = {Address(static_cast<int>(i)), kBytes, 0, 1, 1, 0, 0};
     result_ = CountReferences(targets_, kCount, deadline);
     std::vector<std::uint32_t> references;
     for (std::size_t i = 0; i < kCount; ++i) references.push_back(targets_[i].references);
@@ -158,7 +158,7 @@ TEST_F(HostScanTest, ReadsByAnotherWayWhereTheFirstIsForbidden) {
   if (child == 0) {
     if (!ForbidProcessVmReadv()) _exit(77);
     auto* target = static_cast<ScanTarget*>(MapMemory(sizeof(ScanTarget)));
-    *target = {Address(1), kBytes, 0, 1, 1, 0};
+    *target = {Address(1), kBytes, 0, 1, 1, 0, 0};
     const ScanResult result = CountReferences(target, 1, kNever);
     _exit(result.complete && target->references >= 1 ? 0 : 1);
   }
