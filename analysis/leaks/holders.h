@@ -1,10 +1,14 @@
-// What keeps memory alive, as the last look at it found (`memprof run --holders`).
+// What keeps memory alive, as the last look at it found: at the objects of Python (`memprof run
+// --holders`), or at the words of host memory (`--scan`). Where both found something, Python's
+// variables count: behind them, a scan sees the interpreter's objects.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/store/session.h"
@@ -37,8 +41,16 @@ class Holders {
   std::vector<Holder> Of(std::span<const AllocationId> ids) const;
 
  private:
+  struct Look;
+  struct Key;
+  Look LookOf(EventId mark) const;
+  std::string TextOf(const Key& key) const;
+
   const Session& session_;
-  std::vector<std::vector<EventId>> ends_;  // of looks, by process
+  bool any_ = false;
+  std::vector<std::vector<EventId>> ends_[2];  // of looks, by process; [1]: of scans
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string>
+      named_;  // of scans, by label, aux1
 };
 
 }  // namespace memprof::analysis

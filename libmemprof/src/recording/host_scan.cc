@@ -128,8 +128,8 @@ struct Room {
 void AddTarget(void* to, const LiveBlock& block) {
   auto* room = static_cast<Room*>(to);
   if (room->count == room->room) return;
-  room->targets[room->count++] = {block.address,       block.bytes, 0,
-                                  block.device_plus_1, block.layer, 0, 0};
+  room->targets[room->count++] = {block.address, block.bytes, 0, block.device_plus_1,
+                                  block.layer,   0,           0};
 }
 
 // The least number of pointers to a probe: those that the driver itself has.

@@ -49,8 +49,7 @@ bool HeapBlocks::Walk(Region* region) {
     const std::uint64_t bytes = BytesOf(size);
     if (there && bytes == kFence) return at + 2 * kLeast >= region->end;
     const bool wrong = (size & kIsMapped) != 0 || (!region->arena && (size & kOfArena) != 0);
-    if (!there || bytes < kLeast || bytes % kAlignment != 0 || wrong ||
-        bytes > region->end - at) {
+    if (!there || bytes < kLeast || bytes % kAlignment != 0 || wrong || bytes > region->end - at) {
       region->known = before;  // the size that led here is in doubt
       return false;
     }
@@ -159,9 +158,8 @@ HeapBlocks::Place HeapBlocks::FindMapped(std::uint64_t address, HeapBlock* block
 }
 
 HeapBlocks::Place HeapBlocks::Find(std::uint64_t address, HeapBlock* block) {
-  const Region* region = regions_.Find([&](const Region& one) {
-    return address >= one.begin && address < one.end;
-  });
+  const Region* region =
+      regions_.Find([&](const Region& one) { return address >= one.begin && address < one.end; });
   return region == nullptr ? FindMapped(address, block) : FindIn(*region, address, block);
 }
 

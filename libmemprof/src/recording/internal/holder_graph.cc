@@ -7,8 +7,7 @@ namespace memprof::recorder {
 
 std::uint32_t HolderGraph::NodeOf(std::uint64_t begin, std::uint64_t bytes) {
   const std::uint64_t hash = Entry{begin, 0}.hash();
-  if (const Entry* entry =
-          index_.Find(hash, [&](const Entry& one) { return one.begin == begin; }))
+  if (const Entry* entry = index_.Find(hash, [&](const Entry& one) { return one.begin == begin; }))
     return entry->node;
   if (nodes_.size() == kMostNodes) return kNone;
   const auto node = static_cast<std::uint32_t>(nodes_.size());

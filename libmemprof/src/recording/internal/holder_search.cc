@@ -33,19 +33,22 @@ int ClassOf(Spot::Kind kind) {
 }  // namespace
 
 HolderSearch::HolderSearch(ScanTarget* targets, std::size_t count)
-    : targets_(targets), count_(count), words_(kMostWords), chunks_(kMostChunks), text_(kTextBytes) {
+    : targets_(targets),
+      count_(count),
+      words_(kMostWords),
+      chunks_(kMostChunks),
+      text_(kTextBytes) {
   if (count <= kMostTargets) return;
   const OwnArray<std::uint32_t> order(count);
   if (order.get() == nullptr) {
     for (std::size_t i = kMostTargets; i < count; ++i) targets[i].unfollowed = 1;
   } else {
     for (std::size_t i = 0; i < count; ++i) order.get()[i] = static_cast<std::uint32_t>(i);
-    std::nth_element(order.get(), order.get() + kMostTargets, order.get() + count,
-                     [&](std::uint32_t a, std::uint32_t b) {
-                       return targets[a].bytes != targets[b].bytes
-                                  ? targets[a].bytes > targets[b].bytes
-                                  : a < b;
-                     });
+    std::nth_element(
+        order.get(), order.get() + kMostTargets, order.get() + count,
+        [&](std::uint32_t a, std::uint32_t b) {
+          return targets[a].bytes != targets[b].bytes ? targets[a].bytes > targets[b].bytes : a < b;
+        });
     for (std::size_t i = kMostTargets; i < count; ++i) targets[order.get()[i]].unfollowed = 1;
   }
   shortfall_ = kFewTargets;
@@ -190,8 +193,9 @@ void HolderSearch::Write(const char* format, ...) {
 void HolderSearch::WriteBlock(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   const int unit = std::min((static_cast<int>(std::bit_width(bytes)) - 1) / 10, 4);
-  const std::uint64_t tenths = (bytes >> (10 * unit)) * 10 +
-                               ((bytes & ((std::uint64_t{1} << (10 * unit)) - 1)) * 10 >> (10 * unit));
+  const std::uint64_t tenths =
+      (bytes >> (10 * unit)) * 10 +
+      ((bytes & ((std::uint64_t{1} << (10 * unit)) - 1)) * 10 >> (10 * unit));
   Write("heap block%s of %llu", graph_.IsRun(bytes) ? "s" : "",
         static_cast<unsigned long long>(tenths / 10));
   if (tenths % 10 != 0) Write(".%u", static_cast<unsigned>(tenths % 10));

@@ -21,7 +21,7 @@ class MapsReader {
  public:
   struct Line {
     std::uintptr_t begin, end;
-    bool wanted;  // readable and writable
+    bool wanted;       // readable and writable
     const char* path;  // of a file, or "[heap]" and the like; "" for other memory
   };
 

@@ -22,23 +22,18 @@ constexpr std::uint64_t kMostStack = std::uint64_t{64} << 20;  // that is search
 // Calls `visit` with the number of each thread; allocates nothing.
 template <typename Visit>
 void ForEachThread(Visit visit) {
-  struct Entry {  // linux_dirent64
-    std::uint64_t inode;
-    std::int64_t offset;
-    std::uint16_t bytes;
-    std::uint8_t type;
-    char name[];
-  };
+  constexpr std::size_t kLength = 16, kName = 19;  // where linux_dirent64 has them
   const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (tasks < 0) return;
   alignas(8) char entries[4096];
   long got = 0;
   while ((got = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0)
     for (long at = 0; at < got;) {
-      const auto* entry = reinterpret_cast<const Entry*>(entries + at);
-      const auto tid = static_cast<std::uint32_t>(strtoul(entry->name, nullptr, 10));
+      std::uint16_t bytes = 0;
+      memcpy(&bytes, entries + at + kLength, sizeof bytes);
+      const auto tid = static_cast<std::uint32_t>(strtoul(entries + at + kName, nullptr, 10));
       if (tid != 0) visit(tid);
-      at += entry->bytes;
+      at += bytes;
     }
   close(tasks);
 }

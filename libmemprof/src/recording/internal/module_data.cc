@@ -68,9 +68,9 @@ bool ModuleData::Read() {
 }
 
 ModuleData::Spot ModuleData::Find(std::uint64_t address) const {
-  const Range* after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), address,
-      [](std::uint64_t value, const Range& range) { return value < range.begin; });
+  const Range* after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                       [](std::uint64_t value, const Range& range) { return value < range.begin; });
   if (after != ranges_.begin() && address < (after - 1)->end) {
     const Module& module = modules_[(after - 1)->module];
     return {&module, address - module.bias};
