@@ -18,6 +18,7 @@
 
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/recording/internal/pointer_scan.h"
+#include "tests/libmemprof/recording/sanitized.h"
 
 namespace memprof::recorder {
 namespace {
@@ -31,13 +32,6 @@ std::uint64_t Address(int target) {
   const volatile std::uint64_t high = kBase >> 32;
   return (high << 32) + static_cast<std::uint64_t>(target) * 0x100000;
 }
-
-// Sanitizers keep copies of words in their own memory, so the counts are not exact.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // The targets are in the recorder's memory, as in a real scan.
 class HostScanTest : public ::testing::Test {

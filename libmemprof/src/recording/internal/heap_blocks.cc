@@ -103,10 +103,13 @@ void HeapBlocks::AddArenas(std::uint64_t begin, std::uint64_t end) {
 
 // A free block in such a list begins with the address of the next one, of the same size, or with
 // 0, either of them XOR its own address without 12 bits. A cache's link is to the program's part of
-// a block, a fast bin's to its head.
+// a block, a fast bin's to its head. A block that is in use again has the link until the program
+// writes there; that it came from a cache, malloc shows by a 0 behind it.
 bool HeapBlocks::IsInList(std::uint64_t block, std::uint64_t chunk_bytes) {
-  std::uint64_t word = 0, size = 0;
-  if (!Word(block, &word)) return false;
+  constexpr std::uint64_t kMostInFastBin = 128;
+  std::uint64_t word = 0, mark = 0, size = 0;
+  if (!Word(block, &word) || !Word(block + kWord, &mark)) return false;
+  if (mark == 0 && chunk_bytes > kMostInFastBin) return false;
   const std::uint64_t next = word ^ block >> 12;
   if (next == 0) return true;
   if (next % kAlignment != 0 || next < kHead) return false;
@@ -119,6 +122,9 @@ bool HeapBlocks::IsInList(std::uint64_t block, std::uint64_t chunk_bytes) {
 HeapBlocks::Place HeapBlocks::FindIn(const Region& region, std::uint64_t address,
                                      HeapBlock* block) {
   if (address < region.first) return Place::kFree;
+  // A block in use extends into the head of the next one, also if that is the top.
+  if (address - region.known < kWord && region.known > region.first)
+    return FindIn(region, address - kWord, block);
   if (address >= region.known) return region.whole ? Place::kFree : Place::kUnknown;
   std::uint64_t at = index_[region.index + (address - region.first) / kStride];
   if (last_ > at && last_ <= address) at = last_;
@@ -130,7 +136,6 @@ HeapBlocks::Place HeapBlocks::FindIn(const Region& region, std::uint64_t address
       return Place::kUnknown;
     if (address - at < bytes) break;
   }
-  // A block in use extends into the head of the next one.
   if (address - at < kWord && (size & kBeforeInUse) != 0 && at > region.first) {
     last_ = 0;
     return FindIn(region, address - kWord, block);

@@ -6,7 +6,8 @@
 // a heap, and an address behind it has no block. Free blocks are told apart, also those that malloc
 // itself still counts as in use: the lists of the threads' caches and the fast bins are found by
 // their links, which glibc 2.32 and later scramble with the block's own address. Before that, a
-// block in such a list counts as in use. Other allocators have no such blocks.
+// block in such a list counts as in use. A small block in use whose first words the program has
+// never written may be taken for a free one. Other allocators have no such blocks.
 //
 // Threads may allocate meanwhile, so an answer is a finding, not a proof.
 #pragma once
