@@ -93,43 +93,61 @@ std::string Holders::TextOf(const Key& key) const {
   return text;
 }
 
+// Those of one allocation, by the last look that found it.
+std::vector<Holders::Key> Holders::KeysOf(AllocationId id) const {
+  const EventTable& events = session_.events();
+  std::map<Key, Look> found;
+  Look last;
+  for (const EventId mark : session_.Marks(id)) {
+    if (events.op(mark.value) != Op::kHeld) continue;
+    const Look look = LookOf(mark);
+    Key key{events.label(mark.value), events.aux0(mark.value), events.aux1(mark.value), {}};
+    if (look.of_objects && KindOf(key.kind) == HolderKind::kCpp)
+      key.asked_for = session_.record(id).stack;
+    last = std::max(last, look);
+    found[key] = look;
+  }
+  std::vector<Key> keys;
+  for (const auto& [key, look] : found)
+    if (look == last) keys.push_back(key);
+  return keys;
+}
+
 std::vector<Holder> Holders::Of(std::span<const AllocationId> ids) const {
   if (!any_) return {};
-  const EventTable& events = session_.events();
-  std::map<Key, Holder> counts;
+  struct Row {
+    Key first;  // several keys may have the same text
+    Holder holder;
+  };
+  std::map<std::pair<std::string, std::uint64_t>, Row> rows;  // by text and kind
+  std::map<Key, Row*> known;
   for (const AllocationId id : ids) {
-    std::map<Key, Look> found;
-    Look last;
-    for (const EventId mark : session_.Marks(id)) {
-      if (events.op(mark.value) != Op::kHeld) continue;
-      const Look look = LookOf(mark);
-      Key key{events.label(mark.value), events.aux0(mark.value), events.aux1(mark.value), {}};
-      if (look.of_objects && KindOf(key.kind) == HolderKind::kCpp)
-        key.asked_for = session_.record(id).stack;
-      last = std::max(last, look);
-      found[key] = look;
+    std::set<Row*> held;
+    for (const Key& key : KeysOf(id)) {
+      Row*& row = known[key];
+      if (row == nullptr) {
+        const auto [at, fresh] = rows.try_emplace({TextOf(key), key.kind});
+        row = &at->second;
+        if (fresh || key < row->first) row->first = key;
+      }
+      held.insert(row);
     }
-    for (const auto& [key, look] : found) {
-      if (look != last) continue;
-      Holder& holder = counts[key];
-      holder.bytes += session_.record(id).bytes;
-      ++holder.blocks;
+    for (Row* const row : held) {
+      row->holder.bytes += session_.record(id).bytes;
+      ++row->holder.blocks;
     }
   }
-  std::map<std::pair<std::string, std::uint64_t>, Holder> holders;  // by text and kind
-  for (const auto& [key, count] : counts) {
-    Holder& holder = holders[{TextOf(key), key.kind}];
-    holder.bytes += count.bytes;
-    holder.blocks += count.blocks;
+  std::vector<Row> sorted;
+  for (auto& [text, row] : rows) {
+    Split(text.first, &row.holder);
+    row.holder.kind = KindOf(text.second);
+    sorted.push_back(std::move(row));
   }
+  std::sort(sorted.begin(), sorted.end(), [](const Row& a, const Row& b) {
+    return a.holder.bytes != b.holder.bytes ? a.holder.bytes > b.holder.bytes : a.first < b.first;
+  });
   std::vector<Holder> result;
-  for (auto& [key, holder] : holders) {
-    Split(key.first, &holder);
-    holder.kind = KindOf(key.second);
-    result.push_back(std::move(holder));
-  }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  for (Row& row : sorted) result.push_back(std::move(row.holder));
   return result;
 }
 

@@ -45,6 +45,7 @@ class Holders {
   struct Key;
   Look LookOf(EventId mark) const;
   std::string TextOf(const Key& key) const;
+  std::vector<Key> KeysOf(AllocationId id) const;
 
   const Session& session_;
   bool any_ = false;

@@ -71,9 +71,9 @@ std::string NativeHolders::Named(std::string_view label, std::uint64_t place_1) 
   std::string words = found.words;
   if (found.offset != 0 && places <= (chain.empty() ? kFewPlaces : 1))
     absl::StrAppend(&words, " + 0x", absl::Hex(found.offset));
-  std::string_view before = path;
-  if (before.ends_with(root)) before.remove_suffix(root.size());
-  return absl::StrCat(std::string(before), words, "\n", words, std::string(chain));
+  std::string line(path);
+  if (path.ends_with(root)) line.replace(path.size() - root.size(), root.size(), words);
+  return absl::StrCat(line, "\n", words, std::string(chain));
 }
 
 std::string AskingLibrary(const Session& session, StackId stack) {

@@ -90,7 +90,7 @@ __attribute__((noinline)) void InSingleton() {
   Allocate("singleton", [](CUdeviceptr p) { app::Trainer::instance->layer->weights = p; });
 }
 __attribute__((noinline)) void InList() {
-  for (int i = 0; i < 200; ++i)
+  for (int i = 0; i < 5; ++i)
     Allocate("list", [](CUdeviceptr p) { app::g_list = new app::Node{app::g_list, p, {}}; });
 }
 __attribute__((noinline)) void InLibrary() {
@@ -147,6 +147,7 @@ __attribute__((noinline)) void OverwriteDeadFrames() {
 }  // namespace
 
 using ScanFunction = int (*)();
+using StepFunction = int (*)(unsigned long long number);
 
 int main() {
   Check(cuInit(0));
@@ -158,7 +159,6 @@ int main() {
   InState();
   InStaticMap();
   InSingleton();
-  InList();
   InLibrary();
   InThreadLocal();
   InMapping();
@@ -168,6 +168,12 @@ int main() {
   sem_init(&g_done, 0, 0);
   std::thread worker(Worker);
   sem_wait(&g_ready);
+  // Grows with every step: a leak.
+  const auto step = reinterpret_cast<StepFunction>(dlsym(RTLD_DEFAULT, "memprof_step"));
+  for (unsigned long long i = 0; i < 40 && step != nullptr; ++i) {
+    step(i);
+    InList();
+  }
   OverwriteDeadFrames();
   const auto scan = reinterpret_cast<ScanFunction>(dlsym(RTLD_DEFAULT, "memprof_scan"));
   const int status = scan == nullptr ? 5 : scan();

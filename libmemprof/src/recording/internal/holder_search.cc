@@ -189,17 +189,20 @@ void HolderSearch::Write(const char* format, ...) {
   if (got > 0) text_bytes_ += std::min(static_cast<std::size_t>(got), room - 1);
 }
 
-// "heap block of 128 KiB": as readers write sizes, so that equal blocks have equal words.
-void HolderSearch::WriteBlock(std::uint64_t bytes) {
+// As readers write sizes.
+void HolderSearch::WriteBytes(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   const int unit = std::min((static_cast<int>(std::bit_width(bytes)) - 1) / 10, 4);
-  const std::uint64_t tenths =
-      (bytes >> (10 * unit)) * 10 +
-      ((bytes & ((std::uint64_t{1} << (10 * unit)) - 1)) * 10 >> (10 * unit));
-  Write("heap block%s of %llu", graph_.IsRun(bytes) ? "s" : "",
-        static_cast<unsigned long long>(tenths / 10));
+  const std::uint64_t rest = bytes & ((std::uint64_t{1} << (10 * unit)) - 1);
+  const std::uint64_t tenths = (bytes >> (10 * unit)) * 10 + (rest * 10 >> (10 * unit));
+  Write("%llu", static_cast<unsigned long long>(tenths / 10));
   if (tenths % 10 != 0) Write(".%u", static_cast<unsigned>(tenths % 10));
   Write(" %s", kUnits[unit]);
+}
+
+void HolderSearch::WriteBlock(std::uint64_t bytes) {
+  Write(graph_.IsRun(bytes) ? "heap blocks of " : "heap block of ");
+  WriteBytes(bytes);
 }
 
 void HolderSearch::WriteRoot(const Root& root) {
@@ -218,8 +221,8 @@ void HolderSearch::WriteRoot(const Root& root) {
     case Spot::Kind::kHeap:
       return Write("heap");
     default:
-      return Write("anonymous mapping of %llu KiB",
-                   static_cast<unsigned long long>(map_.BytesOf(root.number) >> 10));
+      Write("anonymous mapping of ");
+      return WriteBytes(map_.BytesOf(root.number));
   }
 }
 

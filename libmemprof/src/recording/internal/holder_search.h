@@ -84,6 +84,7 @@ class HolderSearch {
   bool Describe(const Held& held, const Held& best, Holder* holder);
   void WriteRoot(const Root& root);
   void Write(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  void WriteBytes(std::uint64_t bytes);
   void WriteBlock(std::uint64_t bytes);
 
   ScanTarget* targets_;
