@@ -52,7 +52,10 @@ class HolderSearch {
       for (std::size_t i = begin; i < end && count < kMostHolders; ++i) {
         Holder holder{held_[i].target, text_.get(), 0, 0};
         if (!Describe(held_[i], held_[begin], &holder)) break;
-        const std::uint64_t hash = Mix(HashBytes(holder.label, holder.label_bytes), holder.symbol);
+        // One way through several places of a variable, as a collection has them, is one holder.
+        const bool direct = held_[i].node == HolderGraph::kNone;
+        const std::uint64_t hash =
+            Mix(HashBytes(holder.label, holder.label_bytes), direct ? holder.symbol : 0);
         bool again = false;
         for (int before = 0; before < count; ++before) again |= told[before] == hash;
         if (again) continue;
