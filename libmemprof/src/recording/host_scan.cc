@@ -142,10 +142,10 @@ std::uint32_t DriversOwn(const ScanTarget* targets, std::size_t count) {
 
 // Follows the pointers to all blocks but those that only the driver points to.
 void TellHolders(Recorder* recorder, ThreadSlot* slot, ScanTarget* targets, std::size_t count,
-                 std::uint32_t own, std::uint64_t deadline_ns, HolderSearch* search) {
+                 std::uint32_t own, HolderSearch* search) {
   for (std::size_t i = 0; i < count; ++i)
     if (targets[i].is_probe != 0 || targets[i].references <= own) targets[i].unfollowed = 1;
-  search->Follow(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), deadline_ns);
+  search->Follow(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
   search->ForEach([&](const HolderSearch::Holder& holder) {
     Publish(slot, kOpHeld, targets[holder.target], kHolderCpp, holder.symbol,
             recorder->definitions()->InternString(holder.label, holder.label_bytes));
@@ -164,9 +164,10 @@ int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
   const bool copied = recorder->writer()->CopyLive(&copy, kMaxFlushNs);
   const std::size_t count = SortApart(targets.get(), probes + (copied ? live.count : 0));
   const OwnArray<HolderSearch> room(1);  // too large for a small stack
-  HolderSearch* search =
-      room.get() == nullptr ? nullptr : new (room.get()) HolderSearch(targets.get(), count);
   const std::uint64_t deadline_ns = NowNs() + kMaxScanNs;
+  HolderSearch* search = room.get() == nullptr
+                             ? nullptr
+                             : new (room.get()) HolderSearch(targets.get(), count, deadline_ns);
   ScanResult result{};
   if (copied && probes == std::size(kProbes))
     result = CountReferences(targets.get(), count, deadline_ns,
@@ -181,8 +182,7 @@ int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
   }
   const char* shortfall = nullptr;
   if (search != nullptr) {
-    if (result.complete)
-      TellHolders(recorder, slot, targets.get(), count, own, deadline_ns, search);
+    if (result.complete) TellHolders(recorder, slot, targets.get(), count, own, search);
     shortfall = search->shortfall();
     search->~HolderSearch();
   }

@@ -36,7 +36,7 @@ class Heaps {
     }
     blocks.SetMapped(chunks_.get(), notes.chunks_count);
   }
-  HeapBlocks blocks;
+  HeapBlocks blocks{~std::uint64_t{0}};
 
  private:
   OwnArray<MappedChunk> chunks_{65536};
@@ -183,13 +183,14 @@ class MadeHeap : public ::testing::Test {
   std::uint64_t& SizeAt(std::uint64_t offset) { return memory_[offset / 8 + 1]; }
   Place At(std::uint64_t offset, HeapBlock* block) {
     const auto base = reinterpret_cast<std::uint64_t>(memory_);
-    HeapBlocks heap;
+    HeapBlocks heap(deadline_);
     heap.AddMainHeap(base, base + kBytes);
     const Place place = heap.Find(base + offset, block);
     block->begin -= base;
     return place;
   }
   std::uint64_t* memory_ = nullptr;
+  std::uint64_t deadline_ = ~std::uint64_t{0};
   HeapBlock block_{};
 };
 
@@ -246,6 +247,11 @@ TEST_F(MadeHeap, ALargerBlockThatCameFromACacheIsInUse) {
   EXPECT_EQ(At(0x200, &block_), Place::kInUse);
   memory_[0x118 / 8] = 0x1234;  // malloc's mark of those that are in it
   EXPECT_EQ(At(0x200, &block_), Place::kFree);
+}
+
+TEST_F(MadeHeap, AfterTheDeadlineNothingIsKnown) {
+  deadline_ = 0;
+  EXPECT_EQ(At(0x50, &block_), Place::kUnknown);
 }
 
 TEST_F(MadeHeap, UnmappedMemoryEndsIt) {

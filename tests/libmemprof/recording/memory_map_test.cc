@@ -30,7 +30,7 @@ thread_local volatile int t_variable[4] = {1, 2, 3, 4};
 class MemoryMapTest : public ::testing::Test {
  protected:
   void Read() { ASSERT_TRUE(map_.Read(AddressOf(__builtin_frame_address(0)), nullptr, 0)); }
-  MemoryMap map_;
+  MemoryMap map_{~std::uint64_t{0}};
 };
 
 TEST_F(MemoryMapTest, VariablesAreInTheirModule) {
@@ -80,7 +80,7 @@ TEST_F(MemoryMapTest, OtherThreadsHaveStacksAndVariables) {
   Spot spot;
   for (int tries = 0; tries < 1000 && spot.kind != Kind::kStack; ++tries) {  // until it waits
     usleep(1000);
-    MemoryMap map;
+    MemoryMap map(~std::uint64_t{0});
     ASSERT_TRUE(map.Read(AddressOf(__builtin_frame_address(0)), nullptr, 0));
     spot = map.Find(on_stack);
   }
@@ -97,6 +97,15 @@ TEST_F(MemoryMapTest, OtherThreadsHaveStacksAndVariables) {
   other.join();
 }
 
+// Of a coroutine, say: what else lies there is no stack.
+TEST_F(MemoryMapTest, AStackInOtherMemoryIsNoStack) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have stacks of their own";
+  const auto block = std::make_unique<char[]>(65536);
+  ASSERT_TRUE(map_.Read(AddressOf(block.get()) + 32768, nullptr, 0));
+  EXPECT_EQ(map_.Find(AddressOf(block.get()) + 100).kind, Kind::kBlock);
+  EXPECT_EQ(map_.Find(AddressOf(block.get()) + 40000).kind, Kind::kBlock);
+}
+
 // Seen from another thread.
 TEST_F(MemoryMapTest, TheMainThreadHasVariablesToo) {
   if (kSanitized || !arch::kThreadsPointToThemselves || getpid() != gettid()) GTEST_SKIP();
@@ -105,7 +114,7 @@ TEST_F(MemoryMapTest, TheMainThreadHasVariablesToo) {
   std::thread([&] {
     for (int tries = 0; tries < 1000 && spot.kind != Kind::kThreadLocal; ++tries) {
       usleep(1000);
-      MemoryMap map;
+      MemoryMap map(~std::uint64_t{0});
       ASSERT_TRUE(map.Read(AddressOf(__builtin_frame_address(0)), nullptr, 0));
       spot = map.Find(local);
     }

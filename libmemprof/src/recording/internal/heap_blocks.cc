@@ -21,6 +21,7 @@ std::uint64_t BytesOf(std::uint64_t size) { return size & ~kFlags; }
 bool HeapBlocks::Word(std::uint64_t at, std::uint64_t* word) {
   if (window_.get() == nullptr || at % kWord != 0) return false;
   if (at - window_begin_ >= window_bytes_) {
+    if (late_ |= NowNs() > deadline_ns_; late_) return false;
     window_begin_ = at / kStride * kStride;
     ssize_t got = memory_.Read(window_begin_, window_.get(), kStride);
     if (got > 0 && at - window_begin_ < static_cast<std::uint64_t>(got)) {
@@ -98,7 +99,7 @@ bool HeapBlocks::AddArena(std::uint64_t base, std::uint64_t limit) {
 void HeapBlocks::AddArenas(std::uint64_t begin, std::uint64_t end) {
   for (std::uint64_t base = (begin + kArenaHeap - 1) / kArenaHeap * kArenaHeap; base < end;
        base += kArenaHeap)
-    AddArena(base, end);
+    if (pages_.NextUsed(base, base + 1) == base) AddArena(base, end);
 }
 
 // A free block in such a list begins with the address of the next one, of the same size, or with
@@ -112,11 +113,17 @@ bool HeapBlocks::IsInList(std::uint64_t block, std::uint64_t chunk_bytes) {
   if (mark == 0 && chunk_bytes > kMostInFastBin) return false;
   const std::uint64_t next = word ^ block >> 12;
   if (next == 0) return true;
-  if (next % kAlignment != 0 || next < kHead) return false;
+  if (next % kAlignment != 0 || RegionOf(next) == nullptr) return false;
   for (const std::uint64_t at : {next - kWord, next + kWord})
     if (memory_.Read(at, &size, sizeof size) == sizeof size && BytesOf(size) == chunk_bytes)
       return true;
   return false;
+}
+
+const HeapBlocks::Region* HeapBlocks::RegionOf(std::uint64_t address) const {
+  for (const Region& region : regions_)
+    if (address >= region.begin && address < region.end) return &region;
+  return nullptr;
 }
 
 HeapBlocks::Place HeapBlocks::FindIn(const Region& region, std::uint64_t address,
@@ -163,8 +170,7 @@ HeapBlocks::Place HeapBlocks::FindMapped(std::uint64_t address, HeapBlock* block
 }
 
 HeapBlocks::Place HeapBlocks::Find(std::uint64_t address, HeapBlock* block) {
-  const Region* region =
-      regions_.Find([&](const Region& one) { return address >= one.begin && address < one.end; });
+  const Region* region = RegionOf(address);
   return region == nullptr ? FindMapped(address, block) : FindIn(*region, address, block);
 }
 

@@ -29,7 +29,8 @@ struct HeapBlock {
 
 class HeapBlocks {
  public:
-  HeapBlocks() = default;
+  // Reads nothing after `deadline_ns` (NowNs): then no block is known.
+  explicit HeapBlocks(std::uint64_t deadline_ns) : deadline_ns_(deadline_ns) {}
   HeapBlocks(const HeapBlocks&) = delete;
   HeapBlocks& operator=(const HeapBlocks&) = delete;
 
@@ -52,6 +53,8 @@ class HeapBlocks {
   // Fast for addresses in ascending order. What was read before Forget counts no more.
   Place Find(std::uint64_t address, HeapBlock* block);
   void Forget() { window_bytes_ = last_ = 0; }
+  // Whether the deadline has passed.
+  bool late() const { return late_; }
 
  private:
   struct Region {
@@ -61,6 +64,7 @@ class HeapBlocks {
   };
   static constexpr std::uint64_t kStride = 65536;  // from one entry of the index to the next
 
+  const Region* RegionOf(std::uint64_t address) const;
   bool Word(std::uint64_t at, std::uint64_t* word);
   bool Walk(Region* region);
   bool AddArena(std::uint64_t base, std::uint64_t limit);
@@ -68,11 +72,14 @@ class HeapBlocks {
   Place FindIn(const Region& region, std::uint64_t address, HeapBlock* block);
   Place FindMapped(std::uint64_t address, HeapBlock* block) const;
 
+  const std::uint64_t deadline_ns_;
+  bool late_ = false;
   MappedArray<Region> regions_;
   MappedArray<std::uint64_t> index_;  // the blocks that contain first, first + kStride, …
   const MappedChunk* chunks_ = nullptr;
   std::size_t chunk_count_ = 0;
   MemoryReader memory_;
+  PageFilter pages_;
   OwnArray<std::uint64_t> window_{kStride / sizeof(std::uint64_t)};
   std::uint64_t window_begin_ = 0, window_bytes_ = 0;
   std::uint64_t last_ = 0;  // the head of the block found last

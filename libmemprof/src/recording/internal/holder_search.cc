@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "libmemprof/src/base/loader_gate.h"
-#include "libmemprof/src/recording/thread.h"
-
 namespace memprof::recorder {
 namespace {
 
@@ -32,12 +29,13 @@ int ClassOf(Spot::Kind kind) {
 
 }  // namespace
 
-HolderSearch::HolderSearch(ScanTarget* targets, std::size_t count)
+HolderSearch::HolderSearch(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns)
     : targets_(targets),
-      count_(count),
+      deadline_ns_(deadline_ns),
       words_(kMostWords),
       chunks_(kMostChunks),
-      text_(kTextBytes) {
+      text_(kTextBytes),
+      map_(deadline_ns) {
   if (count <= kMostTargets) return;
   const OwnArray<std::uint32_t> order(count);
   if (order.get() == nullptr) {
@@ -63,8 +61,9 @@ PassNotes* HolderSearch::notes() {
   return &notes_;
 }
 
-// Takes the words of a pass: `nodes` has the node of each target; null for device memory.
-void HolderSearch::Classify(const std::uint32_t* nodes) {
+// Takes the words of a pass: `nodes` has the node of each target; null for device memory. False if
+// there was no time for it.
+bool HolderSearch::Classify(const std::uint32_t* nodes) {
   const auto first_new = static_cast<std::uint32_t>(graph_.size());
   if (notes_.words_left_out) shortfall_ = kManyWords;
   map_.Forget();
@@ -95,6 +94,9 @@ void HolderSearch::Classify(const std::uint32_t* nodes) {
     else
       graph_.AddRoot(nodes[word.target], root, of_class);
   }
+  if (!map_.late()) return true;
+  shortfall_ = kNoTime;
+  return false;
 }
 
 // Whether each target that has a holder has one of the first class. `held_` is sorted.
@@ -124,7 +126,7 @@ void HolderSearch::SortHeld() {
 
 // Looks for what points to the nodes from `first` on that have no way yet. False if there are none,
 // or no time or memory.
-bool HolderSearch::FindNext(std::size_t first, std::uint64_t deadline_ns) {
+bool HolderSearch::FindNext(std::size_t first) {
   MappedArray<std::uint32_t> nodes;
   for (std::size_t i = first; i < graph_.size(); ++i) {
     const HolderGraph::Node& node = graph_.node(static_cast<std::uint32_t>(i));
@@ -146,38 +148,34 @@ bool HolderSearch::FindNext(std::size_t first, std::uint64_t deadline_ns) {
     blocks.get()[i] = {node.begin, node.bytes - kShared, 0, 0, 0, 0, 0};
   }
   notes_ = {words_.get(), kMostWords, 0, kWordsOfBlock, false, nullptr, 0, 0};
-  if (!CountReferences(blocks.get(), nodes.size(), deadline_ns, &notes_).complete) {
+  if (!CountReferences(blocks.get(), nodes.size(), deadline_ns_, &notes_).complete) {
     shortfall_ = kNoTime;
     return false;
   }
-  Classify(nodes.data());
-  return true;
+  return Classify(nodes.data());
 }
 
-void HolderSearch::Follow(std::uint64_t frame, std::uint64_t deadline_ns) {
+void HolderSearch::Follow(std::uint64_t frame) {
   if (notes_.words == nullptr) return;
-  {
-    const LoaderSection section(LoaderFlagHere());
-    if (!map_.Read(frame, notes_.chunks, notes_.chunks_count)) {
-      shortfall_ = kNoMemory;
-      return;
-    }
+  if (!map_.Read(frame, notes_.chunks, notes_.chunks_count)) {
+    shortfall_ = kNoMemory;
+    return;
   }
   Classify(nullptr);
   SortHeld();
   std::size_t first = 0;
   for (int level = 0; level < kMostLevels && !AllSettled(); ++level) {
     const std::size_t known = graph_.size();
-    const bool found = FindNext(first, deadline_ns);
+    const bool found = FindNext(first);
     if (!graph_.Resolve()) {
       shortfall_ = kNoMemory;
       held_.Clear();
-      return;
     }
     SortHeld();
     if (!found) break;
     first = known;
   }
+  if (map_.late()) held_.Clear();  // what was read last may be wrong
 }
 
 void HolderSearch::Write(const char* format, ...) {

@@ -26,14 +26,15 @@ class HolderSearch {
   static constexpr int kMostHolders = 4;  // of a target
 
   // Sets `unfollowed` of the targets beyond the largest kMostTargets. They must live as long.
-  HolderSearch(ScanTarget* targets, std::size_t count);
+  // Ends at `deadline_ns` (NowNs).
+  HolderSearch(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns);
   HolderSearch(const HolderSearch&) = delete;
   HolderSearch& operator=(const HolderSearch&) = delete;
 
   // For the pass over the targets; null without memory for it.
   PassNotes* notes();
   // After it. Those with `unfollowed` set meanwhile have no holders.
-  void Follow(std::uint64_t frame, std::uint64_t deadline_ns);
+  void Follow(std::uint64_t frame);
 
   // One holder, in the form of OP_HELD.
   struct Holder {
@@ -80,8 +81,8 @@ class HolderSearch {
     std::uint16_t length;
     std::uint8_t of_class;
   };
-  void Classify(const std::uint32_t* nodes);
-  bool FindNext(std::size_t first, std::uint64_t deadline_ns);
+  bool Classify(const std::uint32_t* nodes);
+  bool FindNext(std::size_t first);
   bool AllSettled();
   void SortHeld();
   bool Describe(const Held& held, const Held& best, Holder* holder);
@@ -91,7 +92,7 @@ class HolderSearch {
   void WriteBlock(std::uint64_t bytes);
 
   ScanTarget* targets_;
-  const std::size_t count_;
+  const std::uint64_t deadline_ns_;
   const char* shortfall_ = nullptr;
   OwnArray<PointerWord> words_;
   OwnArray<MappedChunk> chunks_;

@@ -10,12 +10,15 @@
 #include <algorithm>
 
 #include "libmemprof/src/arch/arch.h"
+#include "libmemprof/src/base/loader_gate.h"
+#include "libmemprof/src/recording/thread.h"
 
 namespace memprof::recorder {
 namespace {
 
 constexpr std::uint64_t kPiece = 65536;
-constexpr std::uint64_t kDescriptionBytes = 2304;  // glibc's struct pthread, on x86-64
+constexpr std::uint64_t kSetAside = std::uint64_t{1} << 40;  // as in a pass
+constexpr std::uint64_t kDescriptionBytes = 2304;            // glibc's struct pthread, on x86-64
 constexpr std::uint64_t kDescriptionAlignment = 64;
 constexpr std::uint64_t kMostStack = std::uint64_t{64} << 20;  // that is searched for its thread
 
@@ -106,9 +109,22 @@ std::uint64_t MemoryMap::FindMainThreadPointer() {
   return 0;
 }
 
+// Only where nothing but its stack lies below `thread.sp`, and above it as far as is known.
+void MemoryMap::AddThread(const Thread& thread) {
+  const Line* line = LineOf(thread.sp);
+  const char* path = line == nullptr ? "" : paths_.data() + line->path;
+  bool whole = strcmp(path, "[stack]") == 0;
+  if (line != nullptr && path[0] == '\0')
+    whole = arch::kThreadsPointToThemselves
+                ? thread.pointer > thread.sp && thread.pointer < line->end
+                : line->end - line->begin <= kMostStack;
+  threads_.Append({whole ? thread.sp : 0, thread.pointer, thread.tid});
+}
+
 bool MemoryMap::ReadThreads(std::uint64_t frame) {
   const auto self = reinterpret_cast<std::uint64_t>(pthread_self());
-  threads_.Append({frame, arch::kThreadsPointToThemselves ? self : 0, CurrentTid()});
+  AddThread({frame, arch::kThreadsPointToThemselves ? self : 0, CurrentTid()});
+  if (threads_.empty()) return false;
   static_bytes_ = modules_.StaticBytes(threads_[0].pointer);
   ForEachThread([&](std::uint32_t tid) {
     if (tid == threads_[0].tid) return;
@@ -118,18 +134,23 @@ bool MemoryMap::ReadThreads(std::uint64_t frame) {
     std::uint64_t pointer = FindThreadPointer(sp, std::min(line->end, sp + kMostStack));
     if (pointer == 0 && tid == static_cast<std::uint32_t>(getpid()))
       pointer = FindMainThreadPointer();
-    threads_.Append({sp, pointer, tid});
+    AddThread({sp, pointer, tid});
   });
   return !threads_.failed();
 }
 
 bool MemoryMap::Read(std::uint64_t frame, const MappedChunk* chunks, std::size_t chunk_count) {
-  if (!ReadLines() || !modules_.Read() || !ReadThreads(frame)) return false;
+  if (!ReadLines()) return false;
+  {
+    const LoaderSection section(LoaderFlagHere());
+    if (!modules_.Read()) return false;
+  }
+  if (!ReadThreads(frame)) return false;
   for (const Line& line : lines_) {
     const char* path = paths_.data() + line.path;
     if (strcmp(path, "[heap]") == 0)
       heap_.AddMainHeap(line.begin, line.end);
-    else if (path[0] == '\0')
+    else if (path[0] == '\0' && line.end - line.begin < kSetAside)
       heap_.AddArenas(line.begin, line.end);
   }
   heap_.SetMapped(chunks, chunk_count);

@@ -4,7 +4,8 @@
 // The stacks of other threads are known by the stack pointers that /proc/self/task/*/syscall has of
 // threads that wait; below them, words are left over from calls that have returned. Thread-local
 // memory lies above a thread's stack, at the thread's own description, which begins with its own
-// address (x86-64; elsewhere, only the calling thread's is known).
+// address (x86-64; elsewhere, only the calling thread's is known). Where there is none, the stack
+// is a coroutine's, say, in memory that has other uses too.
 #pragma once
 
 #include <cstddef>
@@ -37,15 +38,16 @@ struct Spot {
 
 class MemoryMap {
  public:
-  MemoryMap() = default;
+  explicit MemoryMap(std::uint64_t deadline_ns) : heap_(deadline_ns) {}
   MemoryMap(const MemoryMap&) = delete;
   MemoryMap& operator=(const MemoryMap&) = delete;
 
-  // `frame`: the caller's, below which its stack is dead. The caller is in a LoaderSection. False
-  // if something could not be read.
+  // `frame`: the caller's, below which its stack is dead. False if something could not be read.
   bool Read(std::uint64_t frame, const MappedChunk* chunks, std::size_t chunk_count);
   // Before a series of Find, which is fast for addresses in ascending order.
   void Forget() { heap_.Forget(); }
+  // Whether the deadline has passed: answers may be wrong.
+  bool late() const { return heap_.late(); }
   Spot Find(std::uint64_t address);
 
   const ModuleData& modules() const { return modules_; }
@@ -60,11 +62,12 @@ class MemoryMap {
     std::uint32_t path;  // in paths_
   };
   struct Thread {
-    std::uint64_t sp;       // 0: it runs, or has another stack
+    std::uint64_t sp;       // 0: it runs, or has a stack of its own making
     std::uint64_t pointer;  // 0: not known
     std::uint32_t tid;
   };
   bool ReadLines();
+  void AddThread(const Thread& thread);
   bool ReadThreads(std::uint64_t frame);
   const Line* LineOf(std::uint64_t address) const;
   std::uint64_t FindThreadPointer(std::uint64_t from, std::uint64_t end);
