@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "analysis/leaks/internal/native_holders.h"
 
 namespace memprof::analysis {
 namespace {
-
-using Key = std::pair<std::uint32_t, std::uint64_t>;  // label and kind
 
 HolderKind KindOf(std::uint64_t value) {
   return value <= static_cast<std::uint64_t>(HolderKind::kCycle) ? static_cast<HolderKind>(value)
@@ -19,9 +20,10 @@ HolderKind KindOf(std::uint64_t value) {
 
 // A line each: the path, the root, the objects between them.
 void Split(std::string_view text, Holder* holder) {
+  if (text.empty()) return;  // of no text at all, Abseil makes no line
   std::vector<std::string> lines =
       absl::StrSplit(absl::string_view(text.data(), text.size()), '\n');
-  if (!lines.empty()) holder->path = std::move(lines[0]);  // none of an empty text
+  holder->path = std::move(lines[0]);
   if (lines.size() > 1) holder->root = std::move(lines[1]);
   for (std::size_t i = 2; i < lines.size(); ++i) holder->chain.push_back(std::move(lines[i]));
 }
@@ -46,78 +48,160 @@ std::string_view HolderKindName(HolderKind kind) {
 
 Holders::Holders(const Session& session) : session_(session) {
   const EventTable& events = session.events();
+  NativeHolders native(session);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> places;
+  for (std::vector<std::vector<EventId>>& ends : ends_) ends.resize(session.processes().size());
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    if (events.op(i) != Op::kHolders) continue;
-    ends_.resize(session.processes().size());
-    ends_[session.ProcessOf(EventId(i))].push_back(EventId(i));
+    const Op op = events.op(i);
+    if (op == Op::kHolders || op == Op::kHostScan)
+      ends_[op == Op::kHostScan][session.ProcessOf(EventId(i))].push_back(EventId(i));
+    if (op != Op::kHeld) continue;
+    if (events.aux1(i) != 0) places.insert({events.label(i), events.aux1(i)});
   }
+  for (const auto& [label, place] : places) native.Add(session.string(StringId(label)), place);
+  for (const auto& [label, place] : places)
+    named_[{label, place}] = native.Named(session.string(StringId(label)), place);
+}
+
+bool Holders::any() const {
+  for (const std::vector<std::vector<EventId>>& of_processes : ends_)
+    for (const std::vector<EventId>& ends : of_processes)
+      if (!ends.empty()) return true;
+  return false;
+}
+
+Holders::Look Holders::LookOf(EventId mark, EventId until) const {
+  const bool of_scan = session_.events().layer(mark.value) != Layer::kUnspecified;
+  const std::vector<EventId>& ends = ends_[of_scan][session_.ProcessOf(mark)];
+  return {!of_scan, !until.valid() || mark < until,
+          std::lower_bound(ends.begin(), ends.end(), mark) - ends.begin()};
+}
+
+Holders::Look Holders::LastLookAt(AllocationId id, EventId until) const {
+  Look last;
+  for (const EventId mark : session_.Marks(id))
+    if (session_.events().op(mark.value) == Op::kHeld) last = std::max(last, LookOf(mark, until));
+  return last;
+}
+
+std::vector<Holders::Told> Holders::ToldOf(AllocationId id, EventId until) const {
+  const EventTable& events = session_.events();
+  const Look last = LastLookAt(id, until);
+  std::set<Told> found;
+  for (const EventId mark : session_.Marks(id)) {
+    if (events.op(mark.value) != Op::kHeld || LookOf(mark, until) != last) continue;
+    Told told{events.label(mark.value), events.aux0(mark.value), events.aux1(mark.value), {}};
+    if (last.of_objects && KindOf(told.kind) == HolderKind::kCpp)
+      told.asked_for = session_.record(id).stack;
+    found.insert(told);
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string Holders::TextOf(const Told& told) const {
+  if (const auto named = named_.find({told.label, told.place}); named != named_.end())
+    return named->second;
+  std::string text(session_.string(StringId(told.label)));
+  if (const std::string library = AskingLibrary(session_, told.asked_for); !library.empty())
+    text.insert(std::min(text.find('\n'), text.size()),
+                absl::StrCat("; `", library, "` asked for it"));
+  return text;
+}
+
+Holder Holders::Words(const Told& told) const {
+  Holder holder;
+  Split(TextOf(told), &holder);
+  holder.kind = KindOf(told.kind);
+  return holder;
+}
+
+std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until) const {
+  struct Row {
+    Told first;  // several may have the same text
+    Holder holder;
+  };
+  std::map<std::pair<std::string, std::uint64_t>, Row> rows;  // by text and kind
+  std::map<Told, Row*> known;
+  for (const AllocationId id : ids) {
+    std::set<Row*> held;
+    for (const Told& told : ToldOf(id, until)) {
+      Row*& row = known[told];
+      if (row == nullptr) {
+        const auto [at, fresh] = rows.try_emplace({TextOf(told), told.kind});
+        row = &at->second;
+        if (fresh) row->holder = Words(told);
+        if (fresh || told < row->first) row->first = told;
+      }
+      held.insert(row);
+    }
+    for (Row* const row : held) {
+      row->holder.bytes += session_.record(id).bytes;
+      ++row->holder.blocks;
+    }
+  }
+  std::vector<Row> sorted;
+  for (auto& [text, row] : rows) sorted.push_back(std::move(row));
+  std::sort(sorted.begin(), sorted.end(), [](const Row& a, const Row& b) {
+    return a.holder.bytes != b.holder.bytes ? a.holder.bytes > b.holder.bytes : a.first < b.first;
+  });
+  std::vector<Holder> result;
+  for (Row& row : sorted) result.push_back(std::move(row.holder));
+  return result;
+}
+
+EventId Holders::LastStepOf(std::uint32_t process) const {
+  const std::span<const StepInfo> steps = session_.StepsOf(process);
+  return steps.empty() ? EventId() : steps.back().event;
+}
+
+std::vector<AllocationId> Holders::FoundLast(std::span<const AllocationId> ids) const {
+  Look last;
+  std::vector<AllocationId> found;
+  for (const AllocationId id : ids) {
+    const Look look = LastLookAt(id, {});
+    if (look.number < 0 || look < last) continue;
+    if (last < look) found.clear();
+    last = look;
+    found.push_back(id);
+  }
+  return found;
 }
 
 std::optional<std::uint64_t> Holders::GarbageAt(std::span<const AllocationId> alive,
                                                 EventId at) const {
   const EventTable& events = session_.events();
   bool looked = false;
-  for (const std::vector<EventId>& ends : ends_) looked |= !ends.empty() && ends.front() <= at;
+  for (const std::vector<EventId>& ends : ends_[0]) looked |= !ends.empty() && ends.front() <= at;
   if (!looked) return std::nullopt;
   std::uint64_t bytes = 0;
   for (const AllocationId id : alive) {
-    std::ptrdiff_t last = -1;
+    Look last;
     bool garbage = false;
     for (const EventId mark : session_.Marks(id)) {
       if (at < mark) break;
-      if (events.op(mark.value) != Op::kHeld) continue;
+      if (events.op(mark.value) != Op::kHeld || !LookOf(mark, {}).of_objects) continue;
       const bool cycle = KindOf(events.aux0(mark.value)) == HolderKind::kCycle;
-      garbage = LookOf(mark) == last ? garbage && cycle : cycle;
-      last = LookOf(mark);
+      garbage = LookOf(mark, {}) == last ? garbage && cycle : cycle;
+      last = LookOf(mark, {});
     }
     if (garbage) bytes += session_.record(id).bytes;
   }
   return bytes;
 }
 
-std::ptrdiff_t Holders::LookOf(EventId mark) const {
-  const std::vector<EventId>& ends = ends_[session_.ProcessOf(mark)];
-  return std::lower_bound(ends.begin(), ends.end(), mark) - ends.begin();
-}
-
-std::vector<Holder> Holders::InStepsOf(std::span<const AllocationId> ids,
-                                       std::uint32_t process) const {
-  const std::span<const StepInfo> steps = session_.StepsOf(process);
-  return Of(ids, steps.empty() ? EventId() : steps.back().event);
-}
-
-std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until) const {
-  if (ends_.empty()) return {};
-  const EventTable& events = session_.events();
-  std::map<Key, Holder> holders;
-  for (const AllocationId id : ids) {
-    std::map<Key, std::ptrdiff_t> found;  // and in which look
-    std::ptrdiff_t last = -1;
-    bool last_is_late = false;
-    for (const EventId mark : session_.Marks(id)) {
-      if (events.op(mark.value) != Op::kHeld) continue;
-      const bool is_late = until.valid() && until < mark;
-      if (is_late && last >= 0 && !last_is_late) break;
-      last = LookOf(mark);
-      last_is_late = is_late;
-      found[{events.label(mark.value), events.aux0(mark.value)}] = last;
-    }
-    for (const auto& [key, look] : found) {
-      if (look != last) continue;
-      Holder& holder = holders[key];
-      holder.bytes += session_.record(id).bytes;
-      ++holder.blocks;
-    }
+std::size_t Holders::LooksDuring(AllocationId id) const {
+  const AllocationRecord& record = session_.record(id);
+  if (!record.birth.valid()) return 0;
+  std::size_t looks = 0;
+  for (const std::vector<std::vector<EventId>>& of_processes : ends_) {
+    const std::vector<EventId>& ends = of_processes[session_.ProcessOf(record.birth)];
+    const auto after = std::lower_bound(ends.begin(), ends.end(), record.birth);
+    const auto until = record.alive() || !record.death.valid()
+                           ? ends.end()
+                           : std::lower_bound(ends.begin(), ends.end(), record.death);
+    looks += static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, until - after));
   }
-  std::vector<Holder> result;
-  for (auto& [key, holder] : holders) {
-    Split(session_.string(StringId(key.first)), &holder);
-    holder.kind = KindOf(key.second);
-    result.push_back(std::move(holder));
-  }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
-  return result;
+  return looks;
 }
 
 }  // namespace memprof::analysis

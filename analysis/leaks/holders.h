@@ -1,12 +1,17 @@
-// What keeps memory alive, as the last look at it found (`memprof run --holders`).
+// What keeps memory alive, as the last look at it found: at the objects of Python (`memprof run
+// --holders`), or at the words of host memory (`--scan`). Where both found something, Python's
+// variables count: behind them, a scan sees the interpreter's objects.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/store/session.h"
@@ -29,18 +34,33 @@ struct Holder {
   std::uint64_t blocks = 0;
 };
 
-// All looks of a session. Thread-safe once made.
+// All looks of a session. Of an allocation, the holders of the last look that found it count. Where a
+// function has a parameter `until`, looks before that event are preferred to later ones. Thread-safe
+// once made.
 class Holders {
  public:
+  // What a look told of an allocation; the words depend on nothing else.
+  struct Told {
+    std::uint32_t label = 0;
+    std::uint64_t kind = 0, place = 0;  // aux0, aux1
+    StackId asked_for;  // with this stack; only where Python does not know the holder
+    auto operator<=>(const Told&) const = default;
+  };
+
   explicit Holders(const Session& session);
 
-  // Holders of these allocations, the one that holds most first; empty where nobody looked. Of each
-  // allocation, the holders of the last look that found it count.
-  std::vector<Holder> Of(std::span<const AllocationId> ids) const { return Of(ids, EventId()); }
-  // The same of the last look before the last step; of a later one if no earlier one found the
-  // allocation. What grows with the steps is held while they run: after them functions return, and
-  // a whole program may be no more than garbage.
-  std::vector<Holder> InStepsOf(std::span<const AllocationId> ids, std::uint32_t process) const;
+  // Holders of these allocations, the one that holds most first; empty where nobody looked.
+  std::vector<Holder> Of(std::span<const AllocationId> ids, EventId until = {}) const;
+  // Those of one allocation; and in words, without figures.
+  std::vector<Told> ToldOf(AllocationId id, EventId until = {}) const;
+  Holder Words(const Told& told) const;
+
+  // What memory that grows with the steps should be told `until`: with this event the last step of
+  // the process begins. While steps run, variables hold what grows; after them functions return,
+  // and a whole program may be no more than garbage. Invalid without steps.
+  EventId LastStepOf(std::uint32_t process) const;
+  // Of these allocations, those that the latest look found which found any.
+  std::vector<AllocationId> FoundLast(std::span<const AllocationId> ids) const;
 
   // Bytes of those of these allocations, all of them alive at `at`, that were garbage then for
   // sure: a look before it found that only objects held them which wait for the collector, and it
@@ -48,14 +68,29 @@ class Holders {
   // counted. Nothing where nobody looked before `at`.
   std::optional<std::uint64_t> GarbageAt(std::span<const AllocationId> alive, EventId at) const;
 
- private:
-  // Prefers looks before `until`, if it is valid.
-  std::vector<Holder> Of(std::span<const AllocationId> ids, EventId until) const;
+  // Whether there was a look at all, and how many there were while an allocation was alive.
+  bool any() const;
+  std::size_t LooksDuring(AllocationId id) const;
 
-  std::ptrdiff_t LookOf(EventId mark) const;  // which look of its process
+  const Session& session() const { return session_; }
+
+ private:
+  // The greatest is the one that counts.
+  struct Look {
+    bool of_objects = false;     // of Python, not of host memory
+    bool early = false;          // before `until`
+    std::ptrdiff_t number = -1;  // in the order of time
+    auto operator<=>(const Look&) const = default;
+  };
+
+  Look LookOf(EventId mark, EventId until) const;
+  Look LastLookAt(AllocationId id, EventId until) const;
+  std::string TextOf(const Told& told) const;
 
   const Session& session_;
-  std::vector<std::vector<EventId>> ends_;  // of looks, by process
+  std::vector<std::vector<EventId>> ends_[2];  // of looks, by process; [1]: of scans
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string>
+      named_;  // of scans, by label, aux1
 };
 
 }  // namespace memprof::analysis

@@ -144,7 +144,7 @@ class ProcessLeaks {
       Explain(&candidate);
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
-      candidate.leak.holders = HoldersOf(holders, candidate.site);
+      TellHolders(holders, candidate.site, &candidate.leak);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {
@@ -164,14 +164,6 @@ class ProcessLeaks {
     candidate->evidence.modules = ModulesOf(session_, candidate->site.judged_alive);
     candidate->leak.why = LeakWhy(clock_, candidate->leak, candidate->history, candidate->evidence);
     candidate->leak.disproof = LeakDisproof(candidate->leak, candidate->evidence);
-  }
-  static std::vector<Holder> HoldersOf(const Holders& holders, const LeakSite& site) {
-    // A function that has returned since may have freed what it held.
-    const bool freed = site.alive_at_end.size() < site.judged_alive.size();
-    std::vector<Holder> found =
-        holders.InStepsOf(freed ? site.judged_alive : site.alive_at_end, site.process);
-    if (found.empty() && freed) found = holders.Of(site.alive_at_end);  // born after the last look
-    return found;
   }
   void AddLeak(Leak leak, LeakReport* report) const {
     const bool unwanted = options_.suppress && options_.suppress(leak);

@@ -52,50 +52,6 @@ bool IsInterpreterModule(std::string_view module) {
          StartsWithAny(module, {"python3", "libpython", "_ctypes.", "libffi"});
 }
 
-// Libraries that contain no place of an allocation.
-bool IsPlumbingModule(std::string_view module) {
-  return StartsWithAny(module, {"libcuda.",
-                                "libcuda-",
-                                "libcudart",
-                                "libcudadevrt",
-                                "libcudnn",
-                                "libcudss",
-                                "libcublas",
-                                "libcufft",
-                                "libcufile",
-                                "libcurand",
-                                "libcusolver",
-                                "libcusparse",
-                                "libcupti",
-                                "libcutensor",
-                                "libcutlass",
-                                "libnv",
-                                "libnccl",
-                                "libmemprof",
-                                "libstdc++",
-                                "libc.so",
-                                "libc++",
-                                "libgcc_s",
-                                "libgomp",
-                                "libomp.",
-                                "libomp5",
-                                "libiomp",
-                                "libpthread",
-                                "libtbb",
-                                "libtorch",
-                                "libc10",
-                                "libsimcuda",
-                                "ld-linux",
-                                "libtensorflow",
-                                "libjax",
-                                "libxla",
-                                "xla_",
-                                "librmm",
-                                "_pywrap_tensorflow",
-                                "lib_pywrap_tensorflow"}) ||
-         IsInterpreterModule(module);
-}
-
 // Headers of the toolkit and of memory managers: templates that become part of any program.
 bool IsToolkitHeader(std::string_view file) {
   static constexpr std::string_view kFolders[] = {"/include/c++/",
@@ -205,6 +161,49 @@ bool IsAllocationWrapper(std::string_view signature) {
 }  // namespace
 
 bool IsAgentFile(std::string_view file) { return Contains(file, "/memprof/_agent/"); }
+
+bool IsPlumbingModule(std::string_view module) {
+  return StartsWithAny(module, {"libcuda.",
+                                "libcuda-",
+                                "libcudart",
+                                "libcudadevrt",
+                                "libcudnn",
+                                "libcudss",
+                                "libcublas",
+                                "libcufft",
+                                "libcufile",
+                                "libcurand",
+                                "libcusolver",
+                                "libcusparse",
+                                "libcupti",
+                                "libcutensor",
+                                "libcutlass",
+                                "libnv",
+                                "libnccl",
+                                "libmemprof",
+                                "libstdc++",
+                                "libc.so",
+                                "libc++",
+                                "libgcc_s",
+                                "libgomp",
+                                "libomp.",
+                                "libomp5",
+                                "libiomp",
+                                "libpthread",
+                                "libtbb",
+                                "libtorch",
+                                "libc10",
+                                "libsimcuda",
+                                "ld-linux",
+                                "libtensorflow",
+                                "libjax",
+                                "libxla",
+                                "xla_",
+                                "librmm",
+                                "_pywrap_tensorflow",
+                                "lib_pywrap_tensorflow"}) ||
+         IsInterpreterModule(module);
+}
 
 bool IsPlumbing(const SourceFrame& frame) {
   if (frame.found) return frame.found->plumbing;

@@ -12,6 +12,8 @@ namespace memprof::analysis {
 // and headers, standard libraries, allocators, and the interpreter's frames between two Python
 // lines.
 bool IsPlumbing(const SourceFrame& frame);
+// The same by the name of a binary: "libtorch_cpu.so", "python3.11".
+bool IsPlumbingModule(std::string_view module);
 // A file of the agent that `memprof run --torch` puts into a program.
 bool IsAgentFile(std::string_view file);
 

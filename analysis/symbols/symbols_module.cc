@@ -36,13 +36,23 @@ struct FreeDeleter {
 
 }  // namespace
 
-std::string ReadableName(std::string_view symbol) {
+namespace {
+
+// "" for what is no mangled name.
+std::string Demangled(std::string_view symbol) {
   const std::string mangled(symbol);
   int status = 0;
   const std::unique_ptr<char, FreeDeleter> demangled(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
-  if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z")) return ValidUtf8(symbol);
-  return ValidUtf8(BareName(demangled.get()));
+  if (status != 0 || demangled == nullptr || !symbol.starts_with("_Z")) return "";
+  return demangled.get();
+}
+
+}  // namespace
+
+std::string ReadableName(std::string_view symbol) {
+  const std::string demangled = Demangled(symbol);
+  return ValidUtf8(demangled.empty() ? symbol : BareName(demangled));
 }
 
 std::string ModuleFileKey(const ModuleInfo& module) {
@@ -72,6 +82,7 @@ class ModuleSymbols::Impl {
   }
 
   std::vector<SourceFrame> At(std::uint64_t address);
+  Variable VariableAt(std::uint64_t address, bool thread_local_data);
 
   State state = State::kMissing;
 
@@ -115,6 +126,7 @@ class ModuleSymbols::Impl {
   static Place PlaceOf(Dwarf_Die* unit, Dwarf_Addr pc);
   std::string SymbolAt(Dwarf_Addr pc);
   void IndexSymbols();
+  void IndexVariables();
   const std::vector<Function>& FunctionsOf(Dwarf_Die* unit);
   static void CollectFunctions(Dwarf_Die* parent, int depth, std::vector<Function>* functions);
   std::vector<Dwarf_Die> InlinedAt(Dwarf_Die* unit, Dwarf_Addr pc);
@@ -140,6 +152,8 @@ class ModuleSymbols::Impl {
   bool units_indexed_ = false;
   std::vector<Range> ranges_;  // by begin; empty until many symbols were looked up
   int lookups_ = 0;
+  std::vector<Range> variables_[2];  // by begin: of all threads, of each
+  bool variables_indexed_ = false;
 };
 
 char* ModuleSymbols::Impl::debug_path_ = nullptr;  // libdwfl's own default
@@ -298,6 +312,45 @@ std::string ModuleSymbols::Impl::SymbolAt(Dwarf_Addr pc) {
   return ReadableName(name);
 }
 
+void ModuleSymbols::Impl::IndexVariables() {
+  variables_indexed_ = true;
+  const int count = dwfl_module_getsymtab(module_);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr begin = 0;
+    GElf_Word section = SHN_UNDEF;
+    if (dwfl_module_getsym_info(module_, i, &symbol, &begin, &section, nullptr, nullptr) ==
+            nullptr ||
+        section == SHN_UNDEF || symbol.st_size == 0)
+      continue;
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    if (type != STT_OBJECT && type != STT_TLS) continue;
+    if (type == STT_TLS) begin = symbol.st_value;
+    variables_[type == STT_TLS].push_back({begin, begin + symbol.st_size, 0, i});
+  }
+  for (std::vector<Range>& ranges : variables_)
+    std::stable_sort(ranges.begin(), ranges.end(),
+                     [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}
+
+ModuleSymbols::Variable ModuleSymbols::Impl::VariableAt(std::uint64_t address,
+                                                        bool thread_local_data) {
+  if (!variables_indexed_) IndexVariables();
+  const std::vector<Range>& ranges = variables_[thread_local_data];
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), address,
+                       [](GElf_Addr at, const Range& range) { return at < range.begin; });
+  if (after == ranges.begin() || address >= (after - 1)->end) return {};
+  GElf_Sym symbol;
+  GElf_Addr begin = 0;
+  const char* const name = dwfl_module_getsym_info(module_, (after - 1)->symbol, &symbol, &begin,
+                                                   nullptr, nullptr, nullptr);
+  if (name == nullptr) return {};
+  const std::string demangled = Demangled(name);
+  return {ValidUtf8(demangled.empty() ? std::string_view(name) : demangled),
+          address - (after - 1)->begin};
+}
+
 std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
   const Dwarf_Addr pc = address - bias_;
   const std::string symbol = SymbolAt(pc);
@@ -335,6 +388,11 @@ std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
 ModuleSymbols::ModuleSymbols(const ModuleInfo& module) : impl_(std::make_unique<Impl>(module)) {}
 ModuleSymbols::~ModuleSymbols() = default;
 ModuleSymbols::State ModuleSymbols::state() const { return impl_->state; }
+
+ModuleSymbols::Variable ModuleSymbols::VariableAt(std::uint64_t address, bool thread_local_data) {
+  return impl_->state == State::kUsable ? impl_->VariableAt(address, thread_local_data)
+                                        : Variable();
+}
 
 std::vector<SourceFrame> ModuleSymbols::At(std::uint64_t address) {
   return impl_->state == State::kUsable ? impl_->At(address) : std::vector<SourceFrame>();

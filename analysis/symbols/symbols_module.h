@@ -34,6 +34,15 @@ class ModuleSymbols {
   // is known.
   std::vector<SourceFrame> At(std::uint64_t address);
 
+  // The variable that lies at `address`, as in the file's symbol table (recorded address - load
+  // bias); of thread-local ones, at this place of the thread-local segment. No name if none is
+  // known.
+  struct Variable {
+    std::string name;  // demangled: "app::Trainer::instance", "Registry()::registry"
+    std::uint64_t offset = 0;
+  };
+  Variable VariableAt(std::uint64_t address, bool thread_local_data);
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -79,7 +79,8 @@ Options Describe(RunOptions* values) {
       "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
   options.Flag("scan", &values->scan,
                "When the program exits, look through its host memory for pointers to what "
-               "cudaMalloc returned, to prove leaks; about a second for 10 GiB.");
+               "cudaMalloc returned, to prove leaks, and to say which variable holds the rest; "
+               "about a second for 1 GiB.");
   options.Choice(
       "unrecorded", &values->unrecorded, {"start", "stop"},
       "With a PROGRAM that cannot be recorded (static, musl, an old glibc, set-uid): start it all "

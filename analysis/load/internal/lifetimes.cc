@@ -90,7 +90,10 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
           live_.Find(Space::kDevice, event->address, event->device, true, allocations_));
       return;
     case Op::kHeld: {
-      Id id = live_.Find(Space::kBlock, event->address, event->device, false, allocations_);
+      // A scan of host memory names the layer: that of the driver. Other looks do not.
+      Id id = event->layer == Layer::kUnspecified
+                  ? live_.Find(Space::kBlock, event->address, event->device, false, allocations_)
+                  : kNone;
       if (id == kNone)
         id = live_.Find(Space::kDevice, event->address, event->device, true, allocations_);
       event->allocation = AllocationId(id);

@@ -62,11 +62,12 @@ int memprof_flush(void);
 int memprof_snapshot(const char* label);
 
 /* Searches the host memory of this process for pointers to memory of cuMemAlloc (cudaMalloc), and
- * records the allocations to which the program has no pointer any more: nothing can free them.
- * Takes about a second for 10 GiB of host memory, and allocates and frees a few MiB in the current
- * context to find out how many pointers the driver itself keeps. Call it while other threads are
- * idle. `memprof run --scan` does it when the program exits. MEMPROF_UNAVAILABLE if no result was
- * possible, for instance without a current context. */
+ * records the allocations to which the program has no pointer any more: nothing can free them. Of
+ * the others, it records which variable, stack or heap block has the pointer. Takes about a second
+ * for 1 GiB of host memory, and allocates and frees a few MiB in the current context to find out how
+ * many pointers the driver itself keeps. Call it while other threads are idle. `memprof run --scan`
+ * does it when the program exits. MEMPROF_UNAVAILABLE if no result was possible, for instance
+ * without a current context. */
 int memprof_scan(void);
 
 /* A training step begins now, in all threads. Numbers should increase; there may be gaps. */

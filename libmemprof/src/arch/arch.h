@@ -7,6 +7,9 @@
 // - kMaxPageBytes: the largest page size of kernels.
 // - SpinHint(): tells the processor that this loop waits for another thread.
 // - kInterruptsOnProtect: a page that loses a permission interrupts all processors that use it.
+// - kThreadsPointToThemselves: glibc's description of a thread, to which its thread pointer and
+//   pthread_self() point, has its own address as its first and its third word; static thread-local
+//   memory lies below it.
 // - CaptureRegisters(): the registers of the calling function, which must not return while they are
 //   used; its return address is then on the stack.
 // - CodeAddress(word): the address in a return address as it is stored.

@@ -81,6 +81,8 @@ enum ImportKind : std::uint64_t {
   kImportOwn = 10,
 };
 
+inline constexpr std::uint64_t kHolderCpp = 3;  // of log.HolderKind
+
 enum CopyKind : std::uint32_t {
   kCopyUnknown = 0,
   kCopyHostToDevice = 1,

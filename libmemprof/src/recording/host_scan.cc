@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <new>
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/internal/holder_search.h"
 #include "libmemprof/src/recording/internal/own_array.h"
 #include "libmemprof/src/recording/internal/pointer_scan.h"
 #include "libmemprof/src/recording/record_event.h"
@@ -85,7 +87,7 @@ void FreeProbes(const ScanTarget* targets, std::size_t count) {
 }
 
 void Publish(ThreadSlot* slot, std::uint8_t op, const ScanTarget& target, std::uint64_t aux0,
-             std::uint64_t aux1) {
+             std::uint64_t aux1, std::uint32_t label = 0) {
   ring::RingEvent event{};
   event.op = op;
   event.layer = target.layer;
@@ -94,6 +96,7 @@ void Publish(ThreadSlot* slot, std::uint8_t op, const ScanTarget& target, std::u
   event.bytes = target.bytes;
   event.aux0 = aux0;
   event.aux1 = aux1;
+  event.label = label;
   RecordEvent(slot, &event, false);
 }
 
@@ -125,8 +128,28 @@ struct Room {
 void AddTarget(void* to, const LiveBlock& block) {
   auto* room = static_cast<Room*>(to);
   if (room->count == room->room) return;
-  room->targets[room->count++] = {block.address,       block.bytes, 0,
-                                  block.device_plus_1, block.layer, 0};
+  room->targets[room->count++] = {block.address, block.bytes, 0, block.device_plus_1,
+                                  block.layer,   0,           0};
+}
+
+// The least number of pointers to a probe: those that the driver itself has.
+std::uint32_t DriversOwn(const ScanTarget* targets, std::size_t count) {
+  std::uint32_t own = ~std::uint32_t{0};
+  for (std::size_t i = 0; i < count; ++i)
+    if (targets[i].is_probe != 0) own = std::min(own, targets[i].references);
+  return own;
+}
+
+// Follows the pointers to all blocks but those that only the driver points to.
+void TellHolders(Recorder* recorder, ThreadSlot* slot, ScanTarget* targets, std::size_t count,
+                 std::uint32_t own, HolderSearch* search) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (targets[i].is_probe != 0 || targets[i].references <= own) targets[i].unfollowed = 1;
+  search->Follow(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)));
+  search->ForEach([&](const HolderSearch::Holder& holder) {
+    Publish(slot, kOpHeld, targets[holder.target], kHolderCpp, holder.symbol,
+            recorder->definitions()->InternString(holder.label, holder.label_bytes));
+  });
 }
 
 int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
@@ -140,25 +163,32 @@ int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
   Writer::LiveCopy copy{AddTarget, &live};
   const bool copied = recorder->writer()->CopyLive(&copy, kMaxFlushNs);
   const std::size_t count = SortApart(targets.get(), probes + (copied ? live.count : 0));
+  const OwnArray<HolderSearch> room(1);  // too large for a small stack
+  const std::uint64_t deadline_ns = NowNs() + kMaxScanNs;
+  HolderSearch* search = room.get() == nullptr
+                             ? nullptr
+                             : new (room.get()) HolderSearch(targets.get(), count, deadline_ns);
   ScanResult result{};
   if (copied && probes == std::size(kProbes))
-    result = CountReferences(targets.get(), count, NowNs() + kMaxScanNs);
+    result = CountReferences(targets.get(), count, deadline_ns,
+                             search == nullptr ? nullptr : search->notes());
   FreeProbes(targets.get(), count);
-  std::uint32_t own = ~std::uint32_t{0};  // references that the driver itself has
-  for (std::size_t i = 0; i < count; ++i)
-    if (targets.get()[i].is_probe != 0) own = std::min(own, targets.get()[i].references);
-  const ScanTarget whole{0, result.bytes, 0, 0, kLayerNone, 0};
-  if (!result.complete) {
-    Publish(slot, kOpHostScan, whole, live.count, 0);
-    return MEMPROF_UNAVAILABLE;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
+  const std::uint32_t own = DriversOwn(targets.get(), count);
+  const ScanTarget whole{0, result.bytes, 0, 0, kLayerNone, 0, 0};
+  for (std::size_t i = 0; result.complete && i < count; ++i) {
     const ScanTarget& target = targets.get()[i];
     if (target.is_probe == 0 && target.references <= own)
       Publish(slot, kOpUnreachable, target, target.references, 0);
   }
-  Publish(slot, kOpHostScan, whole, live.count, std::uint64_t{own} + 1);
-  return MEMPROF_OK;
+  const char* shortfall = nullptr;
+  if (search != nullptr) {
+    if (result.complete) TellHolders(recorder, slot, targets.get(), count, own, search);
+    shortfall = search->shortfall();
+    search->~HolderSearch();
+  }
+  Publish(slot, kOpHostScan, whole, live.count, result.complete ? std::uint64_t{own} + 1 : 0,
+          shortfall == nullptr ? 0 : recorder->definitions()->InternString(shortfall));
+  return result.complete ? MEMPROF_OK : MEMPROF_UNAVAILABLE;
 }
 
 void AtExit() {

@@ -11,8 +11,9 @@
 // probes and no result.
 //
 // Steps: allocate the probes; copy the writer's table of live blocks; count the words of all
-// mappings in /proc/self/maps; record OP_UNREACHABLE for each block found, and OP_HOST_SCAN at the
-// end.
+// mappings in /proc/self/maps; record OP_UNREACHABLE for each block to which only the driver points;
+// find what holds the others (internal/holder_search.h), and record OP_HELD for each holder;
+// OP_HOST_SCAN at the end.
 //
 // Left out are the recorder's own mappings, and the caller's stack below its frame. Memory is read
 // by system calls, so that a mapping which is removed meanwhile does no harm. Other threads

@@ -39,17 +39,6 @@ const unsigned char* FindBuildId(const char* note, std::size_t bytes, std::size_
   return nullptr;
 }
 
-// A path that the reader can open later: the loader's name made absolute.
-void AbsolutePath(const char* name, char* path) {
-  if (name == nullptr || name[0] == '\0') {
-    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    path[length > 0 ? length : 0] = '\0';
-  } else if (name[0] == '/' || strchr(name, '/') == nullptr || realpath(name, path) == nullptr) {
-    strncpy(path, name, PATH_MAX - 1);
-    path[PATH_MAX - 1] = '\0';
-  }
-}
-
 struct Counters {
   std::uint64_t adds = 0;
   std::uint64_t subs = 0;
@@ -70,6 +59,16 @@ bool IsTorchs(const char* path) {
 }
 
 }  // namespace
+
+void AbsolutePath(const char* name, char* path) {
+  if (name == nullptr || name[0] == '\0') {
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+  } else if (name[0] == '/' || strchr(name, '/') == nullptr || realpath(name, path) == nullptr) {
+    strncpy(path, name, PATH_MAX - 1);
+    path[PATH_MAX - 1] = '\0';
+  }
+}
 
 // Filled inside the loader's callback, in which neither our locks nor the loader's functions may be
 // used.

@@ -17,6 +17,10 @@
 
 namespace memprof::recorder {
 
+// Writes a path that the reader can open later to `path`, with space for PATH_MAX bytes: the
+// loader's name of a module made absolute.
+void AbsolutePath(const char* name, char* path);
+
 class Modules {
  public:
   explicit Modules(Definitions* definitions) : definitions_(definitions) {}

@@ -34,6 +34,24 @@ class HoldersTest : public ::testing::Test {
     log_.Event(Op::kHeld, Layer::kUnspecified, kBase + block * kApart, kBytes, log_.String(text),
                {.aux0 = static_cast<std::uint64_t>(kind)});
   }
+  // A mark of a scan, for the driver's memory.
+  void Scanned(const std::string& text, std::uint64_t place_1 = 0) {
+    log_.Event(Op::kHeld, Layer::kLinear, kBase, 1 << 20, log_.String(text),
+               {.aux0 = static_cast<std::uint64_t>(HolderKind::kCpp), .aux1 = place_1});
+  }
+  void EndScan() {
+    log_.Event(Op::kHostScan, Layer::kUnspecified, 0, 0, 0, {.device = -1, .aux1 = 1});
+  }
+  // Paths of the holders of the memory of a layer.
+  std::vector<std::string> PathsOf(Layer layer) {
+    const auto session = LoadLog(log_);
+    std::vector<AllocationId> ids;
+    for (std::uint32_t i = 0; i < session->allocations().size(); ++i)
+      if (session->record(AllocationId(i)).layer == layer) ids.push_back(AllocationId(i));
+    std::vector<std::string> paths;
+    for (const Holder& holder : Holders(*session).Of(ids)) paths.push_back(holder.path);
+    return paths;
+  }
   void EndLook() { log_.Event(Op::kHolders, Layer::kUnspecified, 0, 0, 0, {.device = -1}); }
   // "path|root|kind: blocks, bytes" of each holder of the blocks.
   std::vector<std::string> Told(bool in_steps = false) {
@@ -44,7 +62,7 @@ class HoldersTest : public ::testing::Test {
         blocks.push_back(AllocationId(i));
     std::vector<std::string> told;
     const Holders holders(*session);
-    for (const Holder& holder : in_steps ? holders.InStepsOf(blocks, 0) : holders.Of(blocks))
+    for (const Holder& holder : holders.Of(blocks, in_steps ? holders.LastStepOf(0) : EventId()))
       told.push_back(holder.path + "|" + holder.root + "|" +
                      std::string(HolderKindName(holder.kind)) + ": " +
                      std::to_string(holder.blocks) + ", " + std::to_string(holder.bytes));
@@ -148,6 +166,82 @@ TEST_F(HoldersTest, ABlockAtTheAddressOfItsSegmentIsMeant) {
   }
 }
 
+TEST_F(HoldersTest, AScanIsOfTheDriversMemory) {
+  Scanned("global of /none/trainer\nglobal of /none/trainer", 1 + 0x40);
+  EndScan();
+  EXPECT_THAT(PathsOf(Layer::kBlock), IsEmpty());
+  EXPECT_THAT(PathsOf(Layer::kLinear), ElementsAre("global of trainer + 0x40"));
+}
+
+TEST_F(HoldersTest, TheLastScanCounts) {
+  Scanned("stack of thread 1\nstack of thread 1");
+  Scanned("stack of thread 2\nstack of thread 2");
+  EndScan();
+  Scanned("heap\nheap");
+  EndScan();
+  EXPECT_THAT(PathsOf(Layer::kLinear), ElementsAre("heap"));
+}
+
+TEST_F(HoldersTest, PythonsVariablesCountBeforeThoseOfAScan) {
+  for (const bool scan_first : {true, false}) {
+    LogBuilder log;
+    log.Alloc(Layer::kLinear, kBase, kBytes, {.stack = log.Stack({"main (a.cc:1)"})});
+    for (const bool scan : {scan_first, !scan_first}) {
+      log.Event(Op::kHeld, scan ? Layer::kLinear : Layer::kUnspecified, kBase, kBytes,
+                log.String(scan ? "heap\nheap" : "list\nroot"), {.aux0 = scan ? 3u : 1u});
+      log.Event(scan ? Op::kHostScan : Op::kHolders, Layer::kUnspecified, 0, 0, 0, {.device = -1});
+    }
+    const auto session = LoadLog(log);
+    const AllocationId id(0);
+    const std::vector<Holder> holders = Holders(*session).Of({&id, 1});
+    ASSERT_EQ(holders.size(), 1u);
+    EXPECT_EQ(holders[0].path, "list");
+  }
+}
+
+// A tree's variable has pointers to three of its nodes.
+TEST_F(HoldersTest, EntriesAtSeveralPlacesOfAVariableAreOne) {
+  const std::string tree =
+      "heap blocks of 56 bytes, in global of /b/a\nglobal of /b/a\nheap blocks of 56 bytes";
+  Scanned(tree, 1 + 0x10);
+  Scanned(tree, 1 + 0x18);
+  const std::string one =
+      "heap block of 8 KiB, in global of /b/a\nglobal of /b/a\nheap block of 8 KiB";
+  Scanned(one, 1 + 0x20);
+  EndScan();
+  EXPECT_THAT(PathsOf(Layer::kLinear),
+              ::testing::UnorderedElementsAre("heap blocks of 56 bytes, in global of a",
+                                              "heap block of 8 KiB, in global of a + 0x20"));
+}
+
+TEST_F(HoldersTest, AFewPlacesOfAVariableAreTold) {
+  for (const int count : {4, 5}) {
+    LogBuilder log;
+    log.Alloc(Layer::kLinear, kBase, kBytes, {.stack = log.Stack({"main (a.cc:1)"})});
+    for (int i = 0; i < count; ++i)
+      log.Event(Op::kHeld, Layer::kLinear, kBase, kBytes,
+                log.String("thread-local variable of /b/a\nthread-local variable of /b/a"),
+                {.aux0 = 3, .aux1 = 9u + static_cast<unsigned>(i) * 8});
+    log.Event(Op::kHostScan, Layer::kUnspecified, 0, 0, 0, {.device = -1});
+    const auto session = LoadLog(log);
+    const AllocationId id(0);
+    const std::vector<Holder> holders = Holders(*session).Of({&id, 1});
+    EXPECT_EQ(holders.size(), count == 4 ? 4u : 1u);
+    EXPECT_EQ(holders[0].path,
+              count == 4 ? "thread-local variable of a + 0x8" : "thread-local variable of a");
+  }
+}
+
+// Damaged or foreign logs.
+TEST_F(HoldersTest, StrangeLabelsOfScansAreToldAsTheyAre) {
+  Scanned("", 5);
+  Scanned("one line", 5);
+  Scanned("x\nglobal of ", 5);
+  Scanned("y\nglobal of /b/a\nz", ~std::uint64_t{0});
+  EndScan();
+  EXPECT_THAT(PathsOf(Layer::kLinear), ::testing::UnorderedElementsAre("", "one line", "x", "y"));
+}
+
 TEST_F(HoldersTest, LeaksAndTheRestHaveThem) {
   Held(0, HolderKind::kPython, "list\nroot");
   EndLook();
@@ -155,6 +249,67 @@ TEST_F(HoldersTest, LeaksAndTheRestHaveThem) {
   std::size_t with = 0;
   for (const Leak& leak : report.live_at_exit) with += leak.holders.size();
   EXPECT_EQ(with, 1u);
+}
+
+// The library that asked for memory of which Python only knows that native code holds it.
+class AskedForTest : public HoldersTest {
+ protected:
+  AskedForTest() {
+    std::uint32_t id = 0;
+    for (const char* path :
+         {"/usr/bin/python3.11", "/v/site-packages/torch/lib/libtorch_cpu.so", "/usr/lib/libc.so.6",
+          "/opt/memprof/lib/libmemprof.so", "/home/u/libmylib.so", "/home/u/libother.so"}) {
+      log::Module* const module = log_.definitions().add_module();
+      module->set_id(++id);
+      module->set_path(path);
+      module->set_first_address(0x1000 * id);
+      module->set_end_address(0x1000 * id + 0x1000);
+    }
+  }
+  // The path of the holder of a block that this stack of modules, outermost first, has allocated.
+  std::string Told(const std::vector<std::uint32_t>& modules, HolderKind kind) {
+    const int stack = NativeStack(modules);
+    log_.Alloc(Layer::kBlock, kBase + 16 * kApart, kBytes, {.stack = stack});
+    Held(16, kind, "only native code holds this `Tensor`\nnative code");
+    EndLook();
+    const auto session = LoadLog(log_);
+    const AllocationId id(static_cast<std::uint32_t>(session->allocations().size() - 1));
+    const std::vector<Holder> holders = Holders(*session).Of({&id, 1});
+    EXPECT_EQ(holders.size(), 1u);
+    EXPECT_EQ(holders[0].root, "native code");
+    return holders[0].path;
+  }
+  int NativeStack(const std::vector<std::uint32_t>& modules) {
+    log::StackTrie* const trie = log_.definitions().mutable_trie();
+    const int before = trie->parent_size();
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      trie->add_parent(i == 0 ? 0 : static_cast<std::uint32_t>(before + static_cast<int>(i)));
+      const std::int64_t address = 0x1000 * modules[i] + 0x10;
+      trie->add_address_delta(address - last);
+      last = address;
+      trie->add_module(modules[i]);
+      trie->add_kind(log::FRAME_NATIVE);
+    }
+    return before + static_cast<int>(modules.size());
+  }
+};
+
+constexpr std::uint32_t kPython = 1, kTorch = 2, kLibc = 3, kRecorder = 4, kMine = 5, kOther = 6;
+
+TEST_F(AskedForTest, TheInnermostLibraryThatIsNoFrameworks) {
+  EXPECT_EQ(Told({kPython, kOther, kPython, kMine, kTorch, kLibc, kRecorder}, HolderKind::kCpp),
+            "only native code holds this `Tensor`; `libmylib.so` asked for it");
+}
+
+TEST_F(AskedForTest, NobodyElse) {
+  EXPECT_EQ(Told({kPython, kTorch, kLibc}, HolderKind::kCpp),
+            "only native code holds this `Tensor`");
+}
+
+TEST_F(AskedForTest, AVariableOfPythonNeedsNoSuchHint) {
+  EXPECT_EQ(Told({kPython, kMine, kTorch}, HolderKind::kPython),
+            "only native code holds this `Tensor`");
 }
 
 // Looks of two processes overlap: the end of one's is no end of the other's.

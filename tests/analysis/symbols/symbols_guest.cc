@@ -47,6 +47,19 @@ __attribute__((noinline)) Capture Outer() {
   return captured;
 }
 
+int g_numbers[10];
+namespace {
+
+thread_local int t_numbers[10];
+int& Counter() {
+  static int counters[4];
+  return counters[2];
+}
+
+}  // namespace
+
+Variables VariablesHere() { return {&g_numbers[3], &Counter(), &t_numbers[0]}; }
+
 const Lines kLines = {kOuterLine, kMiddleLine, kInlinedLine, kInnermostLine};
 
 }  // namespace guest

@@ -16,4 +16,10 @@ struct Capture {
 Capture Outer();
 extern const Lines kLines;
 
+// 12 bytes into a variable, 8 into a local one, and the begin of a thread-local one.
+struct Variables {
+  const void *global, *local, *of_thread;
+};
+Variables VariablesHere();
+
 }  // namespace guest

@@ -90,6 +90,35 @@ TEST(ModuleSymbolsTest, ManyLookUpsAnswerAsFewDo) {
   }
 }
 
+TEST_F(SymbolsTest, VariablesHaveNamesAndOffsets) {
+  const guest::Variables variables = guest::VariablesHere();
+  const ModuleInfo module{.path = library_.path,
+                          .build_id = library_.build_id,
+                          .load_bias = library_.bias,
+                          .first_address = library_.first,
+                          .end_address = library_.end};
+  ModuleSymbols symbols(module);
+  const auto at = [&](const void* variable) {
+    return symbols.VariableAt(reinterpret_cast<std::uint64_t>(variable) - library_.bias, false);
+  };
+  EXPECT_EQ(at(variables.global).name, "guest::g_numbers");
+  EXPECT_EQ(at(variables.global).offset, 12u);
+  EXPECT_EQ(at(variables.local).name, "guest::(anonymous namespace)::Counter()::counters");
+  EXPECT_EQ(at(variables.local).offset, 8u);
+  EXPECT_EQ(at(reinterpret_cast<const void*>(library_.first)).name, "") << "the file's head";
+  EXPECT_EQ(symbols.VariableAt(8, true).name, "guest::(anonymous namespace)::t_numbers");
+  EXPECT_EQ(symbols.VariableAt(8, true).offset, 8u);
+  EXPECT_EQ(symbols.VariableAt(40, true).name, "") << "behind it";
+  ModuleInfo other = module;
+  other.build_id = "other";
+  EXPECT_EQ(
+      ModuleSymbols(other)
+          .VariableAt(reinterpret_cast<std::uint64_t>(variables.global) - library_.bias, false)
+          .name,
+      "")
+      << "another file than the recorded one";
+}
+
 TEST(SymbolsWithoutModuleTest, FramesOutsideOfEveryModuleShowTheirAddress) {
   LogBuilder log;
   log::StackTrie* trie = log.definitions().mutable_trie();

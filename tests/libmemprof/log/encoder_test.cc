@@ -209,6 +209,7 @@ TEST(Vocabulary, MatchesTheFormat) {
   EXPECT_EQ(+kOpDiscard, log::OP_DISCARD);
   EXPECT_EQ(+kOpModuleGlobal, log::OP_MODULE_GLOBAL);
   EXPECT_EQ(+kOpHostScan, log::OP_HOST_SCAN);
+  EXPECT_EQ(kHolderCpp, static_cast<std::uint64_t>(log::HOLDER_CPP));
   EXPECT_EQ(+kOpUnreachable, log::OP_UNREACHABLE);
   EXPECT_EQ(+kSourceOff, static_cast<unsigned>(log::SOURCE_OFF));
   EXPECT_EQ(+kSourceOn, static_cast<unsigned>(log::SOURCE_ON));

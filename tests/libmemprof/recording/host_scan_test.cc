@@ -18,6 +18,7 @@
 
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/recording/internal/pointer_scan.h"
+#include "tests/libmemprof/recording/sanitized.h"
 
 namespace memprof::recorder {
 namespace {
@@ -32,13 +33,6 @@ std::uint64_t Address(int target) {
   return (high << 32) + static_cast<std::uint64_t>(target) * 0x100000;
 }
 
-// Sanitizers keep copies of words in their own memory, so the counts are not exact.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // The targets are in the recorder's memory, as in a real scan.
 class HostScanTest : public ::testing::Test {
  protected:
@@ -52,7 +46,7 @@ class HostScanTest : public ::testing::Test {
 
   std::vector<std::uint32_t> Count(std::uint64_t deadline = kNever) {
     for (std::size_t i = 0; i < kCount; ++i)
-      targets_[i] = {Address(static_cast<int>(i)), kBytes, 0, 1, 1, 0};
+      targets_[i] = {Address(static_cast<int>(i)), kBytes, 0, 1, 1, 0, 0};
     result_ = CountReferences(targets_, kCount, deadline);
     std::vector<std::uint32_t> references;
     for (std::size_t i = 0; i < kCount; ++i) references.push_back(targets_[i].references);
@@ -158,7 +152,7 @@ TEST_F(HostScanTest, ReadsByAnotherWayWhereTheFirstIsForbidden) {
   if (child == 0) {
     if (!ForbidProcessVmReadv()) _exit(77);
     auto* target = static_cast<ScanTarget*>(MapMemory(sizeof(ScanTarget)));
-    *target = {Address(1), kBytes, 0, 1, 1, 0};
+    *target = {Address(1), kBytes, 0, 1, 1, 0, 0};
     const ScanResult result = CountReferences(target, 1, kNever);
     _exit(result.complete && target->references >= 1 ? 0 : 1);
   }

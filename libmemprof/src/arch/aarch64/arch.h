@@ -12,6 +12,7 @@ inline constexpr unsigned kAddressBits = 48;
 inline constexpr std::size_t kMaxPageBytes = 65536;
 inline constexpr bool kInterruptsOnProtect =
     false;  // other processors' caches of pages need no interrupt
+inline constexpr bool kThreadsPointToThemselves = false;
 
 inline void SpinHint() { asm volatile("yield" ::: "memory"); }
 

@@ -10,6 +10,7 @@ inline constexpr char kName[] = "x86_64";
 inline constexpr unsigned kAddressBits = 47;
 inline constexpr std::size_t kMaxPageBytes = 4096;
 inline constexpr bool kInterruptsOnProtect = true;
+inline constexpr bool kThreadsPointToThemselves = true;
 
 inline void SpinHint() { __builtin_ia32_pause(); }
 

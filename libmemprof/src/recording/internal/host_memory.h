@@ -21,8 +21,8 @@ class MapsReader {
  public:
   struct Line {
     std::uintptr_t begin, end;
-    bool wanted;  // readable and writable
-    const char* path;
+    bool wanted;       // readable and writable
+    const char* path;  // of a file, or "[heap]" and the like; "" for other memory
   };
 
   MapsReader() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -55,6 +55,7 @@ class MapsReader {
     line->end = strtoul(at, &at, 16);
     line->wanted = at[0] == ' ' && at[1] == 'r' && at[2] == 'w';
     const char* path = strchr(at, '/');
+    if (path == nullptr) path = strchr(at, '[');
     line->path = path == nullptr ? "" : path;
     return true;
   }

@@ -16,8 +16,13 @@ constexpr std::size_t kSetAside = std::size_t{1} << 40;
 
 class Scanner {
  public:
-  Scanner(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns, std::uint64_t* buffer)
-      : targets_(targets), count_(count), deadline_ns_(deadline_ns), buffer_(buffer) {}
+  Scanner(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns, std::uint64_t* buffer,
+          PassNotes* notes)
+      : targets_(targets),
+        count_(count),
+        deadline_ns_(deadline_ns),
+        buffer_(buffer),
+        notes_(notes) {}
 
   ScanResult Run(const OwnRange* own, std::size_t own_count) {
     MapsReader maps;
@@ -32,6 +37,7 @@ class Scanner {
       if (ours) own_library_end = line.end;
       if (!line.wanted || ours || IsRing(line.path) || line.end - line.begin >= kSetAside) continue;
       if (line.begin <= frame && frame < line.end) line.begin = frame & ~std::uintptr_t{7};
+      chunks_end_ = line.path[0] == '\0' ? line.end : 0;
       std::uintptr_t cursor = line.begin;
       for (std::size_t i = 0; i < own_count; ++i) {
         if (own[i].end <= cursor || own[i].begin >= line.end) continue;
@@ -62,14 +68,17 @@ class Scanner {
         from = (from / PageBytes() + 1) * PageBytes();
         continue;
       }
-      CountIn(static_cast<std::size_t>(got) / sizeof(std::uint64_t));
+      const std::size_t words = static_cast<std::size_t>(got) / sizeof(std::uint64_t);
+      CountIn(from, words);
+      if (notes_ != nullptr && notes_->chunks != nullptr && chunks_end_ != 0)
+        NoteChunks(from, words);
       bytes_ += static_cast<std::uint64_t>(got);
       from += static_cast<std::size_t>(got);
     }
     return true;
   }
 
-  void CountIn(std::size_t words) {
+  void CountIn(std::uintptr_t from, std::size_t words) {
     const std::uint64_t low = targets_[0].address;
     const std::uint64_t span = targets_[count_ - 1].address + targets_[count_ - 1].bytes - low;
     for (std::size_t i = 0; i < words; ++i) {
@@ -78,7 +87,37 @@ class Scanner {
           targets_, targets_ + count_, buffer_[i],
           [](std::uint64_t word, const ScanTarget& target) { return word < target.address; });
       ScanTarget& target = *(after - 1);
-      if (buffer_[i] - target.address < target.bytes) ++target.references;
+      if (buffer_[i] - target.address >= target.bytes) continue;
+      ++target.references;
+      if (notes_ != nullptr && target.unfollowed == 0 && target.references <= notes_->words_each)
+        Note({from + i * sizeof(std::uint64_t), static_cast<std::uint32_t>(&target - targets_)});
+    }
+  }
+
+  void Note(PointerWord word) {
+    if (notes_->words_count == notes_->words_room)
+      notes_->words_left_out = true;
+    else
+      notes_->words[notes_->words_count++] = word;
+  }
+
+  // Such a block begins at a page with the words 0 and its size, a number of pages, plus 2.
+  void NoteChunks(std::uintptr_t from, std::size_t words) {
+    constexpr std::uint64_t kFlags = 7, kIsMapped = 2;
+    const std::uintptr_t page = PageBytes();
+    for (std::uintptr_t at = (from + page - 1) / page * page;
+         at + 2 * sizeof(std::uint64_t) <= from + words * sizeof(std::uint64_t); at += page) {
+      const std::uint64_t* head = buffer_ + (at - from) / sizeof(std::uint64_t);
+      const std::uint64_t bytes = head[1] & ~kFlags;
+      if (head[0] != 0 || (head[1] & kFlags) != kIsMapped || bytes == 0 || bytes % page != 0 ||
+          bytes > chunks_end_ - at)
+        continue;
+      if (notes_->chunks_count > 0) {
+        const MappedChunk& last = notes_->chunks[notes_->chunks_count - 1];
+        if (at - last.begin < last.bytes) continue;  // its contents
+      }
+      if (notes_->chunks_count < notes_->chunks_room)
+        notes_->chunks[notes_->chunks_count++] = {at, bytes};
     }
   }
 
@@ -86,6 +125,8 @@ class Scanner {
   const std::size_t count_;
   const std::uint64_t deadline_ns_;
   std::uint64_t* buffer_;
+  PassNotes* notes_;
+  std::uintptr_t chunks_end_ = 0;  // of this mapping; 0 where there are none
   std::uint64_t bytes_ = 0;
   MemoryReader memory_;
   PageFilter pages_;
@@ -93,14 +134,15 @@ class Scanner {
 
 }  // namespace
 
-ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns) {
+ScanResult CountReferences(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns,
+                           PassNotes* notes) {
   const OwnArray<std::uint64_t> buffer(kPiece / sizeof(std::uint64_t));
   const OwnArray<OwnRange> own(kMaxOwnRanges);
   const OwnArray<Scanner> room(1);  // too large for a small stack
   if (buffer.get() == nullptr || own.get() == nullptr || room.get() == nullptr) return {0, false};
   std::size_t ranges = 0;
   if (!CopyOwnRanges(own.get(), &ranges)) return {0, false};
-  auto* scanner = new (room.get()) Scanner(targets, count, deadline_ns, buffer.get());
+  auto* scanner = new (room.get()) Scanner(targets, count, deadline_ns, buffer.get(), notes);
   const ScanResult result = scanner->Run(own.get(), ranges);
   scanner->~Scanner();
   return result;
