@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/store/session.h"
@@ -35,6 +36,19 @@ class Holders {
   // Holders of these allocations, the one that holds most first; empty where nobody looked. Of each
   // allocation, the holders of the last look that found it count.
   std::vector<Holder> Of(std::span<const AllocationId> ids) const;
+
+  // What a look told: label and kind.
+  using Told = std::pair<std::uint32_t, std::uint64_t>;
+  // Of one allocation, by the last look that found it.
+  std::vector<Told> LastOf(AllocationId id) const;
+  // In words; without figures.
+  Holder Words(const Told& told) const;
+
+  // Whether there was a look at all, and how many there were while an allocation was alive.
+  bool any() const { return !ends_.empty(); }
+  std::size_t LooksDuring(AllocationId id) const;
+
+  const Session& session() const { return session_; }
 
  private:
   const Session& session_;

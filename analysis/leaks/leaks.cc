@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/units.h"
@@ -144,16 +145,13 @@ class ProcessLeaks {
       Explain(&candidate);
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
-      // A function that has returned since may have freed what it held.
-      const LeakSite& site = candidate.site;
-      candidate.leak.holders =
-          holders.Of(site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive
-                                                                         : site.alive_at_end);
+      AddHolders(holders, &candidate);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {
       Explain(&candidate);
       candidate.leak.tier = LeakTier::kLiveAtExit;
+      AddHolders(holders, &candidate);
       report->rising.push_back(candidate.leak);
     }
     for (std::size_t i = 0; i < sites_.size(); ++i)
@@ -169,6 +167,18 @@ class ProcessLeaks {
     candidate->leak.why = LeakWhy(clock_, candidate->leak, candidate->history, candidate->evidence);
     candidate->leak.disproof = LeakDisproof(candidate->leak, candidate->evidence);
   }
+  // A function that has returned since may have freed what it held.
+  static void AddHolders(const Holders& holders, LeakCandidate* candidate) {
+    const LeakSite& site = candidate->site;
+    AddHolders(
+        holders,
+        site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive : site.alive_at_end,
+        &candidate->leak);
+  }
+  static void AddHolders(const Holders& holders, std::span<const AllocationId> ids, Leak* leak) {
+    leak->holders = holders.Of(ids);
+    leak->held_by = TreeOf(holders, ids);
+  }
   void AddLeak(Leak leak, LeakReport* report) const {
     const bool unwanted = options_.suppress && options_.suppress(leak);
     (unwanted ? report->suppressed : report->leaks).push_back(std::move(leak));
@@ -176,7 +186,7 @@ class ProcessLeaks {
   void AddAlive(std::size_t index, const LostMemory& lost_memory, const Holders& holders,
                 LeakReport* report) const {
     Leak leak = DescribeAlive(session_, clock_, sites_[index]);
-    leak.holders = holders.Of(sites_[index].alive_at_end);
+    AddHolders(holders, sites_[index].alive_at_end, &leak);
     if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
       return AddLeak(std::move(leak), report);
