@@ -148,7 +148,7 @@ TEST_F(HolderModelTest, WhyABlockHasNoHolder) {
   blocks_.clear();
   Load();
   ASSERT_EQ(blocks_.size(), 3u);
-  EXPECT_EQ(WhyNoHolder(*holders_, blocks_[0]), S("Held by: no look found that"));
+  EXPECT_EQ(WhyNoHolder(*holders_, blocks_[0]), S("Held by: no look found what holds it"));
   EXPECT_TRUE(WhyNoHolder(*holders_, blocks_[1]).contains(S("between two looks")));
   EXPECT_TRUE(WhyNoHolder(*holders_, blocks_[2]).contains(S("after the last look")));
   for (const std::uint32_t driver : {0u, 1u})

@@ -133,7 +133,7 @@ TEST_F(HolderViewTest, ALeakThatNoLookFoundSaysSo) {
   log_.Block(0);
   log_.EndLook();
   OpenLog(log_.log(), ViewKind::kLeaks);
-  EXPECT_EQ(window_.leaks()->holders().Line(), S("Held by: no look found that"));
+  EXPECT_EQ(window_.leaks()->holders().Line(), S("Held by: no look found what holds it"));
   EXPECT_TRUE(window_.leaks()->holders().isVisible());
 }
 
@@ -170,6 +170,7 @@ TEST_F(HolderViewTest, FailuresHaveAPageOfThem) {
   EXPECT_FALSE(shown->isVisible()) << "behind the first page";
   tabs->setCurrentIndex(last);
   EXPECT_TRUE(shown->tree()->isVisible());
+  EXPECT_EQ(shown->maximumHeight(), QWIDGETSIZE_MAX);
   EXPECT_TRUE(Print(shown->model())[0].startsWith(S("Live then|1.00 MiB|1")))
       << qPrintable(Print(shown->model())[0]);
   QString csv;

@@ -181,7 +181,7 @@ QString WhyNoHolder(const analysis::Holders& holders, analysis::AllocationId id)
                          (analysis::HasAddress(record.layer) && record.device >= 0 &&
                           record.layer != analysis::Layer::kSegment && !session.IsSuballocated(id));
   if (!holders.any() || !looked_at) return {};
-  if (holders.LooksDuring(id) > 0) return HolderModel::tr("Held by: no look found that");
+  if (holders.LooksDuring(id) > 0) return HolderModel::tr("Held by: no look found what holds it");
   return record.alive() ? HolderModel::tr("Held by: not known, it was born after the last look")
                         : HolderModel::tr("Held by: not known, it lived between two looks");
 }

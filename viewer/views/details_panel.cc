@@ -83,11 +83,11 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);
   holders_ = new HolderView(document_, HolderView::Height::kFitted, this);
-  auto* below = new QVBoxLayout();
-  below->addWidget(stack_, 1);
-  below->addWidget(holders_, 1);
-  below->addStretch(0);
-  column->addLayout(below, 1);
+  below_ = new QVBoxLayout();
+  below_->addWidget(stack_, 1);
+  below_->addWidget(holders_, 1);
+  below_->addStretch(0);
+  column->addLayout(below_, 1);
   connect(document_, &Document::StateChanged, this, [this] {
     AskInstant();
     AskSelection();
@@ -274,6 +274,8 @@ void DetailsPanel::ShowHolders() {
     holders_->ShowBlock(id, Title(id));
   else
     holders_->Clear();
+  static_cast<QVBoxLayout*>(layout())->setStretchFactor(below_,
+                                                        holders_->model().size() > 0 ? 2 : 1);
 }
 
 void DetailsPanel::AskSelection() {
@@ -283,7 +285,7 @@ void DetailsPanel::AskSelection() {
     stack_job_.Cancel();
     stack_->Clear();
     stack_->setVisible(false);
-    holders_->Clear();
+    ShowHolders();
     selected_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
                            .arg(theme.muted.name(),
                                 tr("Select a block, a leak or a call site to see its stack.")));

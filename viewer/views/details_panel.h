@@ -16,6 +16,7 @@
 class QLabel;
 class QTabWidget;
 class QTreeView;
+class QVBoxLayout;
 
 namespace memprof::viewer {
 
@@ -66,6 +67,7 @@ class DetailsPanel : public QWidget {
   QLabel* selected_;
   StackView* stack_;
   HolderView* holders_;
+  QVBoxLayout* below_;  // stack and holders
   JobTracker instant_job_, stack_job_;
 };
 

@@ -84,9 +84,10 @@ void HolderView::Say(const QString& line) {
   model_->SetTree(nullptr, {});
   line_->setText(line);
   line_->setVisible(!line.isEmpty());
-  setMaximumHeight(QWIDGETSIZE_MAX);
   tree_->setVisible(false);
-  if (height_ == Height::kFitted) setVisible(!line.isEmpty());
+  if (height_ == Height::kWhole) return;  // the tabs show and hide it
+  setMaximumHeight(2 * fontMetrics().lineSpacing());
+  setVisible(!line.isEmpty());
 }
 
 QString HolderView::Line() const { return line_->text(); }
@@ -104,7 +105,7 @@ void HolderView::ShowBlock(analysis::AllocationId id, const QString& name) {
 void HolderView::ShowBlocks(std::shared_ptr<const analysis::HolderTree> tree, HeldMemory memory) {
   if (!tree->empty()) return Show(std::move(tree), std::move(memory));
   const auto& holders = document_->holders();
-  Say(holders != nullptr && holders->any() ? tr("Held by: no look found that") : QString());
+  Say(holders != nullptr && holders->any() ? tr("Held by: no look found what holds it") : QString());
 }
 
 void HolderView::Show(std::shared_ptr<const analysis::HolderTree> tree, HeldMemory memory) {
