@@ -22,7 +22,7 @@ class HeldLog {
   }
   void Block(int place) {
     log_.Alloc(analysis::Layer::kBlock, Address(place), analysis::kMiB,
-               {.stack = log_.Stack({"main (train.py:9)", "forward (net.py:3)"})});
+               {.stack = log_.Stack({"main (/src/train.py:9)", "forward (/src/net.py:3)"})});
   }
   void Free(int place) { log_.Free(analysis::Layer::kBlock, Address(place)); }
   // Lines: the path, the root, the objects between.

@@ -139,6 +139,22 @@ TEST_F(HolderTreeTest, LeaksHaveIt) {
   EXPECT_EQ(with, 3u);
 }
 
+TEST_F(HolderTreeTest, WhatRisesHasItToo) {
+  Blocks(0);
+  const int stack = log_->Stack({"main (a.cc:1)"});
+  for (int step = 0; step < 40; ++step) {
+    log_->Step(static_cast<std::uint64_t>(step));
+    log_->Alloc(Layer::kBlock, kBase + step * kApart, kBytes, {.stack = stack});
+    Held(step, HolderKind::kPython, {"list", "root", "M `m`"});
+    if (step == 20) log_->Free(Layer::kBlock, kBase);  // it lived for too long to judge this run
+  }
+  EndLook();
+  const LeakReport report = FindLeaks(*LoadLog(*log_));
+  ASSERT_EQ(report.rising.size(), 1u) << report.verdict;
+  EXPECT_EQ(report.rising[0].held_by.nodes.size(), 3u);
+  EXPECT_EQ(report.rising[0].holders.size(), 1u);
+}
+
 TEST_F(HolderTreeTest, CountsLooksDuringALife) {
   EXPECT_FALSE(Holders(*LoadLog(*log_)).any());
   Blocks(1);  // sees three looks
