@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <QTemporaryDir>
+#include <memory>
+
 #include "analysis/load/load.h"
 #include "tests/viewer/held_log.h"
 #include "tests/viewer/model_fixture.h"

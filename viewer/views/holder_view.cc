@@ -105,7 +105,8 @@ void HolderView::ShowBlock(analysis::AllocationId id, const QString& name) {
 void HolderView::ShowBlocks(std::shared_ptr<const analysis::HolderTree> tree, HeldMemory memory) {
   if (!tree->empty()) return Show(std::move(tree), std::move(memory));
   const auto& holders = document_->holders();
-  Say(holders != nullptr && holders->any() ? tr("Held by: no look found what holds it") : QString());
+  Say(holders != nullptr && holders->any() ? tr("Held by: no look found what holds it")
+                                           : QString());
 }
 
 void HolderView::Show(std::shared_ptr<const analysis::HolderTree> tree, HeldMemory memory) {

@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
 
 #include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
@@ -112,7 +113,7 @@ void LeakView::ShowLeak(const QModelIndex& index) {
   stack_->SetFrames(row->stack, row->site, row->leak.stack);
   const QString memory = QStringLiteral("%1, %2").arg(FormatPlural(row->leak.blocks, tr("block")),
                                                       FormatBytes(row->leak.bytes));
-  holders_->ShowBlocks({document_->report(), &row->leak.held_by},
+  holders_->ShowBlocks(std::make_shared<const analysis::HolderTree>(row->leak.held_by),
                        {memory, row->leak.bytes, row->leak.blocks});
   if (following_) return;
   following_ = true;
