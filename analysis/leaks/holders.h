@@ -6,8 +6,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,9 +34,9 @@ struct Holder {
   std::uint64_t blocks = 0;
 };
 
-// All looks of a session. Of an allocation, the holders of the last look that found it count. Where a
-// function has a parameter `until`, looks before that event are preferred to later ones. Thread-safe
-// once made.
+// All looks of a session. Of an allocation, the holders of the last look that found it count. Where
+// a function has a parameter `until`, looks before that event are preferred to later ones.
+// Thread-safe once made.
 class Holders {
  public:
   // What a look told of an allocation; the words depend on nothing else.
@@ -70,6 +70,19 @@ class Holders {
 
   // Whether there was a look at all, and how many there were while an allocation was alive.
   bool any() const;
+  std::size_t LooksDuring(AllocationId id) const;
+
+  const Session& session() const { return session_; }
+
+  // What a look told: label and kind.
+  using Told = std::pair<std::uint32_t, std::uint64_t>;
+  // Of one allocation, by the last look that found it.
+  std::vector<Told> LastOf(AllocationId id) const;
+  // In words; without figures.
+  Holder Words(const Told& told) const;
+
+  // Whether there was a look at all, and how many there were while an allocation was alive.
+  bool any() const { return !ends_.empty(); }
   std::size_t LooksDuring(AllocationId id) const;
 
   const Session& session() const { return session_; }

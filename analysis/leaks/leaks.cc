@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/units.h"
@@ -144,12 +145,13 @@ class ProcessLeaks {
       Explain(&candidate);
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
-      TellHolders(holders, candidate.site, &candidate.leak);
+      AddHolders(holders, &candidate);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {
       Explain(&candidate);
       candidate.leak.tier = LeakTier::kLiveAtExit;
+      AddHolders(holders, &candidate);
       report->rising.push_back(candidate.leak);
     }
     for (std::size_t i = 0; i < sites_.size(); ++i)
@@ -165,6 +167,23 @@ class ProcessLeaks {
     candidate->leak.why = LeakWhy(clock_, candidate->leak, candidate->history, candidate->evidence);
     candidate->leak.disproof = LeakDisproof(candidate->leak, candidate->evidence);
   }
+  // As they were held in the steps. Memory that was freed since, by a function that has returned,
+  // counts too; where each step has other blocks, those of the last look do.
+  static void AddHolders(const Holders& holders, LeakCandidate* candidate) {
+    const LeakSite& site = candidate->site;
+    const EventId until = holders.LastStepOf(site.process);
+    AddHolders(
+        holders,
+        site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive : site.alive_at_end,
+        until, &candidate->leak);
+    if (candidate->leak.holders.empty())
+      AddHolders(holders, holders.FoundLast(site.members), until, &candidate->leak);
+  }
+  static void AddHolders(const Holders& holders, std::span<const AllocationId> ids, EventId until,
+                         Leak* leak) {
+    leak->holders = holders.Of(ids, until);
+    leak->held_by = TreeOf(holders, ids, until);
+  }
   void AddLeak(Leak leak, LeakReport* report) const {
     const bool unwanted = options_.suppress && options_.suppress(leak);
     (unwanted ? report->suppressed : report->leaks).push_back(std::move(leak));
@@ -172,7 +191,7 @@ class ProcessLeaks {
   void AddAlive(std::size_t index, const LostMemory& lost_memory, const Holders& holders,
                 LeakReport* report) const {
     Leak leak = DescribeAlive(session_, clock_, sites_[index]);
-    leak.holders = holders.Of(sites_[index].alive_at_end);
+    AddHolders(holders, sites_[index].alive_at_end, {}, &leak);
     if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
       return AddLeak(std::move(leak), report);

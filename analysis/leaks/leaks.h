@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/leaks/holders.h"
+#include "analysis/leaks/holder_tree.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -51,6 +51,7 @@ struct Leak {
   std::string disproof;         // what would disprove it
   AllocationId example;         // oldest survivor
   std::vector<Holder> holders;  // of the survivors; empty if nobody looked
+  HolderTree held_by;           // the same
 
   // A handle of memory that another process or library owns: its bytes are in no total.
   bool imported() const { return layer == Layer::kImported; }

@@ -170,7 +170,9 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   report.cause = oom::CauseOf(scene);
   report.missing = scene.need() > scene.space.free ? scene.need() - scene.space.free : 0;
   report.sites = oom::UsesOf(scene, sites_);
-  report.holders = holders_.Of(oom::LiveIn(scene));
+  const std::vector<AllocationId> live = oom::LiveIn(scene);
+  report.holders = holders_.Of(live);
+  report.held_by = TreeOf(holders_, live);
   oom::CompareWithStepBefore(scene, sites_, report);
   switch (report.cause) {
     case FailureCause::kHostMemory:

@@ -176,6 +176,7 @@ struct FailureReport {
   std::uint64_t missing = 0;    // what the driver lacked
   std::vector<SiteUse> sites;   // blocks and undivided driver memory, largest first
   std::vector<Holder> holders;  // of the same memory; empty if nobody looked
+  HolderTree held_by;           // the same
   // Sufficient ones first, the least drastic first. If memory grew, or more of the step is to come,
   // the sites that grew precede them, then the one that leaves most for later requests.
   std::vector<Remedy> remedies;

@@ -70,6 +70,12 @@ std::shared_ptr<const std::vector<TimelineBands>> MakeTimelines(
   return bands;
 }
 
+std::shared_ptr<const analysis::Holders> MakeHolders(
+    const std::shared_ptr<const Session>& session) {
+  return {new analysis::Holders(*session),
+          [session](const analysis::Holders* holders) { delete holders; }};
+}
+
 std::vector<std::string> Utf8(const QStringList& paths) {
   std::vector<std::string> utf8;
   for (const QString& path : paths) utf8.push_back(path.toStdString());
@@ -89,6 +95,7 @@ void Document::Contents::AddNext(const std::stop_token& stop) {
     timelines = MakeTimelines(session);
   } else if (report == nullptr) {
     report = MakeReport(*session, *symbols, stop);
+    holders = MakeHolders(session);
   } else {
     categories = std::make_shared<const analysis::Categories>(*session, symbols.get());
   }

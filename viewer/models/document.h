@@ -18,6 +18,7 @@
 #include "analysis/categories/categories.h"
 #include "analysis/filter/allocation_filter.h"
 #include "analysis/fragmentation/fragmentation.h"
+#include "analysis/leaks/holders.h"
 #include "analysis/report/report.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/store/session.h"
@@ -101,6 +102,8 @@ class Document : public QObject {
     return contents_.timelines;
   }
   const std::shared_ptr<const ReportData>& report() const { return contents_.report; }
+  // Known with the report; it keeps its session.
+  const std::shared_ptr<const analysis::Holders>& holders() const { return contents_.holders; }
   const std::shared_ptr<const analysis::Categories>& categories() const {
     return contents_.categories;
   }
@@ -141,6 +144,7 @@ class Document : public QObject {
     std::shared_ptr<const analysis::FragmentationHistory> fragmentation;
     std::shared_ptr<const std::vector<TimelineBands>> timelines;
     std::shared_ptr<const ReportData> report;
+    std::shared_ptr<const analysis::Holders> holders;
     std::shared_ptr<const analysis::Categories> categories;
   };
 

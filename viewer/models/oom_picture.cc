@@ -326,6 +326,11 @@ std::shared_ptr<const OomPicture> MakeOomPicture(const Session& session, OomExpl
   picture->remedies = RemedyRows(session, explained);
   picture->live = LiveRows(explained);
   picture->changes = ChangeRows(explained);
+  picture->held_by = report.held_by;
+  for (const analysis::SiteUse& use : report.sites) {
+    picture->live_bytes += use.bytes;
+    picture->live_pieces += use.count;
+  }
   if (report.compared_step >= 0)
     picture->since = (report.same_call ? QObject::tr("Since the same call in step %1: %2")
                                        : QObject::tr("Since the end of step %1: %2"))

@@ -42,7 +42,9 @@ struct OomPicture {
   std::vector<ByteBar> scale;    // the request against the free memory
   std::vector<FactRow> space;    // the table whose sum is the device
   std::vector<FactRow> remedies, live, changes;
-  QString since;  // heading of `changes`; empty if there are none
+  QString since;                 // heading of `changes`; empty if there are none
+  analysis::HolderTree held_by;  // who holds what was live
+  std::uint64_t live_bytes = 0, live_pieces = 0;
 };
 std::shared_ptr<const OomPicture> MakeOomPicture(const analysis::Session& session,
                                                  OomExplainer& explainer,

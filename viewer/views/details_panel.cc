@@ -82,13 +82,19 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   column->addWidget(instant_);
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);
-  column->addWidget(stack_, 1);
+  holders_ = new HolderView(document_, HolderView::Height::kFitted, this);
+  below_ = new QVBoxLayout();
+  below_->addWidget(stack_, 1);
+  below_->addWidget(holders_, 1);
+  below_->addStretch(0);
+  column->addLayout(below_, 1);
   connect(document_, &Document::StateChanged, this, [this] {
     AskInstant();
     AskSelection();
   });
   connect(document_, &Document::TimelinesReady, this, &DetailsPanel::AskInstant);
   connect(document_, &Document::PassingChanged, this, &DetailsPanel::AskInstant);
+  connect(document_, &Document::ReportReady, this, &DetailsPanel::ShowHolders);
   connect(document_, &Document::CategoriesReady, this, &DetailsPanel::ShowSelection);
   connect(AccessIndex::Of(document_), &AccessIndex::Ready, this, &DetailsPanel::ShowSelection);
   connect(selection_, &Selection::InstantChanged, this, &DetailsPanel::AskInstant);
@@ -260,6 +266,18 @@ void DetailsPanel::ShowSelection() {
     selected_->setText(QStringLiteral("<b>%1</b>").arg(tr("Call site")));
 }
 
+void DetailsPanel::ShowHolders() {
+  const analysis::AllocationId id = selection_->allocation();
+  const bool known = document_->session() != nullptr && id.valid() &&
+                     id.value < document_->session()->records().size();
+  if (known)
+    holders_->ShowBlock(id, Title(id));
+  else
+    holders_->Clear();
+  static_cast<QVBoxLayout*>(layout())->setStretchFactor(below_,
+                                                        holders_->model().size() > 0 ? 2 : 1);
+}
+
 void DetailsPanel::AskSelection() {
   const analysis::StackId site = selection_->site();
   const Theme theme = Theme::From(palette());
@@ -267,6 +285,7 @@ void DetailsPanel::AskSelection() {
     stack_job_.Cancel();
     stack_->Clear();
     stack_->setVisible(false);
+    ShowHolders();
     selected_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
                            .arg(theme.muted.name(),
                                 tr("Select a block, a leak or a call site to see its stack.")));
@@ -274,6 +293,7 @@ void DetailsPanel::AskSelection() {
   }
   stack_->setVisible(true);
   ShowSelection();
+  ShowHolders();
   stack_job_.Start(
       [symbols = document_->symbols(), site](std::stop_token) {
         StackData found;

@@ -1,5 +1,5 @@
 // The panel beside the views: the largest allocations at the chosen instant, and the selected
-// allocation or site with its call stack.
+// allocation or site with its call stack and with what holds it.
 #pragma once
 
 #include <QWidget>
@@ -10,11 +10,13 @@
 #include "viewer/models/document.h"
 #include "viewer/models/ranked_model.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/holder_view.h"
 #include "viewer/views/stack_view.h"
 
 class QLabel;
 class QTabWidget;
 class QTreeView;
+class QVBoxLayout;
 
 namespace memprof::viewer {
 
@@ -30,6 +32,7 @@ class DetailsPanel : public QWidget {
   const RankedModel& sites() const { return *sites_; }
   const RankedModel& tensors() const { return *tensors_; }
   const StackModel& stack() const { return stack_->stack(); }
+  const HolderView& holders() const { return *holders_; }
   QString SelectionText() const;
 
  private:
@@ -47,6 +50,7 @@ class DetailsPanel : public QWidget {
   void ShowInstant(InstantData data);
   void AskSelection();
   void ShowSelection();  // what is known of it so far
+  void ShowHolders();
   // Label and value of every fact, for display and for the clipboard.
   QList<std::pair<QString, QString>> Facts(analysis::AllocationId id) const;
   QString Title(analysis::AllocationId id) const;
@@ -62,6 +66,8 @@ class DetailsPanel : public QWidget {
   QTabWidget* rankings_;
   QLabel* selected_;
   StackView* stack_;
+  HolderView* holders_;
+  QVBoxLayout* below_;  // stack and holders
   JobTracker instant_job_, stack_job_;
 };
 

@@ -1,8 +1,9 @@
 // The evidence of the chosen leak: why it is thought to be one, when its survivors were last used,
-// by which step they were born, and their call stack.
+// by which step they were born, their call stack, and what holds them.
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
 
 #include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
@@ -33,8 +34,13 @@ QWidget* LeakView::BuildEvidence() {
   left->addWidget(chart_, 8);
   left->addStretch(1);
   row->addLayout(left, 3);
+  auto* right = new QVBoxLayout();
   stack_ = new StackView(document_, selection_, evidence);
-  row->addWidget(stack_, 2);
+  holders_ = new HolderView(document_, HolderView::Height::kFitted, evidence);
+  right->addWidget(stack_, 1);
+  right->addWidget(holders_, 1);
+  right->addStretch(0);
+  row->addLayout(right, 2);
   return evidence;
 }
 
@@ -62,7 +68,7 @@ QString LeakView::StalenessText(const LeakRow& row) const {
 }
 
 QString LeakView::HoldersText(const analysis::Leak& leak, const Theme& theme) {
-  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kMost = 2;  // all are in the tree beside it
   QString text;
   for (std::size_t i = 0; i < std::min(kMost, leak.holders.size()); ++i) {
     const analysis::Holder& holder = leak.holders[i];
@@ -71,6 +77,8 @@ QString LeakView::HoldersText(const analysis::Leak& leak, const Theme& theme) {
                                   FormatPlural(holder.blocks, tr("block")));
     text += Paragraph(theme, text.isEmpty() ? tr("Held by:") : tr("and:"), line);
   }
+  if (leak.holders.size() > kMost)
+    text += Paragraph(theme, tr("and"), tr("%1 more").arg(leak.holders.size() - kMost));
   return text;
 }
 
@@ -103,6 +111,10 @@ void LeakView::ShowLeak(const QModelIndex& index) {
   // Without steps there is nothing to draw them by.
   chart_->setVisible(!row->leak.survivors.empty() && !chart_->Bars().empty());
   stack_->SetFrames(row->stack, row->site, row->leak.stack);
+  const QString memory = QStringLiteral("%1, %2").arg(FormatPlural(row->leak.blocks, tr("block")),
+                                                      FormatBytes(row->leak.bytes));
+  holders_->ShowBlocks(std::make_shared<const analysis::HolderTree>(row->leak.held_by),
+                       {memory, row->leak.bytes, row->leak.blocks});
   if (following_) return;
   following_ = true;
   selection_->SelectAllocation(row->leak.example, row->leak.stack);

@@ -222,6 +222,7 @@ void LeakView::ShowRows() {
   const analysis::StackId stack = kept == nullptr ? analysis::StackId() : kept->leak.stack;
   chart_->SetLeak(nullptr, 0);
   stack_->Clear();
+  holders_->Clear();
   evidence_->setVisible(false);
   int suppressed = 0, filtered = 0;
   const bool filtering = document_->passing() != nullptr;

@@ -1,6 +1,6 @@
 // Suspected leaks by tier, and for the chosen one the evidence, what would disprove it, its
-// survivors by birth step, their last use, and its call stack. Leaks can be suppressed, here or by
-// a file of suppressions.
+// survivors by birth step, their last use, its call stack, and what holds it. Leaks can be
+// suppressed, here or by a file of suppressions.
 #pragma once
 
 #include "analysis/leaks/survivors.h"
@@ -8,6 +8,7 @@
 #include "viewer/models/access_index.h"
 #include "viewer/models/leak_model.h"
 #include "viewer/models/leak_suppressions.h"
+#include "viewer/views/holder_view.h"
 #include "viewer/views/stack_view.h"
 #include "viewer/views/view.h"
 
@@ -32,6 +33,7 @@ class LeakView : public View {
   SurvivorChart* chart() const { return chart_; }
   const LeakModel& model() const { return *model_; }
   const StackModel& stack() const { return stack_->stack(); }
+  const HolderView& holders() const { return *holders_; }
   QString EvidenceText() const;
   // The variables that hold the memory, as rich text; empty where nobody looked.
   static QString HoldersText(const analysis::Leak& leak, const Theme& theme);
@@ -84,6 +86,7 @@ class LeakView : public View {
   QLabel* why_;
   SurvivorChart* chart_;
   StackView* stack_;
+  HolderView* holders_;
   bool following_ = false;
   LeakSuppressions suppressions_;
   // For the leaks of the report, then for what is alive at the end.

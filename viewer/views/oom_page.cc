@@ -83,6 +83,8 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   space_table_ = AddTable(tr("Every byte"), &space_rows_, SpaceColumns(), 2);
   live_ = AddTable(tr("Live then"), &live_rows_, LiveColumns(), 3);
   changes_ = AddTable(tr("Since the step before"), &change_rows_, ChangeColumns(), 3);
+  holders_ = new HolderView(document_, HolderView::Height::kWhole, tabs_);
+  tabs_->addTab(holders_, tr("Held by"));
   column->addWidget(failures_);
   column->addLayout(top);
   column->addLayout(head);
@@ -260,6 +262,9 @@ void OomPage::ShowChosen(std::shared_ptr<const OomPicture> picture) {
   tabs_->setTabVisible(2, !chosen_->live.empty());
   tabs_->setTabVisible(3, !chosen_->since.isEmpty());
   if (!chosen_->since.isEmpty()) tabs_->setTabText(3, chosen_->since);
+  tabs_->setTabVisible(4, !chosen_->held_by.empty());
+  holders_->ShowBlocks({chosen_, &chosen_->held_by},
+                       {tr("Live then"), chosen_->live_bytes, chosen_->live_pieces});
 }
 
 // The sentence is always visible in full; the other parts of the page get less space.
@@ -294,7 +299,7 @@ QString OomPage::VerdictText() const { return verdict_->text(); }
 
 bool OomPage::WriteCsv(QTextStream* out) const {
   if (chosen_ == nullptr) return false;
-  const auto* front = static_cast<const FactView*>(tabs_->currentWidget());
+  const auto* front = qobject_cast<const FactView*>(tabs_->currentWidget());
   return front != nullptr && front->WriteCsv(out);
 }
 

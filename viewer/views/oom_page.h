@@ -9,6 +9,7 @@
 #include "viewer/models/document.h"
 #include "viewer/models/oom_picture.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/holder_view.h"
 
 class QComboBox;
 class QLabel;
@@ -77,6 +78,7 @@ class OomPage : public QWidget {
   QTabWidget* tabs_;
   FactTable *remedy_rows_, *space_rows_, *live_rows_, *change_rows_;
   FactView *remedies_, *space_table_, *live_, *changes_;
+  HolderView* holders_;
 
   JobTracker job_, chosen_job_;
   std::shared_ptr<const analysis::Session> shown_;  // whose failures are shown, or requested

@@ -42,6 +42,12 @@ void StackView::SetFrames(std::vector<analysis::SourceFrame> frames,
   stack_ = stack;
   model_->SetFrames(std::move(frames), site);
   FitPlaces();
+  FitHeight();
+}
+
+void StackView::FitHeight() {
+  const int row = std::max(fontMetrics().height() + kSpace, sizeHintForRow(0));
+  setMaximumHeight(header()->sizeHint().height() + std::max(1, model_->rowCount()) * row);
 }
 
 void StackView::FitPlaces() {
@@ -59,6 +65,7 @@ void StackView::OpenSource(const QModelIndex& index) {
   if (model_->IsFold(index.row())) {
     model_->Unfold(index.row());
     FitPlaces();
+    FitHeight();
   } else {
     OpenInEditor(this, *document_, model_->frame(index.row()));
   }
