@@ -74,19 +74,6 @@ class Holders {
 
   const Session& session() const { return session_; }
 
-  // What a look told: label and kind.
-  using Told = std::pair<std::uint32_t, std::uint64_t>;
-  // Of one allocation, by the last look that found it.
-  std::vector<Told> LastOf(AllocationId id) const;
-  // In words; without figures.
-  Holder Words(const Told& told) const;
-
-  // Whether there was a look at all, and how many there were while an allocation was alive.
-  bool any() const { return !ends_.empty(); }
-  std::size_t LooksDuring(AllocationId id) const;
-
-  const Session& session() const { return session_; }
-
  private:
   // The greatest is the one that counts.
   struct Look {
