@@ -13,20 +13,20 @@ constexpr std::uint8_t kMostReferrers = 8;  // of one target, or of what refers 
 constexpr std::uint8_t kNotWanted = 255;
 
 struct Arguments {
-  PyObject* all;      // list of gc.get_objects()
-  PyObject* frames;   // list of frames that run
-  PyObject* counts;   // list of the numbers of their variables
-  PyObject* closed;   // list: paths do not lead into these
-  PyObject* user;     // list of roots, the best first
-  PyObject* others;   // list of further roots
-  PyObject* targets;  // tuple of types: a path to each object of them and their subtypes is wanted
-  PyObject*
-      leaves;  // tuple of types whose objects are seen although the collector does not know them
-  PyObject* frozen;           // gc.get_freeze_count()
-  PyObject* names;            // frozenset of the names of the user's modules
-  PyObject* key_of_class;     // "__module__"
+  PyObject* all;           // list of gc.get_objects()
+  PyObject* frames;        // list of frames that run
+  PyObject* counts;        // list of the numbers of their variables
+  PyObject* closed;        // list: paths do not lead into these
+  PyObject* user;          // list of roots, the best first
+  PyObject* others;        // list of further roots
+  PyObject* targets;       // tuple of types: paths to objects of them and their subtypes are wanted
+  PyObject* kin;           // a type or None: also to those of all types that have its tp_traverse
+  PyObject* leaves;        // tuple of types whose objects are seen though the collector has none
+  PyObject* frozen;        // gc.get_freeze_count()
+  PyObject* names;         // frozenset of the names of the user's modules
+  PyObject* key_of_class;  // "__module__"
   PyObject* key_of_function;  // "__name__"
-  PyObject* arrays;  // numpy.ndarray, one of the leaves, whose elements are seen too; or None
+  PyObject* arrays;           // numpy.ndarray, a leaf whose elements are seen too; or None
 };
 
 // What is returned: objects on paths, each once.
@@ -79,7 +79,10 @@ struct Referrer {
 
 class Look {
  public:
-  explicit Look(const Arguments& arguments) : arguments_(arguments) {}
+  explicit Look(const Arguments& arguments) : arguments_(arguments) {
+    if ((FieldAt<unsigned long>(TypeOf(arguments.kin), kOfTypeFlags) & kFlagIsType) != 0)
+      kin_traverse_ = FieldAt<Traverse>(arguments.kin, kOfTypeTraverse);
+  }
 
   Outcome Run(FrameLocals locals, std::size_t spare) {
     const Outcome outcome =
@@ -103,6 +106,7 @@ class Look {
   Found found_{graph_, search_};
   Region<Target> targets_;
   Region<Referrer> referrers_;
+  Traverse kin_traverse_ = nullptr;
   const PyObject* last_type_ = nullptr;  // of the object that was asked for last
   bool last_is_target_ = false;
 };
@@ -111,7 +115,8 @@ bool Look::IsTarget(const PyObject* object) {
   PyObject* type = TypeOf(object);
   if (type != last_type_) {
     last_type_ = type;
-    last_is_target_ = false;
+    const auto traverse = FieldAt<Traverse>(type, kOfTypeTraverse);
+    last_is_target_ = traverse != nullptr && traverse == kin_traverse_;
     for (std::ptrdiff_t i = 0; i < PyTuple_Size(arguments_.targets); ++i)
       last_is_target_ |= PyType_IsSubtype(type, PyTuple_GetItem(arguments_.targets, i)) != 0;
   }

@@ -1,5 +1,6 @@
 """Answers `memprof holders PID`: a thread of its own waits on a socket, looks when it is asked, and writes the result
-as JSON. It answers while the main thread waits in C, as long as the interpreter's lock can be had.
+as JSON. It answers while the main thread waits in C, as long as the interpreter's lock can be had. Meanwhile it makes
+the looks of programs in which no step was seen.
 
 The socket has a name without a file, so that nothing is left behind, and answers this user and root alone.
 """
@@ -35,20 +36,28 @@ def _listening():
 
 
 class Server:
-    """OSError if the socket's name is taken."""
+    """OSError if the socket's name is taken. `tick()`, if it is given: what is done when a time has passed without a
+    question; returns the seconds until it should be called again, or None for never."""
 
-    def __init__(self, library, torch):
+    def __init__(self, library, torch, tick=None):
+        self._tick = tick
         self._finder = Finder(library, torch)
         self._socket = _listening()
         os.register_at_fork(after_in_child=self._socket.close)  # the child has no thread that would answer
         _thread.start_new_thread(self._serve, ())
 
     def _serve(self):
+        if self._tick is not None:
+            self._socket.settimeout(self._tick())
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # the program's threads get them
         try:
             # A program may close all descriptors and open others: then this number is not ours any more.
             while self._socket.getsockname() == _name().encode():
-                connection, _ = self._socket.accept()
+                try:
+                    connection, _ = self._socket.accept()
+                except socket.timeout:  # TimeoutError from 3.10 on
+                    self._socket.settimeout(self._tick())
+                    continue
                 with connection:
                     self._answer(connection)
         except OSError:
@@ -83,9 +92,9 @@ class Server:
                 "garbage_bytes": sum(held.bytes for held in found if held.is_garbage()), "holders": holders}
 
 
-def start(library, torch):
+def start(library, torch, tick=None):
     """Begins to answer. Never fails: without the socket the process is only not asked."""
     try:
-        Server(library, torch)
+        Server(library, torch, tick)
     except Exception:  # pylint: disable=broad-except
         pass

@@ -84,7 +84,8 @@ class _Round:
         self._torch = torch
         self._asked = native
         kinds = (torch.function,) if torch.function else ()
-        self._look = looks.take(library, torch.tensor, torch.bare_storage, *kinds, *native.kinds, leaves=native.leaves)
+        self._look = looks.take(library, torch.tensor, torch.bare_storage, *kinds, *native.kinds, leaves=native.leaves,
+                                kin=torch.node)
         self.examined = self._look.examined
         self._namer = Namer(self._look, library.slot, sources, torch.entered_modes())
         self._held = {}  # by (device, address)
@@ -98,7 +99,8 @@ class _Round:
         places = sorted((place for place, _ in self._look.targets), key=lambda place: self._look.reach[place])
         self._targets = [place for place in places if self._is_a(place, torch.tensor)]
         self._storages = [place for place in places if self._is_a(place, torch.bare_storage)]
-        self._functions = [place for place in places if self._is_a(place, kinds)]
+        others = (torch.tensor, torch.bare_storage) + native.kinds
+        self._functions = [place for place in places if not self._is_a(place, others)]  # nodes of graphs
         self._natives = [place for place in places if self._is_a(place, native.kinds)]
         self._ways_to = {}  # by place of what refers to tensors: paths besides the first
 
@@ -123,6 +125,8 @@ class _Round:
             self._function(place)
         for place in set(self._natives).difference(known):
             self._members(place)
+        for place in unnamed:
+            self._hidden_graph(place)
         for place in unnamed:
             self._tensor(place)
         for held in self._held.values():
@@ -252,14 +256,23 @@ class _Round:
             held.unseen.append(_held_by("c++", way))
 
     def _graph(self, place):
-        tensor = self._look.objects[place]
-        if self._look.reach[place] == looks.GARBAGE:
-            return
-        root = self._torch.graph_of(tensor)
-        if root is not None:
+        root = self._torch.graph_of(self._look.objects[place])
+        if self._known(place) and root is not None:
             self._nodes_of(root, "autograd", self._described(place)[0])
-        elif self._look.reach[place] == looks.UNSEEN:
+
+    def _hidden_graph(self, place):
+        """Of a tensor that native code holds: perhaps of a graph, perhaps it is one that a node saves."""
+        tensor = self._look.objects[place]
+        root = self._torch.graph_of(tensor)
+        if root is None:
             self._own_graph(tensor)
+            return
+        for node in self._torch.nodes(root, self._nodes):
+            for where, _ in self._torch.saved(node):
+                if where is not None:
+                    line = "saved by %s for the graph of a `%s` that native code holds" % (
+                        words.class_of(node), words.class_of(tensor))
+                    self._at(where).unseen.append(Holder("c++", line, "native code", []))
 
     def _function(self, place):
         """A node of which the program has the object, or a context."""

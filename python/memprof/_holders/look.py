@@ -30,7 +30,7 @@ USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 class _Arguments(ctypes.Structure):
     _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets",
-                                                 "leaves", "frozen", "names", "key_of_class", "key_of_function", "arrays")]
+                                                 "kin", "leaves", "frozen", "names", "key_of_class", "key_of_function", "arrays")]
 
 
 def unsupported():
@@ -111,14 +111,17 @@ class Look:
 
 
 def _running_frames():
-    """Of all threads, those of the user first; without the frames of this package."""
+    """Of all threads, those of the user and others; without the frames of this package. The caller first: its variables
+    hold what the arguments of the called ones only borrow."""
     user, others = [], []
     for frame in sys._current_frames().values():
+        stack = []
         while frame is not None:
-            file = frame.f_code.co_filename
-            if not file.startswith(_OWN):
-                (user if of_user(file) else others).append(frame)
+            if not frame.f_code.co_filename.startswith(_OWN):  # a list with the frame that has it would be a cycle
+                stack.append(frame)
             frame = frame.f_back
+        for frame in reversed(stack):
+            (user if of_user(frame.f_code.co_filename) else others).append(frame)
     return user, others
 
 
@@ -146,9 +149,10 @@ def _arrays():
     return kind if mine and kind.__name__ == "ndarray" else None
 
 
-def take(library, *targets, leaves=()):
+def take(library, *targets, leaves=(), kin=None):
     """A look at all objects of these classes and what keeps them. `leaves`: classes whose objects are no containers for
-    the collector, and are seen nevertheless."""
+    the collector, and are seen nevertheless. `kin`: one of several classes of C that have no base in common, but the
+    function by which the collector sees their objects."""
     user_frames, other_frames = _running_frames()
     frames = user_frames + other_frames
     counts = [len(variables_of(frame.f_code)) for frame in frames]
@@ -162,6 +166,6 @@ def take(library, *targets, leaves=()):
             others.append(namespace)
     arrays = _arrays()
     closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
-    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user_frames + user, other_frames + others, targets,
+    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user + user_frames, others + other_frames, targets, kin,
                            leaves + (arrays,), gc.get_freeze_count(), frozenset(names), "__module__", "__name__", arrays)
     return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

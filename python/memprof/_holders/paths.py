@@ -6,78 +6,19 @@ Steps are found by id(type): a comparison of classes, or their hash, may be code
 import _thread
 import collections
 import contextvars
+import functools
 import types
 
 from . import words
 from .look import GARBAGE, UNSEEN, of_user, variables_of
+from .text import Text
 
-
-_ANY = ("[…]", "{…}")
 
 HOOKS = "hooks of a graph of autograd"  # a root: of a node, which Python does not see
 ENTERED = "a mode of PyTorch that was entered and not left"  # a root
 # A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
 # at once. The lower the rank, the more does a user think of the memory by this path.
 Way = collections.namedtuple("Way", "line root chain rank")
-
-
-class Text:
-    """A line under construction. Names of attributes and keys extend the expression; what is no expression in
-    Python, such as the variable of a closure, begins another one, which the ones before it keep alive."""
-
-    def __init__(self, root, what, expression):
-        self.root = root
-        self.parts = []
-        self.what = what
-        self.expression = expression
-        self.of_module = False  # ends in a parameter or buffer of a torch.nn.Module
-        self.assigned = ""  # where the last attribute gets its value: "train.py:3"
-        self.chain = []
-
-    def extend(self, text):
-        self.expression += text
-        self.of_module = False
-
-    def attribute(self, name, assigned):
-        self.extend("." + name)
-        self.assigned = assigned
-
-    def begin(self, what, expression):
-        if self.expression:
-            self.parts.append(self._part())
-        self.what, self.expression, self.assigned = what, expression, ""
-
-    def _part(self):
-        return _joined(self.what, self.expression)
-
-    def reach(self, thing):
-        """The path is now at this object."""
-        part = self._part()
-        if self.expression and (not self.chain or not self.chain[-1].endswith(part)):
-            named = self.what and not self.what.endswith(",")  # "function `f`"
-            self.chain.append(part if named else "%s %s" % (words.class_of(thing), part))
-
-    def line(self, container):
-        """`container`: list, dict, ... if the last part of the expression is an element of one. Elements that are
-        alike are not told apart."""
-        if container and self.expression.endswith(_ANY):
-            expression = self.expression[:-len(_ANY[0])]
-            what = self.what if self.what.endswith(",") else ""
-            text = "%s %s" % (container, _joined(what, expression))
-        else:
-            text = self._part()
-        if self.assigned:
-            text += ", assigned at " + self.assigned
-        for part in reversed(self.parts):
-            text += ", held by " + part
-        return "%s (%s)" % (text, self.root) if self.root else text
-
-
-def _joined(what, expression):
-    """"list `x`"; what ends in a comma comes after the expression: "`x`, variable of the closure f()"."""
-    if what.endswith(","):
-        return "`%s`, %s" % (expression, what[:-1])
-    return "%s `%s`" % (what, expression) if what else "`%s`" % expression
 
 
 def _qualified(function):
@@ -149,7 +90,8 @@ class Namer:
             if type(first) is contextvars.Context:
                 return Text("the context of a thread", "", ""), 0
             if len(objects) > 1 and words.is_hooks(first):
-                return Text(HOOKS, "", ""), 1
+                is_function = type(objects[1]) is types.FunctionType
+                return Text(HOOKS, "", "" if is_function else words.class_of(objects[1])), 1
             if id(first) in self._modes:
                 return Text(ENTERED, "", words.class_of(first)), 0
             if len(objects) == 1:
@@ -285,6 +227,22 @@ class Namer:
             text.begin("`self` of the bound method %s()," % _name_of_function(method.__func__), "self")
         return 1
 
+    def _partial(self, text, objects, at):
+        """What is put in for an argument is named after that."""
+        partial, rest = objects[at], objects[at + 1:]
+        function = words.of_partial("func", partial)
+        name = _name_of_function(function)
+        if len(rest) > 1 and rest[0] is words.of_partial("args", partial):
+            text.begin("argument in a partial of %s()," % name, words.argument_of(function, rest[0], rest[1]))
+            return 2
+        if len(rest) > 1 and rest[0] is words.of_partial("keywords", partial):
+            text.begin("argument in a partial of %s()," % name, words.name_in(rest[0], rest[1]))
+            return 2
+        if rest[0] is function:
+            text.begin("function of a partial,", name)
+            return 1
+        return self._other(text, objects, at)
+
     def _skip(self, _text, _objects, _at):
         """A cell or a traceback is no word of a user's."""
         return 1
@@ -365,7 +323,7 @@ class Namer:
 _STEPS = {id(kind): step for kind, step in (
     (types.FunctionType, Namer._function), (types.MethodType, Namer._method), (types.CellType, Namer._skip),
     (types.FrameType, Namer._frame), (types.TracebackType, Namer._skip), (types.MappingProxyType, Namer._skip),
-    (words.LRU_CACHE, Namer._lru_cache),
+    (words.LRU_CACHE, Namer._lru_cache), (functools.partial, Namer._partial),
     (contextvars.Context, Namer._context), (types.GeneratorType, Namer._generator),
     (types.CoroutineType, Namer._generator), (types.AsyncGeneratorType, Namer._generator))}
 _CONTAINERS = {id(kind): kind.__name__ for kind in (list, dict, set, frozenset, collections.deque, collections.OrderedDict,
@@ -375,4 +333,8 @@ _FRAME_OF = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", t
 
 
 def _name_of_function(function):
-    return _qualified(function) if type(function) is types.FunctionType else words.class_of(function)
+    if type(function) is types.FunctionType:
+        return _qualified(function)
+    if type(function) is types.MethodType:
+        return _name_of_function(function.__func__)
+    return words.builtin_name(function) if type(function) is types.BuiltinFunctionType else words.class_of(function)

@@ -36,6 +36,9 @@ class Torch:
         self.tensor = base
         self.bare_storage = torch._C.StorageBase  # a storage may be kept without a tensor
         self.saved_tensor = getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None)
+        self.node = getattr(getattr(torch._C, "_functions", None), "AccumulateGrad", None)  # one of the classes of nodes
+        self._forward = getattr(getattr(torch, "autograd", None), "forward_ad", None)
+        self._unpack_dual = getattr(getattr(torch, "_VF", None), "_unpack_dual", None)
         self.function = getattr(torch._C, "_FunctionBase", None)  # nodes that a class in Python defines
         self._guards = [guard for guard in (getattr(torch._C, name, None) for name in _GUARDS) if guard]
         self._layers = _Layers(getattr(torch._C, "_functorch", None))
@@ -79,10 +82,20 @@ class Torch:
             members = self._members.get(self._layout(tensor), ("",))
         except RuntimeError:
             return
+        yield from self._tangent(tensor)
         for member in members:
             where = self.storage(getattr(self.tensor, member)(tensor) if member else tensor)
             if where is not None:
                 yield (".%s()" % member if member else ""), where
+
+    def _tangent(self, tensor):
+        """Of the derivative that goes forward with a tensor, while a level for that is open."""
+        level = getattr(self._forward, "_current_level", -1)
+        if type(level) is int and level >= 0 and self._unpack_dual is not None:
+            tangent = self._unpack_dual(tensor, level)[1]
+            where = self.storage(tangent) if tangent is not None else None
+            if where is not None:
+                yield ".tangent", where
 
     def storage(self, tensor):
         """(device, address, bytes) of the memory of a tensor on a GPU, or None. The bytes are the tensor's: the

@@ -16,6 +16,7 @@ MOST_KEYS = 16  # a dictionary with more entries is a collection: its keys are l
 _MOST_ITEMS = 4  # the same for a list
 _MOST_TEXT = 40
 
+builtin_name = types.BuiltinFunctionType.__dict__["__name__"].__get__
 name_of_type = type.__dict__["__name__"].__get__
 mro_of = type.__dict__["__mro__"].__get__
 dict_of_type = type.__dict__["__dict__"].__get__
@@ -126,6 +127,25 @@ def closed_over(function):
         except ValueError:  # not yet set
             pass
     return found
+
+
+def of_partial(name, partial):
+    """`func`, `args` or `keywords`."""
+    return functools.partial.__dict__[name].__get__(partial)
+
+
+def argument_of(function, arguments, value):
+    """The name of the argument of a function for which one of `arguments` is put in."""
+    names = ()
+    if type(function) is types.MethodType:
+        function = function.__func__
+        names = function.__code__.co_varnames[1:] if type(function) is types.FunctionType else ()
+    elif type(function) is types.FunctionType:
+        names = function.__code__.co_varnames
+    for index, argument in enumerate(arguments):
+        if argument is value:
+            return names[index] if index < len(names) else "args[%d]" % index
+    return "…"
 
 
 def index_text(items, value):

@@ -78,6 +78,19 @@ class Finds(unittest.TestCase):
         self.assertIn(("python", "`world.outer`"), told)
         self.assertIn(("autograd", "saved by MulBackward0 for the graph of `world.loss`"), told)
 
+    def test_a_tangent_while_a_level_is_open(self):
+        world.dual = TensorBase(0x1000)
+        tangent = Hidden(lambda: TensorBase(0x2000))
+        forward = types.SimpleNamespace(_current_level=0)
+        torch = types.SimpleNamespace(**TORCH.__dict__, autograd=types.SimpleNamespace(forward_ad=forward),
+                                      _VF=types.SimpleNamespace(_unpack_dual=lambda tensor, level: (
+                                          tensor, Hidden.shown(tangent) if level == 0 else None)))
+        for level, expected in ((0, ["`world.dual.tangent`"]), (-1, [])):
+            forward._current_level = level
+            found = Finder(Library(ask._library_path()), torch).find()
+            self.assertEqual([holder.line.split(" (")[0] for held in found if held.address == 0x2000
+                              for holder in held.holders if "world" in holder.line], expected)
+
     def natively_held(self, thing):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
         identity = id(thing)
@@ -235,6 +248,15 @@ class Watches(unittest.TestCase):
         self.watch._next_time = 0
         self.watch.step(5)
         self.assertEqual(len(self.ends()), 2)
+
+    def test_without_steps_it_looks_in_times_that_double(self):
+        waits = [self.watch.tick() for _ in range(4)]
+        self.assertEqual(waits, [0.25, 0.5, 1, 2])
+        self.assertEqual(len(self.ends()), 3)
+        for step in range(4):
+            self.watch.step(step)
+        self.assertIsNone(self.watch.tick())
+        self.assertEqual(len(self.ends()), 3)
 
     def test_garbage_counts_once_however_many_ways_lead_to_it(self):
         gc.collect()

@@ -68,6 +68,27 @@ def wrap(value):
 """
 
 
+class Roots(unittest.TestCase):
+    def test_the_callers_variable_comes_before_the_argument_of_the_called(self):
+        def called(argument):
+            look = looks.take(LIBRARY, Target)
+            place, = [place for place, _ in look.targets if look.objects[place] is argument[0]]
+            return look.objects[look.path(place)[0]].f_code.co_name
+
+        def caller():
+            variable = [Target()]
+            return called(variable)
+        self.assertEqual(caller(), "caller")
+
+    def test_kin_of_a_type_are_wanted_too(self):
+        world[:] = [collections.OrderedDict(a=1), collections.deque(), Target()]
+        self.addCleanup(world.clear)
+        for kin, expected in ((None, {2}), (collections.deque, {1, 2})):
+            look = looks.take(LIBRARY, Target, kin=kin)
+            found = set(map(id, (look.objects[place] for place, _ in look.targets)))
+            self.assertEqual({index for index, thing in enumerate(world) if id(thing) in found}, expected)
+
+
 class Libraries(unittest.TestCase):
     """Variables of the user's do not lead through classes and functions of libraries."""
 

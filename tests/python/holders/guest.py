@@ -45,6 +45,10 @@ class Bound:
         return self.held
 
 
+def save(sample, path):
+    return sample, path
+
+
 class HostileMeta(type):
     """Its classes and their instances run code of the program whenever they are asked something."""
 
@@ -87,7 +91,11 @@ keys = {Target("dict `keys.keys()` (global `keys`, guest.py:N)"): 1}
 group = {Target("set `group` (global `group`, guest.py:N)")}
 point = Point(Target("`point.x` (global `point`, guest.py:N)"), 1)
 ordered = collections.OrderedDict(k=Target("`ordered['k']` (global `ordered`, guest.py:N)"))
-partial = functools.partial(print, Target("`partial.args[0]` (global `partial`, guest.py:N)"))
+partial = functools.partial(print, Target(
+    "`args[0]`, argument in a partial of print(), held by `partial` (global `partial`, guest.py:N)"))
+saver = functools.partial(
+    save, Target("`sample`, argument in a partial of save(), held by `saver` (global `saver`, guest.py:N)"),
+    path=Target("`path`, argument in a partial of save(), held by `saver` (global `saver`, guest.py:N)"))
 bound = Bound().run
 local = threading.local()
 local.value = Target("`local.value` (global `local`, guest.py:N)")
