@@ -58,13 +58,13 @@ class HolderSearchTest : public ::testing::Test {
 TEST_F(HolderSearchTest, AVariableAListAndNothing) {
   if (kSanitized) GTEST_SKIP() << "sanitizers have a malloc of their own";
   g_search_word = Address(0) + 0x800;
-  for (int i = 0; i < 20; ++i) g_search_list = new ListNode{g_search_list, i == 3 ? Address(1) : 0};
+  for (int i = 0; i < 12; ++i) g_search_list = new ListNode{g_search_list, i == 1 ? Address(1) : 0};
   const std::vector<std::vector<std::string>> labels = Search();
   ASSERT_EQ(labels[0].size(), 1u);
   EXPECT_THAT(labels[0][0], StartsWith("global of /"));
   EXPECT_NE(symbols_[0], 0u);
   EXPECT_THAT(labels[2], IsEmpty());
-  // Its 17th node: too far from the variable.
+  // Its 11th node: too far from the variable.
   for (const std::string& label : labels[1]) EXPECT_THAT(label, ::testing::Not(StartsWith("heap")));
   for (ListNode* node = g_search_list; node != nullptr; node = node->next)
     node->device = Address(1);

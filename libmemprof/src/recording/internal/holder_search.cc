@@ -230,7 +230,7 @@ bool HolderSearch::Describe(const Held& held, const Held& best, Holder* holder) 
   std::uint64_t blocks[2 * kMostLevels];  // without repetitions, from the memory on
   int count = 0;
   for (std::uint32_t at = held.node; at != HolderGraph::kNone; at = graph_.node(at).before) {
-    const std::uint64_t bytes = graph_.node(at).bytes;
+    const std::uint64_t bytes = graph_.node(at).alike;
     if (count > 0 && blocks[count - 1] == bytes) continue;
     if (count == 2 * kMostLevels) break;
     blocks[count++] = bytes;
