@@ -119,5 +119,18 @@ TEST_F(HeldTest, MarksComeBeforeTheEndOfTheirScan) {
   }
 }
 
+// The search for holders must not take the memory that the verdict needs.
+TEST(HeldWithLittleMemory, TheVerdictComesFirst) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers keep copies of what was freed";
+  const TempDirectory directory;
+  const GuestResult guest = RunGuest(
+      "guest_held", {.environment = {{"MEMPROF_MEMORY_MIB", "32"}}, .directory = directory.path()});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  const Log log = ReadLog(directory.File("g.mprof"));
+  const std::vector<Event> scans = log.WithOp(log::OP_HOST_SCAN);
+  ASSERT_EQ(scans.size(), 1u);
+  EXPECT_GT(scans[0].aux1, 0u) << "calibrated and complete";
+}
+
 }  // namespace
 }  // namespace memprof::testing

@@ -168,10 +168,19 @@ int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
   HolderSearch* search = room.get() == nullptr
                              ? nullptr
                              : new (room.get()) HolderSearch(targets.get(), count, deadline_ns);
+  const char* shortfall = nullptr;
   ScanResult result{};
-  if (copied && probes == std::size(kProbes))
+  if (copied && probes == std::size(kProbes)) {
     result = CountReferences(targets.get(), count, deadline_ns,
                              search == nullptr ? nullptr : search->notes());
+    if (!result.complete && result.bytes == 0 && search != nullptr) {
+      // The search has taken the memory that the verdict needs.
+      search->~HolderSearch();
+      search = nullptr;
+      shortfall = HolderSearch::kNoMemory;
+      result = CountReferences(targets.get(), count, deadline_ns);
+    }
+  }
   FreeProbes(targets.get(), count);
   const std::uint32_t own = DriversOwn(targets.get(), count);
   const ScanTarget whole{0, result.bytes, 0, 0, kLayerNone, 0, 0};
@@ -180,7 +189,6 @@ int ScanAndReport(Recorder* recorder, ThreadSlot* slot) {
     if (target.is_probe == 0 && target.references <= own)
       Publish(slot, kOpUnreachable, target, target.references, 0);
   }
-  const char* shortfall = nullptr;
   if (search != nullptr) {
     if (result.complete) TellHolders(recorder, slot, targets.get(), count, own, search);
     shortfall = search->shortfall();

@@ -33,6 +33,19 @@ TEST(HolderGraphTest, TheNodesOfATreeHaveOneWay) {
   EXPECT_FALSE(graph.IsRun(64));
 }
 
+TEST(HolderGraphTest, AFewBlocksThatAreALittleTooLargeAreAlike) {
+  HolderGraph graph;
+  for (std::uint64_t i = 0; i < 10; ++i) graph.NodeOf(0x1000 + i * 64, i == 4 ? 40 : 24);
+  for (std::uint32_t i = 1; i < 10; ++i) graph.AddEdge(i - 1, i, 0);
+  graph.AddRoot(0, 1, 0);
+  ASSERT_TRUE(graph.Resolve());
+  EXPECT_EQ(graph.node(4).alike, 24u);
+  EXPECT_EQ(graph.node(9).length, 1);
+  EXPECT_EQ(graph.NodeOf(0x9000, 56), 10u);
+  ASSERT_TRUE(graph.Resolve());
+  EXPECT_EQ(graph.node(10).alike, 56u) << "no more blocks have the smaller size";
+}
+
 TEST(HolderGraphTest, WhatTheDriverHoldsHasNoWay) {
   HolderGraph graph;
   const std::uint32_t context = graph.NodeOf(0x1000, 100), entry = graph.NodeOf(0x2000, 50),
@@ -71,7 +84,7 @@ TEST(HolderGraphTest, FindsTheWaysOfASlowSearch) {
     const std::uint32_t count = 2 + random() % 30;
     std::vector<std::uint64_t> bytes;
     for (std::uint32_t i = 0; i < count; ++i) {
-      bytes.push_back(24 + 16 * (random() % 3));
+      bytes.push_back(24 + 48 * (random() % 3));
       ASSERT_EQ(graph.NodeOf(0x1000 * (i + 1), bytes[i]), i);
     }
     std::vector<Way> starts(count, none);

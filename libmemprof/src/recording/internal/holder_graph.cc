@@ -12,7 +12,7 @@ std::uint32_t HolderGraph::NodeOf(std::uint64_t begin, std::uint64_t bytes) {
   if (nodes_.size() == kMostNodes) return kNone;
   const auto node = static_cast<std::uint32_t>(nodes_.size());
   if (index_.Insert({begin, node}) == nullptr) return kNone;
-  return nodes_.Append({begin, bytes, kNone, kNone, 0, 0, false, 0, 0, {}}) ? node : kNone;
+  return nodes_.Append({begin, bytes, bytes, kNone, kNone, 0, 0, false, 0, 0, {}}) ? node : kNone;
 }
 
 void HolderGraph::AddRoot(std::uint32_t node, std::uint32_t root, int of_class) {
@@ -31,7 +31,26 @@ void HolderGraph::AddEdge(std::uint32_t from, std::uint32_t to, std::uint32_t fi
 }
 
 HolderGraph::Run* HolderGraph::FindRun(std::uint64_t bytes) {
-  return runs_.Find(Run{bytes}.hash(), [&](const Run& one) { return one.bytes == bytes; });
+  return runs_.Find(Run{bytes, 0}.hash(), [&](const Run& one) { return one.bytes == bytes; });
+}
+
+void HolderGraph::FindAlike() {
+  constexpr std::uint64_t kTooLarge = 16;
+  const auto find = [&](std::uint64_t bytes) {
+    return sizes_.Find(Run{bytes, 0}.hash(), [&](const Run& one) { return one.bytes == bytes; });
+  };
+  sizes_.Clear();
+  for (const Node& node : nodes_) {
+    if (Run* const size = find(node.bytes))
+      ++size->count;
+    else
+      sizes_.Insert({node.bytes, 1});
+  }
+  for (Node& node : nodes_) {
+    const Run *own = find(node.bytes), *smaller = find(node.bytes - kTooLarge);
+    const bool is_smaller = own != nullptr && smaller != nullptr && smaller->count > own->count;
+    node.alike = is_smaller ? smaller->bytes : node.bytes;
+  }
 }
 
 bool HolderGraph::IndexEdges() {
@@ -95,12 +114,12 @@ bool HolderGraph::ResolveClass(int of_class) {
         for (std::uint32_t i = first_edge_[node]; i < first_edge_[node + 1]; ++i) {
           const Start further{start.root, edges_[i].to, node};
           if (!is_open(further.node)) continue;
-          if (nodes_[further.node].bytes != nodes_[node].bytes) {
+          if (nodes_[further.node].alike != nodes_[node].alike) {
             next_.Append(further);
             continue;
           }
           Settle(further, length, of_class);
-          const Run run{nodes_[node].bytes};
+          const Run run{nodes_[node].alike, 1};
           if (FindRun(run.bytes) == nullptr) runs_.Insert(run);
         }
       }
@@ -114,6 +133,7 @@ bool HolderGraph::ResolveClass(int of_class) {
 bool HolderGraph::Resolve() {
   for (Node& node : nodes_) node.root = node.before = kNone;
   runs_.Clear();
+  FindAlike();
   if (nodes_.failed() || roots_.failed() || edges_.failed() || !IndexEdges() || !SpreadDrivers())
     return false;
   for (int of_class = 0; of_class < kClasses; ++of_class)

@@ -27,6 +27,7 @@ class HolderGraph {
 
   struct Node {
     std::uint64_t begin, bytes;
+    std::uint64_t alike;   // the size by which it is told: see Resolve
     std::uint32_t root;    // the root of its way; kNone: no way is known
     std::uint32_t before;  // the node before it on the way; kNone: the root itself
     std::uint16_t length;  // of the way, in different blocks
@@ -51,7 +52,9 @@ class HolderGraph {
   void AddEdge(std::uint32_t from, std::uint32_t to, std::uint32_t first_new);
   void SetDrivers(std::uint32_t node) { nodes_[node].drivers = true; }
 
-  // Finds the ways. False without memory for it.
+  // Finds the ways. False without memory for it. malloc gives a block that is 16 bytes too large
+  // where the rest would be too small for another: such a block counts as one of the smaller size
+  // if more blocks have that.
   bool Resolve();
 
   std::size_t size() const { return nodes_.size(); }
@@ -69,6 +72,7 @@ class HolderGraph {
   };
   struct Run {
     std::uint64_t bytes;
+    std::uint32_t count;
     bool empty() const { return bytes == 0; }
     std::uint64_t hash() const { return Mix(bytes, 0); }
   };
@@ -83,6 +87,7 @@ class HolderGraph {
     std::uint32_t root, node, before;
   };
   Run* FindRun(std::uint64_t bytes);
+  void FindAlike();
   bool IndexEdges();
   bool SpreadDrivers();
   bool ResolveClass(int of_class);
@@ -95,7 +100,7 @@ class HolderGraph {
   MappedArray<std::uint32_t> first_edge_;  // of each node, and an end
   MappedArray<std::uint32_t> todo_;
   MappedArray<Start> starts_, next_;
-  HashTable<Run> runs_{256, 4096};
+  HashTable<Run> runs_{256, 4096}, sizes_{256, 4096};
 };
 
 }  // namespace memprof::recorder

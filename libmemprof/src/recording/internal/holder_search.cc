@@ -10,7 +10,7 @@
 namespace memprof::recorder {
 namespace {
 
-constexpr std::size_t kMostWords = std::size_t{1} << 19;
+constexpr std::size_t kMostWords = std::size_t{1} << 19, kFewWords = std::size_t{1} << 16;
 constexpr std::size_t kMostChunks = std::size_t{1} << 16;  // as many as malloc maps on its own
 constexpr std::uint32_t kWordsOfTarget = 16, kWordsOfBlock = 64;
 constexpr std::size_t kTextBytes = 16384;
@@ -18,7 +18,6 @@ constexpr std::size_t kTextBytes = 16384;
 constexpr std::uint64_t kShared = 8;
 
 constexpr char kFewTargets[] = "holders were looked for of the 20,000 largest allocations only";
-constexpr char kNoMemory[] = "no holders were looked for: the recorder's memory did not suffice";
 constexpr char kNoTime[] = "the time did not suffice to find all holders";
 constexpr char kManyWords[] = "there are more pointers than were looked at: holders may be missing";
 
@@ -32,7 +31,7 @@ int ClassOf(Spot::Kind kind) {
 HolderSearch::HolderSearch(ScanTarget* targets, std::size_t count, std::uint64_t deadline_ns)
     : targets_(targets),
       deadline_ns_(deadline_ns),
-      words_(kMostWords),
+      words_(kMostWords, kFewWords),
       chunks_(kMostChunks),
       text_(kTextBytes),
       map_(deadline_ns) {
@@ -57,7 +56,7 @@ PassNotes* HolderSearch::notes() {
     shortfall_ = kNoMemory;
     return nullptr;
   }
-  notes_ = {words_.get(), kMostWords, 0, kWordsOfTarget, false, chunks_.get(), kMostChunks, 0};
+  notes_ = {words_.get(), words_.size(), 0, kWordsOfTarget, false, chunks_.get(), kMostChunks, 0};
   return &notes_;
 }
 
@@ -147,7 +146,7 @@ bool HolderSearch::FindNext(std::size_t first) {
     const HolderGraph::Node& node = graph_.node(nodes[i]);
     blocks.get()[i] = {node.begin, node.bytes - kShared, 0, 0, 0, 0, 0};
   }
-  notes_ = {words_.get(), kMostWords, 0, kWordsOfBlock, false, nullptr, 0, 0};
+  notes_ = {words_.get(), words_.size(), 0, kWordsOfBlock, false, nullptr, 0, 0};
   if (!CountReferences(blocks.get(), nodes.size(), deadline_ns_, &notes_).complete) {
     shortfall_ = kNoTime;
     return false;
@@ -231,7 +230,7 @@ bool HolderSearch::Describe(const Held& held, const Held& best, Holder* holder) 
   std::uint64_t blocks[2 * kMostLevels];  // without repetitions, from the memory on
   int count = 0;
   for (std::uint32_t at = held.node; at != HolderGraph::kNone; at = graph_.node(at).before) {
-    const std::uint64_t bytes = graph_.node(at).bytes;
+    const std::uint64_t bytes = graph_.node(at).alike;
     if (count > 0 && blocks[count - 1] == bytes) continue;
     if (count == 2 * kMostLevels) break;
     blocks[count++] = bytes;

@@ -24,6 +24,8 @@ class HolderSearch {
   static constexpr std::size_t kMostTargets = 20'000;
   static constexpr int kMostLevels = 6;
   static constexpr int kMostHolders = 4;  // of a target
+  static constexpr char kNoMemory[] =
+      "no holders were looked for: the recorder's memory did not suffice";
 
   // Sets `unfollowed` of the targets beyond the largest kMostTargets. They must live as long.
   // Ends at `deadline_ns` (NowNs).

@@ -13,6 +13,12 @@ class OwnArray {
  public:
   explicit OwnArray(std::size_t size)
       : size_(size), items_(static_cast<T*>(MapMemory(size * sizeof(T)))) {}
+  // Of `less` where there is no memory for `size`.
+  OwnArray(std::size_t size, std::size_t less) : OwnArray(size) {
+    if (items_ != nullptr) return;
+    size_ = less;
+    items_ = static_cast<T*>(MapMemory(less * sizeof(T)));
+  }
   ~OwnArray() { UnmapMemory(items_, size_ * sizeof(T)); }
   OwnArray(const OwnArray&) = delete;
   OwnArray& operator=(const OwnArray&) = delete;
