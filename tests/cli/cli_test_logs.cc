@@ -45,6 +45,7 @@ void WriteTraining(LogBuilder& log) {
                      {.stack = weights});
   }
   log.Alloc(Layer::kLinear, base + 1024 * kMiB, 32 * kMiB, {.device = 1, .stack = replica});
+  const std::uint32_t cycle = log.String("`Node.next`, in a cycle\ncycle\nNode `Node`, the same");
   for (std::uint64_t step = 0; step < 40; ++step) {
     log.AdvanceTime(10'000'000);
     log.Step(step);
@@ -58,10 +59,16 @@ void WriteTraining(LogBuilder& log) {
                      {.stack = history});
     log.Free(Layer::kTensor, activations);
     log.Free(Layer::kBlock, activations);
+    if (step != 10) continue;
+    log.Event(Op::kHeld, Layer::kUnspecified, kept, kMiB, cycle, {.aux0 = 4});
+    log.Event(Op::kHolders, Layer::kUnspecified, 0, kMiB, 0,
+              {.device = analysis::kNoDevice, .aux0 = 340'000, .aux1 = 80'000'000});
   }
   const std::uint32_t list = log.String(
       "list `metrics.losses`, assigned at train.py:7 (global `metrics`, train.py:31)\n"
-      "global `metrics`, train.py:31");
+      "global `metrics`, train.py:31\n"
+      "Metrics `metrics`\n"
+      "list `metrics.losses`");
   const std::uint32_t graph = log.String(
       "saved by MulBackward0 for the graph of `total` (local `total` of train(), at train.py:40)\n"
       "local `total` of train(), at train.py:40");

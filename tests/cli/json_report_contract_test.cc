@@ -31,6 +31,7 @@ Json Leak() {
           {"holders?",
            {{{"path", "text"},
              {"root", "text"},
+             {"chain", {"text"}},
              {"kind", "text"},
              {"bytes", "uint"},
              {"blocks", "uint"}}}},

@@ -108,7 +108,7 @@ inline Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"},
+      {"blocks_total", "uint"},    {"garbage_bytes?", "uint"},
       {"by_category", {CategoryShape()}},
       {"by_library", {LibraryShape()}}};
 }

@@ -109,6 +109,7 @@ TEST(JsonTest, Leaks) {
                    "list `metrics.losses`, assigned at train.py:7 (global `metrics`, "
                    "train.py:31)"},
                   {"root", "global `metrics`, train.py:31"},
+                  {"chain", {"Metrics `metrics`", "list `metrics.losses`"}},
                   {"kind", "python"},
                   {"bytes", 40 * kMiB},
                   {"blocks", 40}}));
