@@ -232,3 +232,20 @@ extern "C" __attribute__((visibility("default"))) std::uint64_t memprof_frame_sl
   const memprof::holders::FrameLocals locals(minor, frame_bytes);
   return reinterpret_cast<std::uint64_t>(locals.At(frame, index));
 }
+
+// Calls an object in the main thread as soon as that executes Python, as a handler of a signal:
+// what it raises is raised there. 0, or -1 if too many calls wait.
+extern "C" __attribute__((visibility("default"))) int memprof_call_in_main(PyObject* callable) {
+  Py_IncRef(callable);
+  const int added = Py_AddPendingCall(
+      [](void* waiting) {
+        auto* called = static_cast<PyObject*>(waiting);
+        PyObject* result = PyObject_CallObject(called, nullptr);
+        if (result != nullptr) Py_DecRef(result);
+        Py_DecRef(called);
+        return result == nullptr ? -1 : 0;
+      },
+      callable);
+  if (added != 0) Py_DecRef(callable);
+  return added;
+}

@@ -60,6 +60,8 @@ long long PyLong_AsLongLong(PyObject* value);
 PyObject* PyFunction_GetGlobals(PyObject* function);      // borrowed
 PyObject* PyDict_GetItem(PyObject* dict, PyObject* key);  // borrowed
 int PySet_Contains(PyObject* set, PyObject* key);
+PyObject* PyObject_CallObject(PyObject* callable, PyObject* arguments);
+int Py_AddPendingCall(int (*call)(void*), void* argument);
 void PyErr_SetString(PyObject* kind, const char* text);
 void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);

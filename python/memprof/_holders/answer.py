@@ -14,10 +14,13 @@ import socket
 import struct
 import time
 
+from . import look as looks
 from .finder import Finder
 
 _FIRST_DESCRIPTOR = 512  # programs count on the low ones
 _SECONDS = 10  # for a client that does not read
+_PATIENCE = 2  # seconds, for the main thread
+_LIMIT = "The main thread executes native code or waits: what graphs of autograd save, and gradients, are left out."
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -35,6 +38,40 @@ def _listening():
             return socket.socket(fileno=fcntl.fcntl(low.fileno(), fcntl.F_DUPFD_CLOEXEC, 0))
 
 
+class _Request:
+    """A look that is asked of the main thread."""
+
+    def __init__(self, look):
+        self._look = look
+        self.asked = self.begun = False
+        self.result = None
+        self._done = _thread.allocate_lock()
+        self._done.acquire()
+
+    def wait(self, seconds):
+        if self._done.acquire(timeout=seconds):
+            self._done.release()
+
+    def call(self):
+        """In the main thread. Nothing is raised there but what a handler of the program raised."""
+        self.asked = False
+        if self.begun or looks.in_backward_pass():
+            return  # it will be asked again
+        self.begun = True
+        try:
+            self.result = self._look()
+        except Exception as error:  # pylint: disable=broad-except
+            self.result = _words(error)
+            if looks.is_of_program(error):
+                raise
+        finally:
+            self._done.release()
+
+
+def _words(error):
+    return {"error": "%s: %s" % (type(error).__name__, error)}
+
+
 class Server:
     """OSError if the socket's name is taken. `tick()`, if it is given: what is done when a time has passed without a
     question; returns the seconds until it should be called again, or None for never."""
@@ -42,6 +79,7 @@ class Server:
     def __init__(self, library, torch, tick=None):
         self._tick = tick
         self._finder = Finder(library, torch)
+        self._call_in_main = library.call_in_main
         self._socket = _listening()
         os.register_at_fork(after_in_child=self._socket.close)  # the child has no thread that would answer
         _thread.start_new_thread(self._serve, ())
@@ -78,13 +116,28 @@ class Server:
     @staticmethod
     def _tell(connection, error):
         try:
-            connection.sendall(json.dumps({"error": "%s: %s" % (type(error).__name__, error)}).encode())
+            connection.sendall(json.dumps(_words(error)).encode())
         except OSError:
             pass
 
     def _document(self):
+        """By a look of the main thread, at a point where no operation of PyTorch runs in it; if it makes none in time,
+        by one of this thread, which leaves out what the main thread may be changing."""
+        request = _Request(self._look)
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end and not request.begun:
+            if not request.asked:
+                request.asked = self._call_in_main(request.call) == 0
+            request.wait(_PATIENCE / 20)
+        if request.begun:
+            request.wait(_SECONDS)
+            return request.result or {"error": "the look takes too long"}
+        request.begun = True  # nobody else
+        return dict(self._look(graphs=False), limits=[_LIMIT])
+
+    def _look(self, graphs=True):
         begin = time.monotonic()
-        found = self._finder.find()
+        found = self._finder.find(graphs)
         holders = [{"device": held.device, "address": held.address, "bytes": held.bytes, "path": holder.line,
                     "root": holder.root, "chain": holder.chain, "kind": holder.kind}
                    for held in found for holder in held.holders]

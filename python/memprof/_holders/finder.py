@@ -52,13 +52,14 @@ class Finder:
             raise ValueError("the tensor has no memory of its own on a GPU")
         return next((held.holders for held in self.find() if (held.device, held.address) == where[:2]), [])
 
-    def find(self):
-        """A list of Held, the largest first."""
+    def find(self, graphs=True):
+        """A list of Held, the largest first. Without `graphs`, neither graphs nor gradients are read: when another
+        thread may be changing them."""
         collecting = gc.isenabled()
         gc.disable()
         try:
             with self._torch.no_overrides():
-                one = _Round(self._library, self._torch, self._native, self._sources)
+                one = _Round(self._library, self._torch, self._native, self._sources, graphs)
                 self.examined = one.examined
                 return one.find()
         finally:
@@ -80,8 +81,9 @@ def _in_graph(way, graph):
 class _Round:
     """One look, named."""
 
-    def __init__(self, library, torch, native, sources):
+    def __init__(self, library, torch, native, sources, graphs):
         self._torch = torch
+        self._graphs = graphs
         self._asked = native
         kinds = (torch.function,) if torch.function else ()
         self._look = looks.take(library, torch.tensor, torch.bare_storage, *kinds, *native.kinds, leaves=native.leaves,
@@ -119,14 +121,15 @@ class _Round:
         known = [place for place in self._natives if self._known(place)]
         for place in known:
             self._members(place)
-        for place in self._targets:
-            self._graph(place)
-        for place in self._functions:
-            self._function(place)
-        for place in set(self._natives).difference(known):
-            self._members(place)
-        for place in unnamed:
-            self._hidden_graph(place)
+        if self._graphs:
+            for place in self._targets:
+                self._graph(place)
+            for place in self._functions:
+                self._function(place)
+            for place in set(self._natives).difference(known):
+                self._members(place)
+            for place in unnamed:
+                self._hidden_graph(place)
         for place in unnamed:
             self._tensor(place)
         for held in self._held.values():
@@ -225,7 +228,7 @@ class _Round:
             path = self._look.path(place)
             for way in [self._namer.describe(path, member)] if member else self._described(place):
                 self._is_held(place, held, way)
-        gradient = self._torch.gradient(tensor) if reach != looks.GARBAGE else None
+        gradient = self._torch.gradient(tensor) if self._graphs and reach != looks.GARBAGE else None
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
             held.add(_held_by("python", self._namer.describe(self._look.path(place), ".grad")))

@@ -21,6 +21,7 @@ _MAIN = getattr(sys.modules.get("__main__"), "__file__", None)
 
 _FIRST, _LAST = (3, 9), (3, 14)
 
+_BACKWARD_PASS = "_engine_run_backward"  # torch/autograd/graph.py, since PyTorch 2.3
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a program, not by a library in C
 _ARRAY_BYTES = 72  # of PyArrayObject_fields
 
@@ -53,6 +54,8 @@ class Library:
             raise OSError("holders are not known of " + unsupported())
         library = ctypes.PyDLL(path)
         self._look, self._slot = library.memprof_look, library.memprof_frame_slot
+        self.call_in_main = library.memprof_call_in_main  # 0 unless too many calls wait
+        self.call_in_main.argtypes = [ctypes.py_object]
         self._look.restype = ctypes.py_object
         self._look.argtypes = [ctypes.POINTER(_Arguments), ctypes.c_int, ctypes.c_longlong]
         self._slot.restype = ctypes.c_uint64
@@ -123,6 +126,28 @@ def _running_frames():
         for frame in reversed(stack):
             (user if of_user(frame.f_code.co_filename) else others).append(frame)
     return user, others
+
+
+def is_of_program(error):
+    """Whether an error that came out of this package was raised by code of the program, which a signal, or the end of
+    an object, has called within it."""
+    at = error.__traceback__
+    while at is not None:
+        if not at.tb_frame.f_code.co_filename.startswith((_OWN,) + _LIBRARIES):
+            return True
+        at = at.tb_next
+    return False
+
+
+def in_backward_pass():
+    """Whether any thread is within a backward pass of PyTorch: it changes graphs and gradients without the
+    interpreter's lock."""
+    for frame in sys._current_frames().values():
+        while frame is not None:
+            if frame.f_code.co_name == _BACKWARD_PASS:
+                return True
+            frame = frame.f_back
+    return False
 
 
 def _modules():

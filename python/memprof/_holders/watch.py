@@ -23,6 +23,7 @@ _end = _library.function("memprof_holders", hold=True)
 
 class Watch:
     def __init__(self, library, torch):
+        self._library = library
         self._finder = finder.Finder(library, torch)
         self._cuda = torch.cuda
         self._attach = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
@@ -36,7 +37,7 @@ class Watch:
         """In a thread of its own, some seconds after it was called last. Returns in how many it should be called
         again; None once the program was seen to make steps."""
         if self._wait and self._steps < _FIRST_STEP:
-            self.look()
+            self._library.call_in_main(self.look)
         self._wait = self._wait * 2 or _FIRST_WAIT
         return self._wait if self._steps < _FIRST_STEP else None
 
@@ -49,16 +50,21 @@ class Watch:
                 self._next_step *= 2
             self.look()
 
-    def look(self):
-        """Never fails: what goes wrong is said once, and the program continues."""
+    def look(self, failed=False):
+        """Never fails: what goes wrong is said once, and the program continues. `failed`: for want of memory, perhaps
+        in a backward pass, in the thread that makes it."""
         if self._looking:  # by a signal's handler, or an observer, within a look
             return
+        if not failed and look.in_backward_pass():
+            return  # of another thread; later
         self._looking = True
         begin = time.monotonic()
         try:
             found = self._finder.find()
             self._report(found, time.monotonic() - begin)
         except Exception as error:  # pylint: disable=broad-except
+            if look.is_of_program(error):  # a handler of a signal has raised it
+                raise
             _failed(error)
         finally:
             end = time.monotonic()
@@ -80,7 +86,7 @@ class Watch:
         """Once CUDA is in use: asking for it earlier would initialise it, after which the program could not fork."""
         if self._attach is not None and self._cuda.is_initialized():
             attach, self._attach = self._attach, None
-            attach(lambda *_: self.look())
+            attach(lambda *_: self.look(failed=True))
 
 
 def _text(holder):

@@ -3,6 +3,9 @@
 usage: answer_test.py BUILD
 """
 
+import _thread
+import ctypes
+import functools
 import json
 import os
 import signal
@@ -30,6 +33,16 @@ def connected():
     return connection
 
 
+def asked_later():
+    """By another thread, while this one executes Python."""
+    told = []
+    thread = threading.Thread(target=lambda: told.append(asked()))
+    thread.start()
+    while thread.is_alive():
+        pass
+    return told[0]
+
+
 def asked():
     with connected() as connection:
         return json.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
@@ -45,7 +58,7 @@ class Answers(unittest.TestCase):
 
     def test_says_who_holds_what(self):
         world.a = [TensorBase(0x1000) for _ in range(6)]
-        told = asked()
+        told = asked_later()
         self.assertEqual(sorted(told), ["garbage_bytes", "holders", "objects", "pause_ns"])
         self.assertGreater(told["objects"], 1000)
         self.assertGreater(told["pause_ns"], 0)
@@ -54,12 +67,67 @@ class Answers(unittest.TestCase):
         self.assertTrue(one["path"].startswith("list `world.a` ("), one)
         self.assertEqual(one["chain"][-2:], ["list `world.a`", "TensorBase `world.a[…]`"])
 
-    def test_the_main_thread_may_wait_meanwhile(self):
+    def asked_while(self, busy):
+        """The main thread does `busy(until)` meanwhile, which returns when `until()` is true."""
         told = []
         thread = threading.Thread(target=lambda: told.append(asked()))
         thread.start()
+        busy(lambda: bool(told))
         thread.join(10)
-        self.assertEqual(len(told), 1)
+        return told[0]
+
+    @staticmethod
+    def execute(until):
+        while not until():
+            pass
+
+    def test_the_main_thread_looks_when_it_executes_python(self):
+        looked_in = []
+        find = self.server._finder.find
+        self.addCleanup(setattr, self.server._finder, "find", find)
+        self.server._finder.find = lambda *graphs: looked_in.append((_thread.get_ident(), *graphs)) or find(*graphs)
+        self.assertNotIn("limits", self.asked_while(self.execute))
+        self.assertEqual(looked_in, [(threading.main_thread().ident, True)])
+
+    def test_a_main_thread_that_waits_is_not_waited_for(self):
+        world.weight = TensorBase(0x1000)
+        world.weight.state["grad"] = TensorBase(0x2000)
+        told = self.asked_while(lambda until: ctypes.CDLL(None).sleep(4))
+        self.assertIn("gradients", told["limits"][0])
+        self.assertFalse(any(each["path"].startswith("`world.weight.grad`") for each in told["holders"]))
+        self.execute(lambda: True)
+
+    def test_a_backward_pass_is_waited_for(self):
+        def _engine_run_backward(until):
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                pass
+        ends = []
+
+        def busy(until):
+            _engine_run_backward(until)
+            ends.append(until())
+            self.execute(until)
+        self.assertNotIn("limits", self.asked_while(busy))
+        self.assertEqual(ends, [False])
+
+    def test_what_a_handler_raises_within_a_look_is_the_programs(self):
+        class Alarm(Exception):
+            pass
+
+        def find(*_):
+            os.kill(os.getpid(), signal.SIGALRM)
+            return []
+
+        def handler(*_):
+            raise Alarm
+        self.addCleanup(setattr, self.server._finder, "find", self.server._finder.find)
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, handler))
+        self.server._finder.find = find
+        with self.assertRaises(Alarm):
+            self.asked_while(self.execute)
+        self.server._finder.find = lambda *_: []
+        self.assertEqual(asked_later()["holders"], [])
 
     def test_the_program_sees_no_thread_and_no_low_descriptor(self):
         self.assertEqual(threading.active_count(), 1)
@@ -78,12 +146,12 @@ class Answers(unittest.TestCase):
         world.a = {number: TensorBase(0x100000 + number * 0x1000) for number in range(3000)}
         for _ in range(3):
             connected().close()
-        self.assertEqual(len([each for each in asked()["holders"] if each["address"] >= 0x100000]), 3000)
+        self.assertEqual(len([each for each in asked_later()["holders"] if each["address"] >= 0x100000]), 3000)
 
     def test_a_failure_is_told(self):
         self.addCleanup(setattr, self.server._finder, "find", self.server._finder.find)
-        self.server._finder.find = lambda: 1 / 0
-        self.assertEqual(asked(), {"error": "ZeroDivisionError: division by zero"})
+        self.server._finder.find = functools.partial(int, "x")  # as a defect of ours, with no line of this file
+        self.assertRegex(asked_later()["error"], "^ValueError: ")
 
     def test_other_users_are_not_answered(self):
         self.addCleanup(setattr, os, "geteuid", os.geteuid)
@@ -98,7 +166,7 @@ class Answers(unittest.TestCase):
         if child == 0:
             os._exit(0 if self.server._socket.fileno() == -1 else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
-        self.assertIn("objects", asked())
+        self.assertIn("objects", asked_later())
 
     def test_the_name_is_taken_by_nobody_else(self):
         with self.assertRaises(OSError):
@@ -128,7 +196,7 @@ class Changing(unittest.TestCase):
         for thread in threads:
             thread.start()
         try:
-            told = [asked() for _ in range(12)]
+            told = [asked_later() for _ in range(12)]
         finally:
             going[0] = False
             for thread in threads:

@@ -6,6 +6,7 @@ usage: finder_test.py BUILD
 import collections
 import contextlib
 import ctypes
+import functools
 import gc
 import io
 import os
@@ -296,8 +297,26 @@ class Watches(unittest.TestCase):
         self.assertEqual(held, {0xd00000 + i * 0x1000 for i in range(5, 9)})
         self.assertRegex(said.getvalue(), r"^memprof: holders of the 4 largest of \d+ storages are in the log\n$")
 
+    def test_an_error_of_the_program_is_not_swallowed(self):
+        """As of a handler of a signal that comes during a look."""
+        def handler():
+            raise TimeoutError
+        self.watch._finder.find = handler
+        with self.assertRaises(TimeoutError):
+            self.watch.look()
+        self.assertFalse(self.watch._looking)
+
+    def test_no_look_while_a_thread_is_in_a_backward_pass(self):
+        def _engine_run_backward():
+            self.watch.look()
+            looked.append(len(self.ends()))
+            self.watch.look(failed=True)
+        looked = []
+        _engine_run_backward()
+        self.assertEqual((looked, len(self.ends())), ([0], 1))
+
     def test_a_failure_is_told_and_harms_nothing(self):
-        self.watch._finder.find = lambda: 1 / 0
+        self.watch._finder.find = functools.partial(divmod, 1, 0)
         watch._told = True  # said already
         self.addCleanup(setattr, watch, "_told", False)
         self.watch.look()
