@@ -70,7 +70,7 @@ class Answers(unittest.TestCase):
     def asked_while(self, busy):
         """The main thread does `busy(until)` meanwhile, which returns when `until()` is true."""
         told = []
-        thread = threading.Thread(target=lambda: told.append(asked()))
+        thread = threading.Thread(target=lambda: time.sleep(0.2) or told.append(asked()))
         thread.start()
         busy(lambda: bool(told))
         thread.join(10)
@@ -99,7 +99,7 @@ class Answers(unittest.TestCase):
 
     def test_a_backward_pass_is_waited_for(self):
         def _engine_run_backward(until):
-            end = time.monotonic() + 0.5
+            end = time.monotonic() + 0.8
             while time.monotonic() < end:
                 pass
         ends = []
