@@ -1,0 +1,112 @@
+// The search, and the way back from what was found.
+#include "holders/remote/walk.h"
+
+#include <algorithm>
+
+namespace memprof::holders {
+namespace {
+
+constexpr std::uint64_t kEdgesOfObject = 20;  // at most, on average: torn data may lead anywhere
+
+}  // namespace
+
+void Walk::AddRoot(std::uint64_t address) {
+  ids_.emplace(address, static_cast<Id>(objects_.size()));
+  objects_.push_back({address, {}});
+}
+
+bool Walk::Full() {
+  cut_ = cut_ || objects_.size() >= most_objects_ || edges_ > kEdgesOfObject * most_objects_;
+  return cut_ || memory_.error() != 0;
+}
+
+void Walk::Run(std::size_t most_objects) {
+  for (const Frame& frame : roots_.frames) AddRoot(frame.address);
+  for (const Module& module : roots_.modules) AddRoot(module.names);
+  root_count_ = next_ = objects_.size();
+  most_objects_ = root_count_ + most_objects;
+  SpreadFrom(true);
+  SpreadFrom(false);
+}
+
+void Walk::SpreadFrom(bool of_user) {
+  References references(memory_, python_, types_);
+  Id id = 0;
+  for (const Frame& frame : roots_.frames) {
+    if (frame.of_user == of_user)
+      references.OfFrame(frame.address, frame.code, [&](const Edge& edge) { Visit(id, edge); });
+    ++id;
+  }
+  for (const Module& module : roots_.modules) {
+    if (module.of_user == of_user)
+      references.OfNamespace(module.names, [&](const Edge& edge) { Visit(id, edge); });
+    ++id;
+  }
+  Spread();
+}
+
+void Walk::Spread() {
+  References references(memory_, python_, types_);
+  for (; next_ < objects_.size() && !Full(); ++next_) {
+    const std::uint64_t address = objects_[next_].address;
+    const Type* type = types_.Of(address);  // what was an object may be none any more
+    if (type == nullptr) continue;
+    const auto id = static_cast<Id>(next_);
+    references.Of(address, *type, [&](const Edge& edge) { Visit(id, edge); });
+  }
+}
+
+void Walk::Visit(Id from, const Edge& edge) {
+  ++edges_;
+  if (edge.to == 0 || Full()) return;
+  const Type* type = types_.Of(edge.to);
+  if (type == nullptr || type->leaf || type->shape == Shape::kModule) return;
+  const Way way = {from, edge.kind, edge.detail};
+  const auto [known, added] = ids_.emplace(edge.to, static_cast<Id>(objects_.size()));
+  if (added) {
+    if (type->target) targets_.push_back(known->second);
+    objects_.push_back({edge.to, way});
+  } else if (type->target) {
+    std::vector<Way>& others = other_ways_[known->second];
+    if (others.size() < kMostWays - 1) others.push_back(way);
+  }
+}
+
+// From the last step back to the root. False if it passes `path`'s own end.
+bool Walk::Follow(const Way& last, Path* path) const {
+  const Id end = path->objects[0];
+  path->steps.push_back(last);
+  Id at = last.from;
+  for (; at >= root_count_; at = objects_[at].way.from) {
+    if (at == end) return false;
+    path->steps.push_back(objects_[at].way);
+    path->objects.push_back(at);
+  }
+  path->root = at;
+  std::reverse(path->steps.begin(), path->steps.end());
+  std::reverse(path->objects.begin(), path->objects.end());
+  return true;
+}
+
+std::vector<Walk::Path> Walk::Paths(Id target) const {
+  std::vector<Way> ways = {objects_[target].way};
+  const auto others = other_ways_.find(target);
+  if (others != other_ways_.end())
+    ways.insert(ways.end(), others->second.begin(), others->second.end());
+  std::vector<Path> paths;
+  for (const Way& way : ways) {
+    Path path;
+    path.objects = {target};
+    if (Follow(way, &path)) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+std::vector<std::uint64_t> Walk::Addresses() const {
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = root_count_; i < objects_.size(); ++i)
+    addresses.push_back(objects_[i].address);
+  return addresses;
+}
+
+}  // namespace memprof::holders
