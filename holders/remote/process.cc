@@ -18,6 +18,19 @@
 namespace memprof::holders {
 namespace {
 
+// As the process sees it (a container); as it is seen here (a chroot of here); what is mapped,
+// which may be deleted, but is for root only.
+int Open(pid_t pid, const std::vector<Mapping>& mappings, const std::string& path) {
+  std::vector<std::string> places = {absl::StrCat("/proc/", pid, "/root", path), path};
+  for (const Mapping& mapping : mappings)
+    if (mapping.path == path)
+      places.push_back(absl::StrCat("/proc/", pid, "/map_files/", absl::Hex(mapping.begin), "-",
+                                    absl::Hex(mapping.end)));
+  for (const std::string& place : places)
+    if (const int fd = open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); fd >= 0) return fd;
+  return -1;
+}
+
 // A symbol's value is its address in a file that is loaded at 0: how far is it moved?
 bool LoadBias(Elf* elf, const std::vector<Mapping>& mappings, const std::string& path,
               std::uint64_t* bias) {
@@ -95,8 +108,7 @@ std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Ma
                                                  const std::string& path,
                                                  const std::vector<std::string>& names) {
   std::map<std::string, std::uint64_t> found;
-  const int fd =
-      open(absl::StrCat("/proc/", pid, "/root", path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = Open(pid, mappings, path);
   if (fd < 0) return found;
   elf_version(EV_CURRENT);
   Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);

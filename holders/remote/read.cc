@@ -47,6 +47,8 @@ absl::Status ErrorOf(pid_t pid, int error) {
 absl::Status Run(pid_t pid, const ReadOptions& options, Look* look) {
   const absl::StatusOr<char> state = ProcessState(pid);
   if (!state.ok()) return state.status();
+  if (*state == 'Z' || *state == 'X')
+    return absl::NotFoundError(absl::StrCat("process ", pid, " has ended"));
   look->running = *state != 'T' && *state != 't';
   absl::StatusOr<std::vector<Mapping>> mappings = ReadMappings(pid);
   if (!mappings.ok()) return mappings.status();
@@ -148,12 +150,10 @@ absl::StatusOr<Reached> ReachedObjects(pid_t pid, const ReadOptions& options) {
   Reached reached;
   reached.objects = look.walk->Addresses();
   for (const Walk::Id target : look.walk->targets()) {
-    for (NamedPath& named : Describe(look, target)) {
-      reached.lines.push_back(std::move(named.line));
-      reached.roots.push_back(std::move(named.root));
-      reached.chains.push_back(std::move(named.chain));
-      break;  // the best known
-    }
+    std::vector<NamedPath> named = Describe(look, target);
+    if (!named.empty())
+      reached.targets.push_back({look.walk->address(target), std::move(named[0].line),
+                                 std::move(named[0].root), std::move(named[0].chain)});
   }
   return reached;
 }

@@ -42,11 +42,15 @@ struct Reading {
 // (no Python, or one that is not known).
 absl::StatusOr<Reading> ReadHolders(pid_t pid, const ReadOptions& options);
 
-// For tests: the addresses of all objects that are reached, and the paths of all targets in words.
+// For tests: all objects that are reached, and each target by the way that a user knows best.
 struct Reached {
+  struct Target {
+    std::uint64_t address = 0;
+    std::string path, root;
+    std::vector<std::string> chain;
+  };
   std::vector<std::uint64_t> objects;
-  std::vector<std::string> lines, roots;  // of each target, its ways
-  std::vector<std::vector<std::string>> chains;
+  std::vector<Target> targets;
 };
 absl::StatusOr<Reached> ReachedObjects(pid_t pid, const ReadOptions& options);
 

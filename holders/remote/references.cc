@@ -217,7 +217,7 @@ void References::Attributes(std::uint64_t object, const Type& type, VisitEdge vi
     if (layout.minor == 11) {
       values = memory_.Word(object - 32);
     } else if (layout.minor == 12 && (dict & 1) != 0) {
-      values = dict - 1;
+      values = dict + 1;
     } else if (dict == 0 && type.inline_values) {
       values = object + type.basic_size;
       if (memory_.Load<std::uint8_t>(values + at::kInlineValid) == 0) return;

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::uint64_t kEdgesOfObject = 20;  // at most, on average: torn data may lead anywhere
 
+constexpr std::uint64_t kMostKeptWays = std::uint64_t{1} << 22;
+
 }  // namespace
 
 void Walk::AddRoot(std::uint64_t address) {
@@ -61,14 +63,16 @@ void Walk::Visit(Id from, const Edge& edge) {
   if (edge.to == 0 || Full()) return;
   const Type* type = types_.Of(edge.to);
   if (type == nullptr || type->leaf || type->shape == Shape::kModule) return;
-  const Way way = {from, edge.kind, edge.detail};
+  const Way way = {edge.detail, from, edge.kind};
   const auto [known, added] = ids_.emplace(edge.to, static_cast<Id>(objects_.size()));
   if (added) {
     if (type->target) targets_.push_back(known->second);
     objects_.push_back({edge.to, way});
-  } else if (type->target) {
+  } else if (type->target && kept_ways_ < kMostKeptWays) {
     std::vector<Way>& others = other_ways_[known->second];
-    if (others.size() < kMostWays - 1) others.push_back(way);
+    if (others.size() >= kMostWays - 1) return;
+    others.push_back(way);
+    ++kept_ways_;
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -21,9 +22,9 @@ class Walk {
   using Id = std::uint32_t;
   // How an object is reached.
   struct Way {
+    std::uint64_t detail = 0;  // of the Edge
     Id from = 0;
     EdgeKind kind = EdgeKind::kEntry;
-    std::uint64_t detail = 0;
   };
   // Objects on the way from a root; the first step leads from the root.
   struct Path {
@@ -50,7 +51,7 @@ class Walk {
  private:
   struct Object {
     std::uint64_t address = 0;
-    Way way;
+    Way way;  // the first
   };
   void AddRoot(std::uint64_t address);
   void SpreadFrom(bool of_user);
@@ -63,12 +64,12 @@ class Walk {
   const Python& python_;
   Types& types_;
   const Roots& roots_;
-  std::vector<Object> objects_;
+  std::deque<Object> objects_;
   absl::flat_hash_map<std::uint64_t, Id> ids_;
   std::vector<Id> targets_;
   absl::flat_hash_map<Id, std::vector<Way>> other_ways_;  // to targets
   std::size_t root_count_ = 0, next_ = 0, most_objects_ = 0;
-  std::uint64_t edges_ = 0;
+  std::uint64_t edges_ = 0, kept_ways_ = 0;
   bool cut_ = false;
 };
 
