@@ -92,7 +92,13 @@ absl::StatusOr<Held> Answer(const Question& question) {
   if (question.memory) return FromMemory(question, "");
   if (*state == 'T' || *state == 't') return FromMemory(question, "cannot answer");
   absl::StatusOr<Held> held = FromProgram(question);
-  return held.ok() ? held : FromMemory(question, analysis::StatusText(held.status()));
+  if (held.ok()) return held;
+  const std::string why = analysis::StatusText(held.status());
+  absl::StatusOr<Held> read = FromMemory(question, why);
+  if (read.ok() || absl::IsNotFound(held.status())) return read;
+  return absl::Status(read.status().code(),
+                      Cat("process ", question.pid, " ", why,
+                          ", and its memory does not help: ", analysis::StatusText(read.status())));
 }
 
 std::string ErrorText(const absl::Status& status) {

@@ -31,6 +31,30 @@ std::string Joined(const std::string& what, const std::string& expression) {
   return absl::StrCat("`", expression, what.empty() ? "`" : "`, ", what);
 }
 
+// Of an edge that says all by its kind; "" = no word of a user's.
+const char* Suffix(EdgeKind kind) {
+  switch (kind) {
+    case EdgeKind::kDictKey:
+      return kAnyKey;
+    case EdgeKind::kSetEntry:
+      return kAnyOfSet;
+    case EdgeKind::kTraceback:
+      return ".__traceback__";
+    case EdgeKind::kContext:
+      return ".__context__";
+    case EdgeKind::kArguments:
+      return ".args";
+    case EdgeKind::kBase:
+      return ".__base__";
+    case EdgeKind::kClass:
+      return ".__class__";
+    case EdgeKind::kHooks:
+      return "._backward_hooks";
+    default:
+      return "";
+  }
+}
+
 // Namespaces within a torch.nn.Module, whose entries are used as attributes.
 bool IsModulePart(const std::string& name) {
   return name == "_parameters" || name == "_buffers" || name == "_modules";
@@ -160,6 +184,29 @@ void Namer::Begin(const Walk::Path& path, Text* text) {
                             ShortFile(frame.file), ":", frame.line);
 }
 
+// Parameters, buffers and modules of a torch.nn.Module are in dictionaries, and used as attributes.
+void Namer::Attribute(const Walk::Path& path, std::size_t step, Text* text) {
+  const std::string name = NameOf(path.steps[step]);
+  const Type* type = TypeAt(path, step);
+  if (IsModulePart(name) && step + 1 < path.steps.size() && type != nullptr &&
+      type->shape == Shape::kDict) {
+    text->module_part = name;
+  } else {
+    text->Extend("." + name);
+  }
+}
+
+void Namer::Entry(const Walk::Way& way, const std::string& module_part, Text* text) {
+  if (!module_part.empty() && way.detail != 0) {
+    const std::string name = NameOf(way);
+    text->Extend(IsNumber(name) ? absl::StrCat("[", name, "]") : "." + name);
+    text->of_module = module_part != "_modules";
+    return;
+  }
+  const std::string key = way.kind == EdgeKind::kKey ? Key(way.detail) : kAnyEntry;
+  text->Extend(key, absl::StartsWith(key, "['") ? key : kAnyEntry);
+}
+
 void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
   const Walk::Way& way = path.steps[step];
   const std::uint64_t from = walk_.address(path.objects[step - 1]);
@@ -168,35 +215,13 @@ void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
   switch (way.kind) {
     case EdgeKind::kAttribute:
     case EdgeKind::kSlot:
-    case EdgeKind::kField: {
-      const std::string name = NameOf(way);
-      const Type* type = TypeAt(path, step);
-      if (IsModulePart(name) && step + 1 < path.steps.size() && type != nullptr &&
-          type->shape == Shape::kDict) {
-        text->module_part = name;
-        return;
-      }
-      return text->Extend("." + name);
-    }
+    case EdgeKind::kField:
+      return Attribute(path, step, text);
     case EdgeKind::kKey:
-    case EdgeKind::kEntry: {
-      if (!part.empty() && way.detail != 0) {
-        const std::string name = NameOf(way);
-        text->Extend(IsNumber(name) ? absl::StrCat("[", name, "]") : "." + name);
-        text->of_module = part != "_modules";
-        return;
-      }
-      const std::string key = way.kind == EdgeKind::kKey ? Key(way.detail) : kAnyEntry;
-      return text->Extend(key, absl::StartsWith(key, "['") ? key : kAnyEntry);
-    }
-    case EdgeKind::kDictKey:
-      return text->Extend(kAnyKey);
+    case EdgeKind::kEntry:
+      return Entry(way, part, text);
     case EdgeKind::kIndex:
       return text->Extend(absl::StrCat("[", way.detail, "]"), kAnyEntry);
-    case EdgeKind::kSetEntry:
-      return text->Extend(kAnyOfSet);
-    case EdgeKind::kContent:
-      return;
     case EdgeKind::kClosure:
       return text->BeginPart(absl::StrCat("variable of the closure ", FunctionOf(from), "()"),
                              NameOf(way));
@@ -208,16 +233,8 @@ void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
                              "self");
     case EdgeKind::kLocal:
       return text->BeginPart(LocalOf(from), NameOf(way));
-    case EdgeKind::kTraceback:
-      return text->Extend(".__traceback__");
-    case EdgeKind::kContext:
-      return text->Extend(".__context__");
-    case EdgeKind::kArguments:
-      return text->Extend(".args");
-    case EdgeKind::kBase:
-      return text->Extend(".__base__");
-    case EdgeKind::kClass:
-      return text->Extend(".__class__");
+    default:
+      return text->Extend(Suffix(way.kind));
   }
 }
 

@@ -30,6 +30,8 @@ class Namer {
  private:
   struct Text;
   void Begin(const Walk::Path& path, Text* text);
+  void Attribute(const Walk::Path& path, std::size_t step, Text* text);
+  void Entry(const Walk::Way& way, const std::string& module_part, Text* text);
   void Step(const Walk::Path& path, std::size_t step, Text* text);
   std::string Key(std::uint64_t key);
   std::string Number(std::uint64_t object);

@@ -21,6 +21,7 @@ void References::Of(std::uint64_t object, const Type& type, VisitEdge visit) {
     if (const std::uint64_t value = memory_.Word(object + slot.offset); value != 0)
       visit({EdgeKind::kSlot, slot.name, value});
   if (type.heap) visit({EdgeKind::kClass, 0, type.address});
+  if (type.target) OfTensor(object, type, visit);
 }
 
 void References::OfShape(std::uint64_t object, const Type& type, VisitEdge visit) {
@@ -199,6 +200,16 @@ void References::OfException(std::uint64_t object, VisitEdge visit) {
   visit({EdgeKind::kTraceback, 0, memory_.Word(traceback)});
   visit({EdgeKind::kContext, 0, memory_.Word(traceback + 8)});
   visit({EdgeKind::kContext, 0, memory_.Word(traceback + 16)});
+}
+
+// Dictionaries of hooks are fields without a name, after the pointer to the tensor in C++.
+void References::OfTensor(std::uint64_t object, const Type& type, VisitEdge visit) {
+  constexpr std::uint64_t kFirst = 24, kLast = 40;
+  for (std::uint64_t place = kFirst; place <= kLast && place + 8 <= type.basic_size; place += 8) {
+    const std::uint64_t value = memory_.Word(object + place);
+    const Type* found = types_.Of(value);
+    if (found != nullptr && found->shape == Shape::kDict) visit({EdgeKind::kHooks, 0, value});
+  }
 }
 
 // Those in C have nothing of the program.

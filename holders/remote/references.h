@@ -30,6 +30,7 @@ enum class EdgeKind : std::uint8_t {
   kArguments,  // of an exception
   kBase,       // of a class
   kClass,      // of an instance
+  kHooks,      // of a tensor
 };
 
 struct Edge {
@@ -65,6 +66,7 @@ class References {
   void OfFunction(std::uint64_t object, VisitEdge visit);
   void OfGenerator(std::uint64_t object, VisitEdge visit);
   void OfException(std::uint64_t object, VisitEdge visit);
+  void OfTensor(std::uint64_t object, const Type& type, VisitEdge visit);
   void OfClass(std::uint64_t object, VisitEdge visit);
   void Attributes(std::uint64_t object, const Type& type, VisitEdge visit);
   std::uint64_t Names(std::uint64_t tuple, std::uint64_t index);
