@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Mapping>> ReadMappings(pid_t pid) {
   if (!file) {
     if (errno == EACCES || errno == EPERM)
       return absl::PermissionDeniedError(
-          absl::StrCat("process ", pid, " belongs to somebody else"));
+          absl::StrCat("process ", pid, " does not let itself be read"));
     return absl::NotFoundError(absl::StrCat("there is no process ", pid));
   }
   std::vector<Mapping> mappings;
