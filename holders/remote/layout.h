@@ -20,7 +20,6 @@ inline constexpr std::uint64_t kDequeLeft = 24, kDequeFirst = 40;
 inline constexpr std::uint64_t kCellContent = 16, kModuleDict = 16;
 inline constexpr std::uint64_t kTags = 3;            // bits of references in frames from 3.14 on
 inline constexpr std::uint64_t kFrameOfObject = 24;  // of a frame object from 3.11 on
-inline constexpr std::uint64_t kInlineValid = 3;     // a byte of values that lie in their object
 inline constexpr std::uint64_t kMethodFunction = 16, kMethodSelf = 24;
 inline constexpr std::uint64_t kTypeName = 24, kTypeBasicSize = 32, kTypeItemSize = 40,
                                kTypeFlags = 168, kTypeMembers = 240, kTypeBase = 256,

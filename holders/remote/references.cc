@@ -103,7 +103,7 @@ void References::OfItems(std::uint64_t items, std::uint64_t count, const Type& t
   }
 }
 
-// A table of objects and hashes; what was removed has the hash -1.
+// A table of objects and hashes. In place of what was removed is an object that refers to nothing.
 void References::OfSet(std::uint64_t object, VisitEdge visit) {
   const std::uint64_t slots = memory_.Word(object + at::kSetMask) + 1;
   const std::uint64_t table = memory_.Word(object + at::kSetTable);
@@ -111,7 +111,7 @@ void References::OfSet(std::uint64_t object, VisitEdge visit) {
   for (std::uint64_t i = 0; i < slots; ++i) {
     std::uint64_t slot[2];
     if (!memory_.Read(table + 16 * i, slot, sizeof slot)) return;
-    if (slot[0] != 0 && slot[1] != ~std::uint64_t{0}) visit({EdgeKind::kSetEntry, 0, slot[0]});
+    if (slot[0] != 0) visit({EdgeKind::kSetEntry, 0, slot[0]});
   }
 }
 
@@ -230,8 +230,7 @@ void References::Attributes(std::uint64_t object, const Type& type, VisitEdge vi
     } else if (layout.minor == 12 && (dict & 1) != 0) {
       values = dict + 1;
     } else if (dict == 0 && type.inline_values) {
-      values = object + type.basic_size;
-      if (memory_.Load<std::uint8_t>(values + at::kInlineValid) == 0) return;
+      values = object + type.basic_size;  // zeros, if it had a dictionary
     }
   } else if (type.dict_offset > 0) {
     dict = memory_.Word(object + static_cast<std::uint64_t>(type.dict_offset));

@@ -62,7 +62,7 @@ void Walk::Visit(Id from, const Edge& edge) {
   ++edges_;
   if (edge.to == 0 || Full()) return;
   const Type* type = types_.Of(edge.to);
-  if (type == nullptr || type->leaf || type->shape == Shape::kModule) return;
+  if (type == nullptr || type->leaf) return;
   const Way way = {edge.detail, from, edge.kind};
   const auto [known, added] = ids_.emplace(edge.to, static_cast<Id>(objects_.size()));
   if (added) {

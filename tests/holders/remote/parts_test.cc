@@ -73,6 +73,20 @@ TEST(Memory, ReadsWhatIsMapped) {
     EXPECT_EQ(memory.Word(wild), 0u);
 }
 
+// In a block of 16 KiB that was mapped when the mappings were read.
+TEST(Memory, ReadsBehindAHole) {
+  constexpr std::size_t kPages = 8, kPage = 4096;
+  char* const pages = static_cast<char*>(
+      mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const std::size_t hole = (16384 - Address(pages) % 16384) / kPage % 4;
+  std::memset(pages, 7, kPages * kPage);
+  Memory memory(getpid(), Mine());
+  munmap(pages + hole * kPage, kPage);
+  EXPECT_EQ(memory.Word(Address(pages) + hole * kPage), 0u);
+  EXPECT_EQ(memory.Word(Address(pages) + (hole + 1) * kPage), 0x0707070707070707u);
+  munmap(pages, kPages * kPage);
+}
+
 TEST(Memory, ReadsNoDevices) {
   std::vector<Mapping> mappings = Mine();
   const char text[] = "text";

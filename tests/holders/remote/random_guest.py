@@ -72,7 +72,8 @@ class Maker:
             setattr(thing, "value%d" % number, value)
         if self.random.random() < 0.3:
             del thing.__dict__  # it has none any more, or a new one
-            thing.again = self.one()
+            if self.random.random() < 0.5:
+                thing.again = self.one()
         elif self.random.random() < 0.3:
             vars(thing)["not a name"] = self.one()
         return thing
@@ -119,8 +120,8 @@ class Maker:
             yield value, local
         self_one = self.one()
         thing = generate(self.one())
-        if self.random.random() < 0.7:
-            next(thing)
+        for _ in range(self.random.randrange(3)):  # not begun, suspended, ended
+            next(thing, None)
         return thing
 
     def hashable(self, most):
