@@ -1,6 +1,7 @@
 """Reading from processes that change, end, hang or are none of Python.
 
 usage: hostile_test.py BUILD SOURCE"""
+import json
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import time
 import unittest
 
-from guests import Guest, reach
+from guests import BUILD, Guest, reach
 
 MARKER = "Marker"
 
@@ -53,6 +54,20 @@ class HostileTest(unittest.TestCase):
     def test_no_more_objects_than_allowed(self):
         with Guest("large_guest.py", "40000") as guest:
             self.assertEqual(numbers(reach(guest.pid, MARKER, "1", "5000"))[0][0], 5000)
+
+    def test_the_verb_says_how_it_was_asked(self):
+        with Guest("large_guest.py", "4000") as guest:
+            for stopped, how in ((False, "was not started with 'memprof run --holders'"), (True, "cannot answer")):
+                if stopped:
+                    os.kill(int(guest.pid), signal.SIGSTOP)
+                done = subprocess.run([os.path.join(BUILD, "bin", "memprof"), "holders", "--json", guest.pid],
+                                      capture_output=True, text=True, timeout=100, check=True)
+                held = json.loads(done.stdout)
+                self.assertEqual((held["by"], held["holders"]), ("memory", []))
+                self.assertTrue(held["how"].startswith("Read from the memory of process %s, which %s: " % (guest.pid, how)))
+                self.assertEqual("stopped" in held["how"], stopped)
+                self.assertEqual(any("ran while it was read" in limit for limit in held["limits"]), not stopped)
+                self.assertGreater(held["objects"], 4000)
 
     def test_others_get_one_line(self):
         sleeping = subprocess.Popen(["sleep", "100"])
