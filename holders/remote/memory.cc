@@ -13,6 +13,7 @@ namespace memprof::holders {
 namespace {
 
 constexpr std::size_t kMostBlocks = std::size_t{1} << 15;  // 512 MiB
+constexpr std::uint64_t kBytesOfWork = 256;
 constexpr std::uint64_t kEndOfUserSpace = std::uint64_t{1} << 56;
 
 // Reading memory that a device maps may move it.
@@ -23,7 +24,8 @@ bool OfDevice(const std::string& path) {
 
 }  // namespace
 
-Memory::Memory(pid_t pid, const std::vector<Mapping>& mappings) : pid_(pid) {
+Memory::Memory(pid_t pid, const std::vector<Mapping>& mappings, std::uint64_t most_work)
+    : pid_(pid), work_left_(most_work) {
   for (const Mapping& mapping : mappings) {
     if (!mapping.readable || OfDevice(mapping.path) || absl::StartsWith(mapping.path, "[v"))
       continue;
@@ -79,6 +81,8 @@ const Memory::Block& Memory::Fetch(std::uint64_t number) {
 
 bool Memory::Read(std::uint64_t address, void* to, std::size_t bytes) {
   if (address >= kEndOfUserSpace || bytes >= kEndOfUserSpace) return false;
+  work_left_ -= std::min(work_left_, 1 + bytes / kBytesOfWork);
+  if (work_left_ == 0) return false;
   auto* out = static_cast<char*>(to);
   while (bytes > 0) {
     const Block& block = Fetch(address / kBlock);

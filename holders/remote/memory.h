@@ -19,7 +19,10 @@ namespace memprof::holders {
 
 class Memory {
  public:
-  Memory(pid_t pid, const std::vector<Mapping>& mappings);
+  // After `most_work` reads, long ones counted several times, nothing can be read any more: then
+  // even a process that was made to be read forever is read for minutes at most.
+  Memory(pid_t pid, const std::vector<Mapping>& mappings,
+         std::uint64_t most_work = std::uint64_t{4} << 30);
 
   // False if not all of it can be read; then nothing of `to` is of use.
   bool Read(std::uint64_t address, void* to, std::size_t bytes);
@@ -35,6 +38,7 @@ class Memory {
 
   // The process has ended, or does not let itself be read: an errno, else 0.
   int error() const { return error_; }
+  bool exhausted() const { return work_left_ == 0; }
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -51,7 +55,7 @@ class Memory {
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
   std::uint64_t last_number_ = ~std::uint64_t{0};
   const Block* last_ = nullptr;
-  std::uint64_t bytes_read_ = 0;
+  std::uint64_t bytes_read_ = 0, work_left_;
   int error_ = 0;
 };
 

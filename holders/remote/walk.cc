@@ -18,7 +18,8 @@ void Walk::AddRoot(std::uint64_t address) {
 }
 
 bool Walk::Full() {
-  cut_ = cut_ || objects_.size() >= most_objects_ || edges_ > kEdgesOfObject * most_objects_;
+  cut_ = cut_ || objects_.size() >= most_objects_ || edges_ > kEdgesOfObject * most_objects_ ||
+         memory_.exhausted();
   return cut_ || memory_.error() != 0;
 }
 

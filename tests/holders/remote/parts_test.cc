@@ -87,6 +87,18 @@ TEST(Memory, ReadsBehindAHole) {
   munmap(pages, kPages * kPage);
 }
 
+TEST(Memory, IsNotReadForever) {
+  const std::uint64_t word = 7;
+  Memory memory(getpid(), Mine(), 10);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(memory.Word(Address(&word)), 7u);
+  EXPECT_FALSE(memory.exhausted());
+  EXPECT_EQ(memory.Word(Address(&word)), 0u);
+  EXPECT_TRUE(memory.exhausted());
+  std::vector<char> much(1 << 16);
+  Memory other(getpid(), Mine(), 200);
+  EXPECT_FALSE(other.Read(Address(much.data()), much.data(), much.size()));
+}
+
 TEST(Memory, ReadsNoDevices) {
   std::vector<Mapping> mappings = Mine();
   const char text[] = "text";
