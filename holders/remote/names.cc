@@ -209,7 +209,8 @@ void Namer::Entry(const Walk::Way& way, const std::string& module_part, Text* te
 
 void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
   const Walk::Way& way = path.steps[step];
-  const std::uint64_t from = walk_.address(path.objects[step - 1]);
+  const std::uint64_t from = walk_.address(way.from);
+  if (step == path.gap) text->Extend(kUnknown);
   const std::string part = std::move(text->module_part);
   text->module_part.clear();
   switch (way.kind) {

@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::uint64_t kEdgesOfObject = 20;  // at most, on average: torn data may lead anywhere
 
+constexpr std::uint16_t kDeepest = 0xffff;
+constexpr std::uint16_t kBeforeGap = 12;
+constexpr std::size_t kAfterGap = 6;
 constexpr std::uint64_t kMostKeptWays = std::uint64_t{1} << 22;
 
 }  // namespace
@@ -64,7 +67,9 @@ void Walk::Visit(Id from, const Edge& edge) {
   if (edge.to == 0 || Full()) return;
   const Type* type = types_.Of(edge.to);
   if (type == nullptr || type->leaf) return;
-  const Way way = {edge.detail, from, edge.kind};
+  const auto depth = static_cast<std::uint16_t>(
+      from < root_count_ ? 1 : std::min(objects_[from].way.depth + 1, int{kDeepest}));
+  const Way way = {edge.detail, from, edge.kind, depth};
   const auto [known, added] = ids_.emplace(edge.to, static_cast<Id>(objects_.size()));
   if (added) {
     if (type->target) targets_.push_back(known->second);
@@ -77,23 +82,44 @@ void Walk::Visit(Id from, const Edge& edge) {
   }
 }
 
+// The ancestor of a deep object that is kBeforeGap steps from the root. All between them remember
+// it, so that a list of a million is not gone through a million times.
+Walk::Id Walk::Ancestor(Id id) {
+  std::vector<Id> between;
+  for (; objects_[id].way.depth > kBeforeGap; id = objects_[id].way.from) {
+    if (const auto known = ancestors_.find(id); known != ancestors_.end()) {
+      id = known->second;
+      break;
+    }
+    between.push_back(id);
+  }
+  for (const Id each : between) ancestors_.emplace(each, id);
+  return id;
+}
+
 // From the last step back to the root. False if it passes `path`'s own end.
-bool Walk::Follow(const Way& last, Path* path) const {
+bool Walk::Follow(const Way& last, Path* path) {
   const Id end = path->objects[0];
   path->steps.push_back(last);
   Id at = last.from;
-  for (; at >= root_count_; at = objects_[at].way.from) {
+  while (at >= root_count_) {
     if (at == end) return false;
     path->steps.push_back(objects_[at].way);
     path->objects.push_back(at);
+    at = objects_[at].way.from;
+    if (path->steps.size() != kAfterGap || at < root_count_ || objects_[at].way.depth <= kBeforeGap)
+      continue;
+    path->gap = path->steps.size();
+    at = Ancestor(at);
   }
   path->root = at;
   std::reverse(path->steps.begin(), path->steps.end());
   std::reverse(path->objects.begin(), path->objects.end());
+  if (path->gap != 0) path->gap = path->steps.size() - path->gap;
   return true;
 }
 
-std::vector<Walk::Path> Walk::Paths(Id target) const {
+std::vector<Walk::Path> Walk::Paths(Id target) {
   std::vector<Way> ways = {objects_[target].way};
   const auto others = other_ways_.find(target);
   if (others != other_ways_.end())

@@ -44,6 +44,14 @@ class RemoteTest(unittest.TestCase):
                           "dict `metrics.inner['a'][…]`"])
         self.assertEqual(chains["`plain` (global `plain`, guest.py)"], [])
 
+    def test_a_long_list_has_a_short_name(self):
+        with Guest("list_guest.py", "100000") as guest:
+            paths = [line.split("\t")[1] for line in reach(guest.pid, "Marker") if line.startswith("target")]
+        self.assertEqual(len(paths), 100000)
+        self.assertEqual(paths[1], "`latest.previous.output` (global `latest`, list_guest.py)")
+        self.assertEqual(paths[-1], "`latest" + 11 * ".previous" + "…" + 5 * ".previous" + ".output` (global `latest`, list_guest.py)")
+        self.assertLess(len(set(paths)), 30)
+
     def test_reaches_what_gc_reaches(self):
         for seed in range(4):
             with Guest("random_guest.py", str(seed)) as guest:
