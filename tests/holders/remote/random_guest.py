@@ -136,7 +136,8 @@ class Maker:
         kinds = (
             lambda: self.some(9), lambda: list(self.some(2000)), lambda: tuple(self.some()) + (Marker(),),
             lambda: Pair(self.one(), self.one()), self.instance, self.slots, self.dictionary, self.closure, self.subclass,
-            self.generator, self.deque, lambda: set(self.hashable(30)) | {Marker()}, lambda: frozenset(self.hashable(5) + [Marker()]),
+            self.generator, self.deque, lambda: set(self.hashable(30)) | {Marker()},
+            lambda: frozenset(self.hashable(5) + [Marker()]),
             lambda: functools.partial(print, self.one(), x=self.one()), lambda: types.MethodType(print, [self.one()]),
             lambda: type("Made", (Plain,), {"attribute": self.one(), "__slots__": ("slot",)}),
             lambda: ValueError(self.one()), lambda: collections.OrderedDict(a=self.one()),

@@ -49,7 +49,8 @@ class RemoteTest(unittest.TestCase):
             paths = [line.split("\t")[1] for line in reach(guest.pid, "Marker") if line.startswith("target")]
         self.assertEqual(len(paths), 100000)
         self.assertEqual(paths[1], "`latest.previous.output` (global `latest`, list_guest.py)")
-        self.assertEqual(paths[-1], "`latest" + 11 * ".previous" + "…" + 5 * ".previous" + ".output` (global `latest`, list_guest.py)")
+        middle = 11 * ".previous" + "…" + 5 * ".previous"
+        self.assertEqual(paths[-1], "`latest" + middle + ".output` (global `latest`, list_guest.py)")
         self.assertLess(len(set(paths)), 30)
 
     def test_reaches_what_gc_reaches(self):

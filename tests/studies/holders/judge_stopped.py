@@ -34,8 +34,8 @@ def run(cases, memprof, python, how):
         command = [memprof, "run", "--sim", "-o", f"{folder}/%p.mprof", "--", python, str(HERE / "stopped.py"), how,
                    *(case.name for case in cases)]
         by_name = {case.name: case for case in cases}
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                              env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":16:8"}) as program:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":16:8"}) as program:
             while by_name:
                 words = program.stdout.readline().split()
                 if not words:
