@@ -16,6 +16,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/export/export.h"
 #include "cli/fragmentation/fragmentation.h"
+#include "cli/holders/holders.h"
 #include "cli/leaks/leaks.h"
 #include "cli/log/log.h"
 #include "cli/oom/oom.h"
@@ -39,6 +40,7 @@ const std::vector<Verb>& Verbs() {
       {"run", "record a program", RunVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
+      {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},
       {"peak", "when each device held most, what was live then, and the peak without it", PeakVerb},
       {"categories", "what memory was for: parameters, activations, ...", CategoriesVerb},
       {"steps", "the training steps: where they come from, and what each did", StepsVerb},

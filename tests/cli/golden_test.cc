@@ -74,6 +74,7 @@ std::vector<Case> Cases() {
       {"help_verify.txt", {"verify", "--help"}},
       {"help_footprint.txt", {"footprint", "--help"}},
       {"help_doctor.txt", {"doctor", "--help"}},
+      {"help_holders.txt", {"holders", "--help"}},
   };
 }
 

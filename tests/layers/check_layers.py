@@ -110,8 +110,10 @@ def below(folder, modules):
 
 def check_links(modules, symbols):
     """`symbols`: for each module, the names that it defines and the names that it needs."""
-    defined_in = {name: folder for folder, (defined, _) in symbols.items() for name in defined
-                  if name not in OF_LIBC}
+    defined_in = {}
+    for folder, (defined, _) in symbols.items():
+        for name in defined - set(OF_LIBC):
+            defined_in.setdefault(name, folder)  # a library has the objects of a module below as well
     wrong = []
     for folder, (_, needed) in symbols.items():
         may = below(folder, modules) | {folder}

@@ -25,7 +25,7 @@
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/python/internal/code.h"
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
 #include "libmemprof/src/python/walk.h"
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/arch/arch.h"
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 
 namespace memprof::recorder {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "libmemprof/src/base/checked_memory.h"
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
 #include "libmemprof/src/stacks/stack_table.h"
 

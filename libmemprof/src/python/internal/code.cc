@@ -3,7 +3,7 @@
 
 #include "libmemprof/src/base/checked_memory.h"
 #include "libmemprof/src/base/text.h"
-#include "libmemprof/src/python/internal/lines.h"
+#include "libmemprof/src/python_layout/lines.h"
 
 namespace memprof::recorder {
 namespace {

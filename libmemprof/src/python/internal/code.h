@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/byte_buffer.h"
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
 #include "libmemprof/src/python/walk.h"
 

@@ -1,5 +1,5 @@
 // One decoder for each format.
-#include "libmemprof/src/python/internal/lines.h"
+#include "libmemprof/src/python_layout/lines.h"
 
 namespace memprof::recorder {
 namespace {

@@ -1,6 +1,6 @@
 // Line tables against Python's own results, instruction by instruction, for the functions of its
 // standard library; and tables of random bytes.
-#include "libmemprof/src/python/internal/lines.h"
+#include "libmemprof/src/python_layout/lines.h"
 
 #include <gtest/gtest.h>
 

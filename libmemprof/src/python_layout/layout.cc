@@ -1,5 +1,5 @@
 // The tables of layouts, and the reader of debug offsets.
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 
 #include <string.h>
 

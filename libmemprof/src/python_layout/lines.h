@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/python/internal/layout.h"
+#include "libmemprof/src/python_layout/layout.h"
 
 namespace memprof::recorder {
 

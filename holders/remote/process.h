@@ -1,0 +1,34 @@
+// A process as /proc shows it: its state, what is mapped, symbols of the files that are mapped.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace memprof::holders {
+
+struct Mapping {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t offset = 0;  // in the file
+  bool readable = false;
+  std::string path;  // "" of anonymous memory
+};
+
+// The letter of /proc/PID/stat: R, S, D, T, ... kNotFound without such a process.
+absl::StatusOr<char> ProcessState(pid_t pid);
+
+// In the order of their addresses. kPermissionDenied if the process may not be looked at.
+absl::StatusOr<std::vector<Mapping>> ReadMappings(pid_t pid);
+
+// The addresses in the process of those of `names` that the ELF file at `path` defines; the file is
+// opened as the process would (another root). Empty for other files.
+std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Mapping>& mappings,
+                                                 const std::string& path,
+                                                 const std::vector<std::string>& names);
+
+}  // namespace memprof::holders
