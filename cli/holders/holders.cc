@@ -81,8 +81,9 @@ absl::StatusOr<Held> FromProgram(const Question& question) {
                   FormatDuration(static_cast<analysis::TimeNs>(
                       std::min<std::uint64_t>(held->pause_ns, INT64_MAX))),
                   ".");
-  held->limits = {
-      "What native code holds has no name, and temporaries of expressions are not seen."};
+  held->limits.insert(
+      held->limits.begin(),
+      "What native code holds has no name, and temporaries of expressions are not seen.");
   return held;
 }
 

@@ -38,7 +38,8 @@ std::string HeldText(const Held& held, std::size_t top) {
     Append(text, "\n", analysis::FormatBytes(held.garbage_bytes),
            " are garbage that waits for Python's collector.\n");
   text += "\nNot seen:\n";
-  for (const std::string& limit : held.limits) Append(text, "- ", Wrap(limit, kWidth - 2, 2), "\n");
+  for (const std::string& limit : held.limits)
+    Append(text, "- ", Wrap(Printable(limit), kWidth - 2, 2), "\n");
   return text;
 }
 

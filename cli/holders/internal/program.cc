@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20, kMostText = 8192, kMostChain = 256;
+constexpr std::size_t kMostLimits = 8;
 constexpr std::size_t kMostHolders = 1 << 20;
 
 struct Closer {
@@ -77,7 +78,7 @@ class Reader {
     if (event == Json::parse_event_t::key && depth == 1) {
       key_ = TextOf(&parsed);
       return key_ == "objects" || key_ == "pause_ns" || key_ == "garbage_bytes" ||
-             key_ == "holders";
+             key_ == "limits" || key_ == "error" || key_ == "holders";
     }
     if (event == Json::parse_event_t::object_end && depth == 2 && key_ == "holders") {
       Take(parsed);
@@ -146,6 +147,8 @@ absl::StatusOr<Held> ParseAnswer(std::string_view document) {
     return reader.Keep(depth, event, parsed);
   };
   const Json json = Json::parse(document.begin(), document.end(), keep, false);
+  if (json.is_object() && Find(json, "error") != nullptr)
+    return absl::UnknownError("failed to look: " + TextOf(Find(json, "error")));
   if (!json.is_object() || Find(json, "holders") == nullptr || !Find(json, "holders")->is_array())
     return absl::InvalidArgumentError("answered with something that is no list of holders");
   if (reader.too_many())
@@ -155,6 +158,9 @@ absl::StatusOr<Held> ParseAnswer(std::string_view document) {
   held.objects = NumberIn(json, "objects");
   held.pause_ns = NumberIn(json, "pause_ns");
   held.garbage_bytes = NumberIn(json, "garbage_bytes");
+  if (const Json* limits = Find(json, "limits"); limits != nullptr && limits->is_array())
+    for (std::size_t i = 0; i < std::min(limits->size(), kMostLimits); ++i)
+      held.limits.push_back(TextOf(&(*limits)[i]));
   reader.joiner().Finish(&held);
   return held;
 }

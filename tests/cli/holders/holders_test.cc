@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/holders/internal/output.h"
 #include "cli/holders/internal/program.h"
@@ -129,13 +131,25 @@ TEST(HoldersTest, WrongAnswersAreToldInOneLine) {
     char byte;
     EXPECT_EQ(read(connection, &byte, 1), 0);
   };
-  expect(Ask(wait_for_end, {"--timeout=1"}),
-         "did not answer within 1 s");
+  expect(Ask(wait_for_end, {"--timeout=1"}), "did not answer within 1 s");
   expect(Ask([](int connection) {
            const std::string some(1 << 20, ' ');
            for (int i = 0; i < 258; ++i) Send(connection, some);
          }),
          "answered with more than 256 MiB");
+}
+
+TEST(HoldersTest, WhatAProgramLeftOutIsSaid) {
+  const auto held =
+      ParseAnswer(R"json({"holders": [], "limits": ["Gradients are left out.", 7]})json");
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(held->limits, (std::vector<std::string>{"Gradients are left out.", ""}));
+  EXPECT_THAT(HeldText(*held, 0), HasSubstr("- Gradients are left out.\n"));
+}
+
+TEST(HoldersTest, AProgramThatCouldNotLookIsRead) {
+  const auto held = ParseAnswer(R"json({"error": "ValueError: x"})json");
+  EXPECT_EQ(held.status().message(), "failed to look: ValueError: x");
 }
 
 TEST(HoldersTest, ValuesOfWrongTypesAreLeftOut) {
