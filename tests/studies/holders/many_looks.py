@@ -65,6 +65,16 @@ class Asker(threading.Thread):
                 self.answers.append(answer.get("error", "limits" in answer))
 
 
+def asked_while_training(steps):
+    asker = Asker()
+    asker.start()
+    result = train(steps, lambda: None)
+    asker.stop.set()
+    while asker.is_alive():  # executes Python, so that this thread can answer
+        time.sleep(0.01)
+    return result, asker
+
+
 def compare(what, before, after):
     """Prints what is the same; returns whether all is."""
     same = {"weights": all(torch.equal(a, b) for a, b in zip(before[0], after[0])),
@@ -104,12 +114,9 @@ def main():
     fine = fine and not {"_Round", "Namer", "Look"} & set(left)
 
     Server(library, torch)
-    asker = Asker()
-    asker.start()
-    after = train(LOOKS // 2, lambda: None)
-    asker.stop.set()
-    while asker.is_alive():  # executes Python, so that this thread can answer
-        time.sleep(0.01)
+    asked_while_training(2)
+    before = train(LOOKS // 2, lambda: None)
+    after, asker = asked_while_training(LOOKS // 2)
     wrong = [answer for answer in asker.answers if type(answer) is str]
     limited = asker.answers.count(True)
     fine = compare("%d questions, %d of them without graphs" % (len(asker.answers), limited), before, after) and fine
