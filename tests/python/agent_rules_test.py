@@ -19,11 +19,11 @@ def load():
     spec = importlib.machinery.ModuleSpec("_memprof", None, is_package=True)
     spec.submodule_search_locations = [os.path.join(SOURCE, "python", "memprof")]
     sys.modules["_memprof"] = importlib.util.module_from_spec(spec)
-    from _memprof._agent import calls, guard, paths, steps
-    return calls, guard, paths, steps
+    from _memprof._agent import calls, guard, paths, steps, tensors
+    return calls, guard, paths, steps, tensors
 
 
-calls, guard, paths, steps = load()
+calls, guard, paths, steps, tensors = load()
 
 
 class Optimizer:
@@ -243,6 +243,15 @@ class Paths(unittest.TestCase):
     def test_names_are_bytes_that_c_takes(self):
         place = paths.Place(None, "größe\0\ud800", None)
         self.assertEqual(place.forward, "größe? (forward)".encode())
+
+
+class Tensors(unittest.TestCase):
+    def test_a_wrapper_without_memory_is_no_failure(self):
+        """As torch.func makes them."""
+        def no_storage():
+            raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        wrapper = types.SimpleNamespace(is_cuda=True, is_sparse=False, numel=lambda: 4, data_ptr=no_storage)
+        self.assertTrue(tensors.say(b"weight", wrapper))
 
 
 class Failures(unittest.TestCase):

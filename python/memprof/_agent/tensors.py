@@ -42,9 +42,13 @@ def say(text, tensor):
     tensor = to_local() if to_local is not None else tensor
     if not tensor.is_cuda or tensor.is_sparse or tensor.numel() == 0:
         return True
+    try:
+        address = tensor.data_ptr()
+    except RuntimeError:  # no memory of its own, as the wrappers of torch.func
+        return True
     # A view may skip elements; its memory is from its first element to its last.
     extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    status = calls.tensor_create(tensor.device.index, tensor.data_ptr(), extent * tensor.element_size(),
+    status = calls.tensor_create(tensor.device.index, address, extent * tensor.element_size(),
                                  text, _dtype(tensor.dtype), *_extents(tensor.shape))
     return status != calls.NOT_RECORDING
 
