@@ -28,12 +28,15 @@ class CollectorList {
   // Whether the ring of `first` is that of the frozen objects, which are so many. Those of `table`
   // before `listed_end` are not frozen. An object that another thread made since they were listed
   // is not among them either, but in a ring whose head may look like an object; so nothing but
-  // links and counters is read here, and nothing that is not in the ring.
+  // links and counters is read here, and nothing that is not in the ring. Each step costs one of
+  // `patience`: a ring of another length would be walked again from each of its objects.
   static bool IsFrozen(const PyObject* first, std::size_t frozen, const ObjectTable& table,
-                       std::uint32_t listed_end) {
+                       std::uint32_t listed_end, std::size_t* patience) {
     std::size_t objects = 1, heads = 0;
     for (const PyObject* at = Next(first); at != first; at = Next(at)) {
-      if (at == nullptr || objects > frozen || table.Find(at) < listed_end) return false;
+      if (at == nullptr || objects > frozen || table.Find(at) < listed_end || *patience == 0)
+        return false;
+      --*patience;
       ++(IsHead(at) ? heads : objects);
     }
     return heads == 1 && objects == frozen;

@@ -13,7 +13,8 @@ constexpr std::uint8_t kMostReferrers = 8;  // of one target, or of what refers 
 constexpr std::uint8_t kNotWanted = 255;
 
 struct Arguments {
-  PyObject* all;           // list of gc.get_objects()
+  PyObject* list_all;      // gc.get_objects
+  PyObject* count_frozen;  // gc.get_freeze_count
   PyObject* frames;        // list of frames that run
   PyObject* counts;        // list of the numbers of their variables
   PyObject* closed;        // list: paths do not lead into these
@@ -22,7 +23,6 @@ struct Arguments {
   PyObject* targets;       // tuple of types: paths to objects of them and their subtypes are wanted
   PyObject* kin;           // a type or None: also to those of all types that have its tp_traverse
   PyObject* leaves;        // tuple of types whose objects are seen though the collector has none
-  PyObject* frozen;        // gc.get_freeze_count()
   PyObject* names;         // frozenset of the names of the user's modules
   PyObject* key_of_class;  // "__module__"
   PyObject* key_of_function;  // "__name__"
@@ -84,11 +84,9 @@ class Look {
       kin_traverse_ = FieldAt<Traverse>(arguments.kin, kOfTypeTraverse);
   }
 
-  Outcome Run(FrameLocals locals, std::size_t spare) {
-    const Outcome outcome =
-        graph_.Build(arguments_.all, {arguments_.frames, arguments_.counts, locals},
-                     {arguments_.leaves, arguments_.arrays},
-                     static_cast<std::size_t>(PyLong_AsLongLong(arguments_.frozen)), spare);
+  Outcome Run(const Listed& listed, FrameLocals locals, std::size_t spare) {
+    const Outcome outcome = graph_.Build(listed, {arguments_.frames, arguments_.counts, locals},
+                                         {arguments_.leaves, arguments_.arrays}, spare);
     if (outcome != Outcome::kOk) return outcome;
     return FindPaths() ? Outcome::kOk : Outcome::kNoMemory;
   }
@@ -201,29 +199,41 @@ PyObject* Look::Result() const {
   return result;
 }
 
-}  // namespace
-}  // namespace memprof::holders
-
-using memprof::holders::Arguments;
-
-// Returns the result, or null with an exception set.
-extern "C" __attribute__((visibility("default"))) PyObject* memprof_look(const Arguments* arguments,
-                                                                         int minor,
-                                                                         long long frame_bytes) {
-  using memprof::holders::Outcome;
-  if (!memprof::holders::LayoutIsKnown(arguments->all)) {
-    PyErr_SetString(PyExc_RuntimeError, "the objects of this Python have an unknown layout");
-    return nullptr;
-  }
-  const memprof::holders::FrameLocals locals(minor, frame_bytes);
+// Null with an exception set if there was no memory.
+PyObject* LookAt(const Arguments& arguments, const Listed& listed, FrameLocals locals) {
   for (std::size_t spare = std::size_t{1} << 16;; spare *= 8) {
-    memprof::holders::Look look(*arguments);
-    const Outcome outcome = look.Run(locals, spare);
+    Look look(arguments);
+    const Outcome outcome = look.Run(listed, locals, spare);
     if (outcome == Outcome::kFull) continue;
     if (outcome == Outcome::kOk) return look.Result();
     PyErr_SetString(PyExc_RuntimeError, "no memory to look for holders");
     return nullptr;
   }
+}
+
+}  // namespace
+}  // namespace memprof::holders
+
+using memprof::holders::Arguments;
+
+// Returns the result, or null with an exception set. All objects are listed here, so that no other
+// thread can make any since.
+extern "C" __attribute__((visibility("default"))) PyObject* memprof_look(const Arguments* arguments,
+                                                                         int minor,
+                                                                         long long frame_bytes) {
+  using memprof::holders::Outcome;
+  PyObject* frozen = PyObject_CallObject(arguments->count_frozen, nullptr);
+  PyObject* all = frozen == nullptr ? nullptr : PyObject_CallObject(arguments->list_all, nullptr);
+  PyObject* result = nullptr;
+  if (all != nullptr && !memprof::holders::LayoutIsKnown(all)) {
+    PyErr_SetString(PyExc_RuntimeError, "the objects of this Python have an unknown layout");
+  } else if (all != nullptr) {
+    const memprof::holders::Listed listed = {all, PyLong_AsLongLong(frozen)};
+    result = memprof::holders::LookAt(*arguments, listed, {minor, frame_bytes});
+  }
+  if (all != nullptr) Py_DecRef(all);
+  if (frozen != nullptr) Py_DecRef(frozen);
+  return result;
 }
 
 // The address of the object in a place of a frame's variables; 0 if there is none.

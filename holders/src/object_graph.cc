@@ -6,6 +6,7 @@
 namespace memprof::holders {
 namespace {
 
+constexpr std::size_t kPatience = 16;
 constexpr std::uint32_t kAhead = 16;  // memory is fetched into the cache before it is used
 
 bool IsContainer(PyObject* object) {
@@ -102,9 +103,10 @@ void ObjectGraph::Visit(std::uint32_t id, const RunningFrames& running) {
 
 // All that gc.freeze() has put aside, as soon as one of it was met.
 void ObjectGraph::AddFrozen() {
-  for (; asked_ < size() && frozen_ > 0; ++asked_) {
+  for (; asked_ < size() && frozen_ > 0 && patience_ > 0; ++asked_) {
     PyObject* const first = table_[asked_];
-    if (!IsContainer(first) || !CollectorList::IsFrozen(first, frozen_, table_, listed_end_))
+    if (!IsContainer(first) ||
+        !CollectorList::IsFrozen(first, frozen_, table_, listed_end_, &patience_))
       continue;
     frozen_ = 0;
     for (PyObject* at = CollectorList::Next(first); at != first; at = CollectorList::Next(at))
@@ -115,22 +117,23 @@ void ObjectGraph::AddFrozen() {
   }
 }
 
-Outcome ObjectGraph::Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
-                           std::size_t frozen, std::size_t spare) {
-  all_ = all;
+Outcome ObjectGraph::Build(const Listed& listed, const RunningFrames& running, const Leaves& leaves,
+                           std::size_t spare) {
+  all_ = listed.all;
   arrays_ = leaves.arrays;
-  frozen_ = frozen;
+  frozen_ = listed.frozen > 0 ? static_cast<std::size_t>(listed.frozen) : 0;
+  patience_ = kPatience * (frozen_ + 1);
   const std::ptrdiff_t kinds = PyTuple_Size(leaves.types);
   for (; leaf_count_ < kinds && leaf_count_ < kMostLeaves; ++leaf_count_)
     leaves_[leaf_count_] = PyTuple_GetItem(leaves.types, leaf_count_);
-  const std::ptrdiff_t listed = PyList_Size(all);
+  const std::ptrdiff_t objects = PyList_Size(listed.all);
   const std::ptrdiff_t frames = PyList_Size(running.frames);
-  const std::size_t most = static_cast<std::size_t>(listed + frames) + spare;
+  const std::size_t most = static_cast<std::size_t>(objects + frames) + spare;
   if (!table_.Create(most) || !seen_.Create(most) || !has_namespace_.Create(most / 64 + 1))
     return Outcome::kNoMemory;
   for (std::ptrdiff_t i = 0; i < frames; ++i) table_.Add(PyList_GetItem(running.frames, i));
   frames_end_ = size();
-  for (std::ptrdiff_t i = 0; i < listed; ++i) table_.Add(PyList_GetItem(all, i));
+  for (std::ptrdiff_t i = 0; i < objects; ++i) table_.Add(PyList_GetItem(listed.all, i));
   asked_ = listed_end_ = size();
   for (std::uint32_t id = 0; outcome_ == Outcome::kOk; ++id) {
     if (id == size()) AddPending();  // which may add objects

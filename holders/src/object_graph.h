@@ -22,6 +22,12 @@ namespace memprof::holders {
 
 enum class Outcome { kOk, kNoMemory, kFull };
 
+// At one moment.
+struct Listed {
+  PyObject* all;     // the list of gc.get_objects(), which has one reference to each
+  long long frozen;  // how many gc.freeze() has put aside: they are not in the list
+};
+
 class ObjectGraph {
  public:
   // Frames that run have variables which the collector does not see.
@@ -37,11 +43,9 @@ class ObjectGraph {
     PyObject* arrays;  // numpy.ndarray, or another object
   };
 
-  // `all`: the list of gc.get_objects(), which has one reference to each. `frozen`: how
-  // many gc.freeze() has put aside, which are not in the list. `spare`: room for objects
-  // beyond it; kFull if that was too little.
-  Outcome Build(PyObject* all, const RunningFrames& running, const Leaves& leaves,
-                std::size_t frozen, std::size_t spare);
+  // `spare`: room for objects that are not listed; kFull if that was too little.
+  Outcome Build(const Listed& listed, const RunningFrames& running, const Leaves& leaves,
+                std::size_t spare);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(table_.size()); }
   PyObject* object(std::uint32_t id) const { return table_[id]; }
@@ -96,8 +100,9 @@ class ObjectGraph {
   std::uint32_t visited_ = 0;     // the object that is visited
   std::uint32_t frames_end_ = 0;  // the ids below are running frames
   std::uint32_t listed_end_ = 0;
-  std::uint32_t asked_ = 0;  // objects before it are not frozen
-  std::size_t frozen_ = 0;   // so many are not in the table yet
+  std::uint32_t asked_ = 0;   // objects before it are not frozen
+  std::size_t frozen_ = 0;    // so many are not in the table yet
+  std::size_t patience_ = 0;  // steps along rings, to find theirs
   Outcome outcome_ = Outcome::kOk;
 };
 

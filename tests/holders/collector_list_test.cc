@@ -32,12 +32,13 @@ class CollectorListTest : public ::testing::Test {
     }
     return ObjectOf(ring[1]);
   }
-  bool IsFrozen(const PyObject* first, std::size_t frozen) const {
-    return CollectorList::IsFrozen(first, frozen, table_, listed_end_);
+  bool IsFrozen(const PyObject* first, std::size_t frozen) {
+    return CollectorList::IsFrozen(first, frozen, table_, listed_end_, &patience_);
   }
 
   ObjectTable table_;
   std::uint32_t listed_end_ = 0;
+  std::size_t patience_ = 1000;
   std::deque<Node> nodes_;
 };
 
@@ -62,6 +63,15 @@ TEST_F(CollectorListTest, ARingWithAListedObjectIsAGenerations) {
   EXPECT_TRUE(IsFrozen(first, 5)) << "met, but not listed";
   listed_end_ = 1;
   EXPECT_FALSE(IsFrozen(first, 5));
+}
+
+TEST_F(CollectorListTest, PatienceEnds) {
+  const PyObject* first = Ring(5, 0);
+  patience_ = 8;
+  EXPECT_TRUE(IsFrozen(first, 5));  // five steps
+  EXPECT_EQ(patience_, 3u);
+  EXPECT_FALSE(IsFrozen(first, 5));
+  EXPECT_EQ(patience_, 0u);
 }
 
 TEST_F(CollectorListTest, WhatIsInNoRingHasNoNext) {

@@ -30,8 +30,8 @@ USER, OTHERS, UNSEEN, GARBAGE = 1, 2, 3, 4
 
 
 class _Arguments(ctypes.Structure):
-    _fields_ = [(name, ctypes.py_object) for name in ("all", "frames", "counts", "closed", "user", "others", "targets",
-                                                 "kin", "leaves", "frozen", "names", "key_of_class", "key_of_function", "arrays")]
+    _fields_ = [(name, ctypes.py_object) for name in ("list_all", "count_frozen", "frames", "counts", "closed", "user", "others", "targets",
+                                                 "kin", "leaves", "names", "key_of_class", "key_of_function", "arrays")]
 
 
 def unsupported():
@@ -191,6 +191,6 @@ def take(library, *targets, leaves=(), kin=None):
             others.append(namespace)
     arrays = _arrays()
     closed = [each for module, namespace, _, _ in modules for each in (module, namespace)]
-    arguments = _Arguments(gc.get_objects(), frames, counts, closed, user + user_frames, others + other_frames, targets, kin,
-                           leaves + (arrays,), gc.get_freeze_count(), frozenset(names), "__module__", "__name__", arrays)
+    arguments = _Arguments(gc.get_objects, gc.get_freeze_count, frames, counts, closed, user + user_frames, others + other_frames, targets, kin,
+                           leaves + (arrays,), frozenset(names), "__module__", "__name__", arrays)
     return Look(library.look(arguments), frames, {id(namespace): (name, file) for _, namespace, name, file in modules})

@@ -10,6 +10,7 @@ import itertools
 import os
 import random
 import sys
+import time
 import types
 import unittest
 import weakref
@@ -186,6 +187,20 @@ class Frozen(unittest.TestCase):
             looks.gc = gc
             self.assertEqual(len(look.targets), 4)  # one is kept by the list
             del look
+
+    def test_a_wrong_number_of_frozen_ones_costs_no_time(self):
+        """As if a thread had frozen more since they were counted."""
+        world[:] = [[Target()] for _ in range(200000)]
+        gc.collect()
+        gc.disable()
+        gc.freeze()
+        self.addCleanup(setattr, looks, "gc", gc)
+        count = gc.get_freeze_count()
+        looks.gc = types.SimpleNamespace(get_objects=gc.get_objects, get_freeze_count=lambda: count + 1)
+        begin = time.process_time()
+        look = looks.take(LIBRARY, Target)
+        self.assertLess(time.process_time() - begin, 20)
+        self.assertEqual(len(look.targets), 200000)
 
     def test_examines_as_many_objects_as_before(self):
         gc.collect()
