@@ -107,6 +107,10 @@ class Namer:
         name = words.local_of(variables_of(code), frame, value, self._slots) or "…"
         function = getattr(code, "co_qualname", code.co_name)
         where = "%s:%d" % (words.short(code.co_filename), frame.f_lineno or code.co_firstlineno)
+        kind = words.class_of(value)
+        if name == "self" and not function.startswith(kind + "."):  # a method of a base class
+            name_and_class = "local `self`, a `%s`, of %s(), at %s" % (kind, function.replace("<locals>.", ""), where)
+            return Text(name_and_class, "", name)
         if code.co_name == "<module>":
             return Text("global `%s`, %s" % (name, words.short(code.co_filename)), "", name)
         return Text("local `%s` of %s(), at %s" % (name, function.replace("<locals>.", ""), where), "", name)
@@ -173,7 +177,7 @@ class Namer:
                 text.of_module = key != "_modules"
                 return at + 1
         if type(key) is str:
-            text.attribute(key, self._assigned(objects[before], key))
+            text.attribute(key, self._assigned(objects[before], key), words.class_of(objects[before]))
         else:
             text.extend(words.key_text(key, 0))
         return at

@@ -16,15 +16,16 @@ class Text:
         self.expression = expression
         self.of_module = False  # ends in a parameter or buffer of a torch.nn.Module
         self.assigned = ""  # where the last attribute gets its value: "train.py:3"
+        self.owner = ""  # the class that assigns it
         self.chain = []
 
     def extend(self, text):
         self.expression += text
         self.of_module = False
 
-    def attribute(self, name, assigned):
+    def attribute(self, name, assigned, owner):
         self.extend("." + name)
-        self.assigned = assigned
+        self.assigned, self.owner = assigned, owner
 
     def begin(self, what, expression):
         if self.expression:
@@ -50,6 +51,8 @@ class Text:
             text = "%s %s" % (container, _joined(what, expression))
         else:
             text = self._part()
+        if self.assigned and self.owner not in text:
+            text += " of `%s`" % self.owner
         if self.assigned:
             text += ", assigned at " + self.assigned
         for part in reversed(self.parts):

@@ -1,6 +1,6 @@
 """Looks at what keeps memory alive, and reports it to the recorder: at steps 4, 8, 16 and so on, as often between
 them as the looks take less than a two-hundredth of the run, at a snapshot, when PyTorch has no memory left, and at
-exit. Where no step is seen, after 0.25 s, 0.5 s, 1 s and so on of the use of CUDA.
+exit. Where no step is seen, some time after CUDA came into use, and again in waits that grow by half.
 """
 
 import atexit
@@ -13,7 +13,7 @@ from . import answer, finder, look
 
 _SHARE_OF_RUN = 200
 _FIRST_STEP = 4
-_FIRST_WAIT = 0.25
+_FIRST_WAIT, _GROWTH = 0.25, 1.5
 _MOST_STORAGES = 20000  # of a look: the log is no copy of the program
 _KINDS = {"python": 1, "autograd": 2, "c++": 3, "cycle": 4}  # HolderKind of the log
 
@@ -38,7 +38,7 @@ class Watch:
         again; None once the program was seen to make steps."""
         if self._wait and self._steps < _FIRST_STEP:
             self._library.call_in_main(self.look)
-        self._wait = self._wait * 2 or _FIRST_WAIT
+        self._wait = self._wait * _GROWTH or _FIRST_WAIT
         return self._wait if self._steps < _FIRST_STEP else None
 
     def step(self, number):

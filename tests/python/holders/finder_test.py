@@ -204,6 +204,23 @@ class Finds(unittest.TestCase):
             gc.collect()
 
 
+class Base:
+    def told(self):
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        return [holder.root for held in found if held.address == 0xe000 for holder in held.holders]
+
+
+class Derived(Base):
+    def __init__(self):
+        self.kept = TensorBase(0xe000)
+
+
+class Selves(unittest.TestCase):
+    def test_self_is_told_with_its_class_if_the_method_is_anothers(self):
+        root, = Derived().told()
+        self.assertRegex(root, r"^local `self`, a `Derived`, of (Base\.)?told\(\), at finder_test.py:\d+$")
+
+
 class GivesBack(unittest.TestCase):
     def test_nothing_is_kept_until_the_collector_runs(self):
         """Also no cycle of our own, which would keep the objects of the program for a while."""
@@ -250,9 +267,9 @@ class Watches(unittest.TestCase):
         self.watch.step(5)
         self.assertEqual(len(self.ends()), 2)
 
-    def test_without_steps_it_looks_in_times_that_double(self):
+    def test_without_steps_it_looks_in_waits_that_grow(self):
         waits = [self.watch.tick() for _ in range(4)]
-        self.assertEqual(waits, [0.25, 0.5, 1, 2])
+        self.assertEqual(waits, [0.25, 0.375, 0.5625, 0.84375])
         self.assertEqual(len(self.ends()), 3)
         for step in range(4):
             self.watch.step(step)

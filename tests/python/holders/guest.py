@@ -19,16 +19,16 @@ class Metrics:
     registry = {"best": Target("`Metrics.registry['best']` (global `Metrics`, guest.py:N)")}
 
     def __init__(self):
-        self.predictions = [Target("list `metrics.predictions`, assigned at guest.py:N (global `metrics`, guest.py:N)")
+        self.predictions = [Target("list `metrics.predictions` of `Metrics`, assigned at guest.py:N (global `metrics`, guest.py:N)")
                             for _ in range(46)]
-        self.inner = {"a": [{"loss": Target("`metrics.inner['a'][0]['loss']`, assigned at guest.py:N (global `metrics`, guest.py:N)")}]}
+        self.inner = {"a": [{"loss": Target("`metrics.inner['a'][0]['loss']` of `Metrics`, assigned at guest.py:N (global `metrics`, guest.py:N)")}]}
 
 
 class Slots:
     __slots__ = ("buffer",)
 
     def __init__(self):
-        self.buffer = Target("`slots.buffer`, assigned at guest.py:N (global `slots`, guest.py:N)")
+        self.buffer = Target("`slots.buffer` of `Slots`, assigned at guest.py:N (global `slots`, guest.py:N)")
 
 
 @dataclasses.dataclass

@@ -52,7 +52,7 @@ class Words(unittest.TestCase):
     def test_what_lies_between_root_and_target(self):
         chains = {told.split(" (")[0]: chain for _, told, _, chain in self.found}
         self.assertEqual(chains["`plain`"], ["Target `plain`"])
-        self.assertEqual(chains["list `metrics.predictions`, assigned at guest.py:N"],
+        self.assertEqual(chains["list `metrics.predictions` of `Metrics`, assigned at guest.py:N"],
                          ["Metrics `metrics`", "list `metrics.predictions`", "Target `metrics.predictions[…]`"])
         self.assertEqual(chains["`kept`, variable of the closure make.hook(), held by `callbacks[0]`"],
                          ["list `callbacks`", "function `callbacks[0]`",
