@@ -60,8 +60,8 @@ void WriteTraining(LogBuilder& log) {
     log.Free(Layer::kTensor, activations);
     log.Free(Layer::kBlock, activations);
     if (step != 10) continue;
-    log.Event(Op::kHeld, Layer::kUnspecified, kept, kMiB, cycle, {.aux0 = 4});
-    log.Event(Op::kHolders, Layer::kUnspecified, 0, kMiB, 0,
+    log.Event(Op::kHeld, Layer::kUnspecified, base, 2 * kMiB, cycle, {.aux0 = 4});
+    log.Event(Op::kHolders, Layer::kUnspecified, 0, 2 * kMiB, 0,
               {.device = analysis::kNoDevice, .aux0 = 340'000, .aux1 = 80'000'000});
   }
   const std::uint32_t list = log.String(

@@ -46,7 +46,7 @@ TEST(JsonTest, Report) {
   EXPECT_EQ(events.at("failed"), 1);
   EXPECT_EQ(events.at("lost"), 0);
   EXPECT_EQ(events.at("unmatched_frees"), 0);
-  EXPECT_EQ(events.at("total"), 172 + 80 + 40 + 2 + 51);
+  EXPECT_EQ(events.at("total"), 172 + 80 + 40 + 2 + 53);
   ASSERT_EQ(report.at("devices").size(), 2u);
   const Json& device = report.at("devices")[0];
   EXPECT_EQ(device.at("id"), 0);
@@ -154,7 +154,7 @@ TEST(JsonTest, Verify) {
   const Json report = RunJson({"verify", "--json", "train.mprof"});
   EXPECT_EQ(report.at("schema"), "memprof.verify/1");
   EXPECT_EQ(report.at("sound"), true);
-  EXPECT_EQ(report.at("events"), 345);
+  EXPECT_EQ(report.at("events"), 347);
   EXPECT_EQ(report.at("problems"), Json::array());
 }
 

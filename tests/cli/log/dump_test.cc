@@ -35,7 +35,7 @@ std::vector<Json> DumpJson(const std::vector<std::string>& options) {
 
 TEST(DumpTest, EveryEventOnceInOrderWithTheContractsKeys) {
   const std::vector<Json> events = DumpJson({});
-  ASSERT_EQ(events.size(), 345u);
+  ASSERT_EQ(events.size(), 347u);
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Json& event = events[i];
