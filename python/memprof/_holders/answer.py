@@ -107,7 +107,7 @@ class Server:
             uid = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))[1]
             if uid in (0, os.geteuid()):
                 connection.settimeout(_SECONDS)
-                connection.sendall(json.dumps(self._document()).encode("utf-8", "replace"))
+                connection.sendall(json.dumps(self._document(), ensure_ascii=False).encode("utf-8", "replace"))
         except OSError:
             pass
         except Exception as error:  # pylint: disable=broad-except

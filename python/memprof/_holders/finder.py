@@ -198,9 +198,13 @@ class _Round:
     def _members(self, place):
         """What an object of native code holds."""
         kind = self._kind(place)
-        if kind is not None:
+        if kind is None:
+            return
+        try:
             for member, container, where in self._asked.held_by(self._look.objects[place]):
                 self._at(where).add(_held_by(kind, self._way(place, member, container)))
+        except (AttributeError, RuntimeError, TypeError, ValueError):
+            pass  # this release of PyTorch answers in another way, or the object is not ready
 
     def _kind(self, place):
         """By what an object is held, if that is known: "python", or "autograd" for what a graph keeps."""
@@ -231,7 +235,7 @@ class _Round:
         gradient = self._torch.gradient(tensor) if self._graphs and reach != looks.GARBAGE else None
         held = self._of(gradient) if gradient is not None else None
         if held is not None:
-            held.add(_held_by("python", self._namer.describe(self._look.path(place), ".grad")))
+            self._is_held(place, held, self._namer.describe(self._look.path(place), ".grad"))
 
     def _is_held(self, place, held, way):
         reach = self._look.reach[place]
@@ -259,8 +263,8 @@ class _Round:
             held.unseen.append(_held_by("c++", way))
 
     def _graph(self, place):
-        root = self._torch.graph_of(self._look.objects[place])
-        if self._known(place) and root is not None:
+        root = self._torch.graph_of(self._look.objects[place]) if self._known(place) else None
+        if root is not None:
             self._nodes_of(root, "autograd", self._described(place)[0])
 
     def _hidden_graph(self, place):

@@ -142,6 +142,11 @@ class Answers(unittest.TestCase):
         self.assertEqual(len(masks), 1)
         self.assertTrue(all(masks[0] >> (number - 1) & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)))
 
+    def test_names_that_are_no_text(self):
+        setattr(world, "a\udc80", TensorBase(0x1000))
+        one, = [each for each in asked_later()["holders"] if each["address"] == 0x1000]
+        self.assertTrue(one["path"].startswith("`world.a?` ("), one)
+
     def test_who_goes_away_harms_nothing(self):
         world.a = {number: TensorBase(0x100000 + number * 0x1000) for number in range(3000)}
         for _ in range(3):

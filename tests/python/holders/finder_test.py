@@ -28,6 +28,17 @@ from memprof._holders.saved_memory import SavedMemory  # noqa: E402
 world = types.SimpleNamespace()
 
 
+class HiddenState(dict):
+    """Of a tensor whose gradient only native code has."""
+
+    def __init__(self, gradient):
+        super().__init__(TensorBase(0x1000).state)
+        self.gradient = gradient
+
+    def __getitem__(self, key):
+        return Hidden.shown(self.gradient) if key == "grad" else dict.__getitem__(self, key)
+
+
 class Finds(unittest.TestCase):
     def setUp(self):
         gc.collect()
@@ -54,6 +65,18 @@ class Finds(unittest.TestCase):
         gradient = TensorBase(0x2000)
         world.weight.state["grad"] = gradient
         self.assertIn(("python", "`world.weight.grad`"), self.told(gradient))
+
+    def test_a_gradient_of_what_native_code_holds_has_no_name_either(self):
+        def make():
+            weight = TensorBase(0x1000)
+            weight.state = None  # replaced below: its gradient is not for the collector to see
+            return weight
+        weight, gradient = make(), Hidden(lambda: TensorBase(0x2000))
+        weight.state = HiddenState(gradient)
+        self.natively_held(weight)
+        del weight
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual([[holder.kind for holder in held.holders] for held in found if held.address == 0x2000], [["c++"]])
 
     def test_a_graph_holds_what_its_nodes_save(self):
         inner = TensorBase(0x3000)

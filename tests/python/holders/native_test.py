@@ -92,6 +92,11 @@ class Asked(unittest.TestCase):
         self.assertEqual(told(0x1000), [("python", "`world.net.forward.graph`")])
         self.assertEqual(told(0x2000), [("python", "`world.function.graph`")])
 
+    def test_what_answers_in_a_strange_way_costs_no_look(self):
+        module = ScriptModule(NativeModule([("weight", hidden(0x1000))], ["no pair"]))
+        world.all = {"strange": module, "kept": TensorBase(0x2000)}
+        self.assertEqual(told(0x2000), [("python", "`world.all['kept']`")])
+
     def test_a_module_that_is_not_made_yet(self):
         world.net = ScriptModule.__new__(ScriptModule)
         world.other = ScriptModule("strange")
