@@ -126,6 +126,8 @@ def start(torch):
         _failed(error)
         return None
     # Once CUDA is in use: before, a program may count on having one thread, to fork.
-    torch.cuda._lazy_call(lambda: answer.start(library, torch, watch.tick))
+    when_in_use = getattr(torch.cuda, "_lazy_call", None)
+    if when_in_use is not None:
+        when_in_use(lambda: answer.start(library, torch, watch.tick))
     atexit.register(watch.look)
     return watch
