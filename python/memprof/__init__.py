@@ -103,6 +103,10 @@ def holders(tensor):
     return ask.holders_of(tensor)
 
 
+# torch.compile leaves calls of these alone.
+snapshot._torchdynamo_disable = holders._torchdynamo_disable = True
+
+
 @contextlib.contextmanager
 def range(name):  # pylint: disable=redefined-builtin
     """A name for the work of this thread inside the `with` statement. Ranges may be nested."""

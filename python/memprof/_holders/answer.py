@@ -16,6 +16,7 @@ import time
 
 from . import look as looks
 from .finder import Finder
+from .shield import shielded
 
 _FIRST_DESCRIPTOR = 512  # programs count on the low ones
 _SECONDS = 10  # for a client that does not read
@@ -78,6 +79,7 @@ class Server:
 
     def __init__(self, library, torch, tick=None):
         self._tick = tick
+        self._torch = torch
         self._finder = Finder(library, torch)
         self._call_in_main = library.call_in_main
         self._socket = _listening()
@@ -124,10 +126,11 @@ class Server:
         """By a look of the main thread, at a point where no operation of PyTorch runs in it; if it makes none in time,
         by one of this thread, which leaves out what the main thread may be changing."""
         request = _Request(self._look)
+        call = shielded(self._torch, request.call)
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and not request.begun:
             if not request.asked:
-                request.asked = self._call_in_main(request.call) == 0
+                request.asked = self._call_in_main(call) == 0
             request.wait(_PATIENCE / 20)
         if request.begun:
             request.wait(_SECONDS)

@@ -1,15 +1,17 @@
 """memprof.holders(): the holders of one tensor, asked by the program."""
 
+import functools
 import os
 import sys
 
 from .finder import Finder
 from .look import Library
+from .shield import shielded
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = "libmemprof_holders.so"
 
-_finder = None
+_finder = _ask = None
 
 
 def _library_path():
@@ -22,11 +24,18 @@ def _library_path():
     raise OSError("memprof: %s is in none of %s" % (_NAME, ", ".join(filter(None, places))))
 
 
-def holders_of(tensor):
-    """See memprof.holders."""
+def _holders_of(torch, tensor):
     global _finder  # pylint: disable=global-statement
-    import torch
     if _finder is None:
         _finder = Finder(Library(_library_path()), torch)
     return [{"path": holder.line, "root": holder.root, "chain": holder.chain, "kind": holder.kind}
             for holder in _finder.of(tensor)]
+
+
+def holders_of(tensor):
+    """See memprof.holders."""
+    global _ask  # pylint: disable=global-statement
+    if _ask is None:
+        import torch
+        _ask = shielded(torch, functools.partial(_holders_of, torch))
+    return _ask(tensor)

@@ -10,6 +10,7 @@ import time
 
 from .. import _library
 from . import answer, finder, look
+from .shield import shielded
 
 _SHARE_OF_RUN = 200
 _FIRST_STEP = 4
@@ -24,7 +25,9 @@ _end = _library.function("memprof_holders", hold=True)
 class Watch:
     def __init__(self, library, torch):
         self._library = library
+        self.look = shielded(torch, self._look)
         self._finder = finder.Finder(library, torch)
+        self._torch = torch
         self._cuda = torch.cuda
         self._attach = getattr(torch._C, "_cuda_attach_out_of_memory_observer", None)
         self._looking = False
@@ -50,7 +53,7 @@ class Watch:
                 self._next_step *= 2
             self.look()
 
-    def look(self, failed=False):
+    def _look(self, failed=False):
         """Never fails: what goes wrong is said once, and the program continues. `failed`: for want of memory, perhaps
         in a backward pass, in the thread that makes it."""
         if self._looking:  # by a signal's handler, or an observer, within a look
@@ -86,7 +89,7 @@ class Watch:
         """Once CUDA is in use: asking for it earlier would initialise it, after which the program could not fork."""
         if self._attach is not None and self._cuda.is_initialized():
             attach, self._attach = self._attach, None
-            attach(lambda *_: self.look(failed=True))
+            attach(shielded(self._torch, lambda *_: self._look(failed=True)))
 
 
 def _text(holder):

@@ -24,6 +24,7 @@ from memprof._holders import ask, watch  # noqa: E402
 from memprof._holders.finder import Finder  # noqa: E402
 from memprof._holders.look import Library  # noqa: E402
 from memprof._holders.saved_memory import SavedMemory  # noqa: E402
+from memprof._holders.shield import shielded  # noqa: E402
 
 world = types.SimpleNamespace()
 
@@ -345,6 +346,21 @@ class Watches(unittest.TestCase):
         with self.assertRaises(TimeoutError):
             self.watch.look()
         self.assertFalse(self.watch._looking)
+
+    def test_nothing_of_a_look_is_compiled(self):
+        """TorchDynamo has a callback for each frame of a thread."""
+        calls = []
+
+        def set_eval_frame(callback):
+            calls.append(callback)
+            return "before"
+        frames = types.SimpleNamespace(set_eval_frame=set_eval_frame, skip_code=lambda code: calls.append(code.co_name))
+        torch = types.SimpleNamespace(_C=types.SimpleNamespace(_dynamo=types.SimpleNamespace(eval_frame=frames)))
+        function = shielded(torch, lambda *arguments, **named: calls.append((arguments, named)))
+        function(1, two=2)
+        with self.assertRaises(ZeroDivisionError):
+            shielded(torch, lambda: 1 / 0)()
+        self.assertEqual(calls, ["call", None, ((1,), {"two": 2}), "before", "call", None, "before"])
 
     def test_no_look_while_a_thread_is_in_a_backward_pass(self):
         def _engine_run_backward():
