@@ -7,12 +7,12 @@ namespace memprof::holders {
 namespace {
 
 constexpr std::size_t kPatience = 16;
-constexpr std::uint32_t kAhead = 16;  // memory is fetched into the cache before it is used
+constexpr std::uint32_t kAhead = 40;  // memory is fetched into the cache before it is used
 
-bool IsContainer(PyObject* object) {
-  const auto flags = FieldAt<unsigned long>(TypeOf(object), kOfTypeFlags);
-  return (flags & kFlagHasGc) != 0 && PyObject_IS_GC(object) != 0;
+bool MayBeContainer(const PyObject* object) {
+  return (FieldAt<unsigned long>(TypeOf(object), kOfTypeFlags) & kFlagHasGc) != 0;
 }
+bool IsContainer(PyObject* object) { return MayBeContainer(object) && PyObject_IS_GC(object) != 0; }
 
 // NumPy's PyArrayObject_fields and PyArray_Descr (numpy/ndarraytypes.h), the same in NumPy 1 and 2.
 constexpr std::size_t kOfArrayData = 16, kOfArrayRank = 24, kOfArrayShape = 32, kOfArrayBase = 48,
@@ -64,6 +64,8 @@ void ObjectGraph::AddPending() {
 }
 
 void ObjectGraph::AddEdge(const Pending& edge) {
+  // Most text and numbers need no place in the table, and no search in it.
+  if (!MayBeContainer(edge.target) && !IsLeaf(edge.target)) return;
   std::uint32_t id = table_.Find(edge.target);
   if (id == kNone) {
     if (!IsContainer(edge.target) && !IsLeaf(edge.target)) return;
@@ -133,7 +135,10 @@ Outcome ObjectGraph::Build(const Listed& listed, const RunningFrames& running, c
     return Outcome::kNoMemory;
   for (std::ptrdiff_t i = 0; i < frames; ++i) table_.Add(PyList_GetItem(running.frames, i));
   frames_end_ = size();
-  for (std::ptrdiff_t i = 0; i < objects; ++i) table_.Add(PyList_GetItem(listed.all, i));
+  for (std::ptrdiff_t i = 0; i < objects; ++i) {
+    if (i + kAhead < objects) table_.Prefetch(PyList_GetItem(listed.all, i + kAhead));
+    table_.Add(PyList_GetItem(listed.all, i));
+  }
   asked_ = listed_end_ = size();
   for (std::uint32_t id = 0; outcome_ == Outcome::kOk; ++id) {
     if (id == size()) AddPending();  // which may add objects

@@ -74,7 +74,7 @@ class ObjectGraph {
     std::uint32_t from;
     PyObject* target;
   };
-  static constexpr int kMostPending = 32;
+  static constexpr int kMostPending = 64;
   static constexpr std::ptrdiff_t kMostLeaves = 8;
 
   static int OnEdge(PyObject* target, void* graph);
