@@ -1,4 +1,4 @@
-// The one function of this library, for the agent in Python (python/memprof/_holders). It is called
+// The functions of this library, for the agent in Python (python/memprof/_holders). It is called
 // with the GIL and keeps it, so that nothing changes while it runs; what it returns are references
 // to objects, because afterwards the program continues.
 #include <initializer_list>

@@ -1,6 +1,6 @@
-"""Answers `memprof holders PID`: a thread of its own waits on a socket, looks when it is asked, and writes the result
-as JSON. It answers while the main thread waits in C, as long as the interpreter's lock can be had. Meanwhile it makes
-the looks of programs in which no step was seen.
+"""Answers `memprof holders PID`: a thread of its own waits on a socket, asks the main thread for a look, and writes the
+result as JSON. If the main thread does not come to it, the thread looks itself and leaves out what that may be changing.
+Between questions it has looks made of programs in which no step was seen.
 
 The socket has a name without a file, so that nothing is left behind, and answers this user and root alone.
 """

@@ -45,7 +45,8 @@ def is_container(thing):
 
 def is_hooks(thing):
     """Whether it may be a dictionary of hooks, as PyTorch's RemovableHandle makes them."""
-    return type(thing) is collections.OrderedDict and all(type(key) is int for key in dict.keys(thing))
+    return type(thing) is collections.OrderedDict and all(
+        type(key) is int and callable(hook) for key, hook in list(dict.items(thing)))
 
 
 def short(path):

@@ -29,6 +29,17 @@ from memprof._holders.shield import shielded  # noqa: E402
 world = types.SimpleNamespace()
 
 
+class Numbered(unittest.TestCase):
+    def test_not_each_dictionary_with_numbers_has_hooks(self):
+        kept = collections.OrderedDict({7: TensorBase(0xf000)})
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+        identity = id(kept)
+        self.addCleanup(lambda: ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object)))
+        del kept
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual([[holder.kind for holder in held.holders] for held in found if held.address == 0xf000], [["c++"]])
+
+
 class HiddenState(dict):
     """Of a tensor whose gradient only native code has."""
 
