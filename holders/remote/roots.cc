@@ -32,7 +32,7 @@ class Finder {
   const Python& python_;
   Types& types_;
   std::unordered_set<std::uint64_t> seen_;  // namespaces, then frames
-  std::string libraries_, own_;
+  std::string libraries_, own_, agent_;     // folders
 };
 
 // Only a module's name and file are read, not its other names.
@@ -88,6 +88,7 @@ bool Finder::OfUser(const std::string& file) const {
   return !file.empty() && !absl::StartsWith(file, "<frozen") &&
          (libraries_.empty() || !absl::StartsWith(file, libraries_)) &&
          (own_.empty() || !absl::StartsWith(file, own_)) &&
+         (agent_.empty() || !absl::StartsWith(file, agent_)) &&
          !absl::StrContains(file, "/site-packages/") && !absl::StrContains(file, "/dist-packages/");
 }
 
@@ -110,6 +111,9 @@ absl::StatusOr<Roots> Finder::Find() {
                      " is not running, or is laid out in an unknown way"));
   libraries_ = FolderOf(roots.modules, "os");
   own_ = FolderOf(roots.modules, "memprof");
+  // `memprof run` loads it by a name of its own.
+  agent_ = FolderOf(roots.modules, "_memprof._agent");
+  if (absl::EndsWith(agent_, "_agent/")) agent_.resize(agent_.rfind("_agent/"));
   for (Module& module : roots.modules)
     module.of_user = module.name == "__main__" || OfUser(module.file);
   for (Frame& frame : roots.frames) frame.of_user = OfUser(frame.file);

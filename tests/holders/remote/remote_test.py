@@ -56,6 +56,11 @@ class RemoteTest(unittest.TestCase):
         self.assertEqual(paths[-1], "`latest" + middle + ".output` (global `latest`, list_guest.py)")
         self.assertLess(len(set(paths)), 30)
 
+    def test_the_agents_variables_are_not_the_users(self):
+        with Guest("agent_guest.py") as guest:
+            paths = [line.split("\t")[1] for line in reach(guest.pid, "Marker") if line.startswith("target")]
+        self.assertEqual(paths, ["`farther[0]` (global `farther`, train.py)"])
+
     def test_reaches_what_gc_reaches(self):
         for seed in range(2):
             with Guest("random_guest.py", str(seed)) as guest:
