@@ -35,18 +35,20 @@ void Walk::Run(std::size_t most_objects) {
   SpreadFrom(false);
 }
 
+// Globals first; then, as a look does, the variables of the caller before those of the called one,
+// whose arguments borrow them. A thread's frames are in the other order.
 void Walk::SpreadFrom(bool of_user) {
   References references(memory_, python_, types_);
-  Id id = 0;
-  for (const Frame& frame : roots_.frames) {
-    if (frame.of_user == of_user)
-      references.OfFrame(frame.address, frame.code, [&](const Edge& edge) { Visit(id, edge); });
-    ++id;
-  }
-  for (const Module& module : roots_.modules) {
+  const auto frames = static_cast<Id>(roots_.frames.size());
+  for (Id id = frames; id < root_count_; ++id) {
+    const Module& module = roots_.modules[id - frames];
     if (module.of_user == of_user)
       references.OfNamespace(module.names, [&](const Edge& edge) { Visit(id, edge); });
-    ++id;
+  }
+  for (Id id = frames; id-- > 0;) {
+    const Frame& frame = roots_.frames[id];
+    if (frame.of_user == of_user)
+      references.OfFrame(frame.address, frame.code, [&](const Edge& edge) { Visit(id, edge); });
   }
   Spread();
 }

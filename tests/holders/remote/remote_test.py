@@ -61,6 +61,11 @@ class RemoteTest(unittest.TestCase):
             paths = [line.split("\t")[1] for line in reach(guest.pid, "Marker") if line.startswith("target")]
         self.assertEqual(paths, ["`farther[0]` (global `farther`, train.py)"])
 
+    def test_the_callers_variable_comes_before_the_argument_of_the_called(self):
+        with Guest("caller_guest.py") as guest:
+            paths = [line.split("\t")[1] for line in reach(guest.pid, "Marker") if line.startswith("target")]
+        self.assertEqual(paths, ["`variable[0]` (local `variable` of caller(), at caller_guest.py:18)"])
+
     def test_reaches_what_gc_reaches(self):
         for seed in range(2):
             with Guest("random_guest.py", str(seed)) as guest:
