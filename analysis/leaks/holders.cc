@@ -204,4 +204,8 @@ std::size_t Holders::LooksDuring(AllocationId id) const {
   return looks;
 }
 
+std::shared_ptr<const Holders> HoldersOf(const Session& session) {
+  return session.facts().Get<Holders>([&] { return Holders(session); });
+}
+
 }  // namespace memprof::analysis

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,5 +93,8 @@ class Holders {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::string>
       named_;  // of scans, by label, aux1
 };
+
+// Computed once a session: a scan's holders are named by reading symbol tables.
+std::shared_ptr<const Holders> HoldersOf(const Session& session);
 
 }  // namespace memprof::analysis

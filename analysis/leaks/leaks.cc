@@ -245,12 +245,12 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   const std::vector<StepClock> clocks = ClocksForLeaks(session);
   const std::vector<std::vector<LeakSite>> sites = GroupLeakSites(session, clocks);
   const LostMemory lost_memory(session);
-  const Holders holders(session);
+  const std::shared_ptr<const Holders> holders = HoldersOf(session);
   LeakReport report;
   for (std::uint32_t process = 0; process < clocks.size(); ++process) {
     LeakReport one;
     ProcessLeaks(session, options, clocks[process], sites[process])
-        .AddTo(lost_memory, holders, &one);
+        .AddTo(lost_memory, *holders, &one);
     Merge(session, process, std::move(one), &report);
   }
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);

@@ -147,7 +147,7 @@ FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, Sit
     : session_(session),
       symbols_(symbols),
       sites_(sites),
-      holders_(session),
+      holders_(HoldersOf(session)),
       samples_(SamplesOf(session)),
       timelines_(TimelinesOf(session)) {}
 
@@ -171,8 +171,8 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   report.missing = scene.need() > scene.space.free ? scene.need() - scene.space.free : 0;
   report.sites = oom::UsesOf(scene, sites_);
   const std::vector<AllocationId> live = oom::LiveIn(scene);
-  report.holders = holders_.Of(live);
-  report.held_by = TreeOf(holders_, live);
+  report.holders = holders_->Of(live);
+  report.held_by = TreeOf(*holders_, live);
   oom::CompareWithStepBefore(scene, sites_, report);
   switch (report.cause) {
     case FailureCause::kHostMemory:

@@ -200,7 +200,7 @@ class FailureExplainer {
   const Session& session_;
   Symbols& symbols_;
   SiteGroups& sites_;
-  Holders holders_;
+  std::shared_ptr<const Holders> holders_;
   std::shared_ptr<const MemorySamples> samples_;
   std::shared_ptr<const DeviceTimelines> timelines_;
 };

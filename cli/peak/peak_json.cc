@@ -103,7 +103,7 @@ Json PeakJson(const Session& session, Symbols& symbols, const analysis::Peak& pe
                {"tensors_total", peak.tensors.size()},
                {"blocks", list(peak.blocks)},
                {"blocks_total", peak.blocks.size()}};
-  if (const auto garbage = analysis::Holders(session).GarbageAt(peak.blocks, peak.event))
+  if (const auto garbage = analysis::HoldersOf(session)->GarbageAt(peak.blocks, peak.event))
     json["garbage_bytes"] = *garbage;
   return json;
 }

@@ -122,7 +122,7 @@ std::string AllocatorLines(const Session& session, const PeakSavings* savings,
                 Percent(static_cast<double>(blocks), static_cast<double>(segments)), ")");
   Append(text, tensors > 0 ? Cat(", of which tensors ", FormatBytes(tensors)) : "", "\n");
   const std::uint64_t garbage =
-      analysis::Holders(session).GarbageAt(peak.blocks, peak.event).value_or(0);
+      analysis::HoldersOf(session)->GarbageAt(peak.blocks, peak.event).value_or(0);
   if (garbage > 0)
     Append(text, "                 garbage that waited for the collector, at least ",
            FormatBytes(garbage), "\n");

@@ -64,10 +64,10 @@ int memprof_snapshot(const char* label);
 /* Searches the host memory of this process for pointers to memory of cuMemAlloc (cudaMalloc), and
  * records the allocations to which the program has no pointer any more: nothing can free them. Of
  * the others, it records which variable, stack or heap block has the pointer. Takes about a second
- * for 1 GiB of host memory, and allocates and frees a few MiB in the current context to find out how
- * many pointers the driver itself keeps. Call it while other threads are idle. `memprof run --scan`
- * does it when the program exits. MEMPROF_UNAVAILABLE if no result was possible, for instance
- * without a current context. */
+ * for 1 GiB of host memory, and allocates and frees a few MiB in the current context to find out
+ * how many pointers the driver itself keeps. Call it while other threads are idle. `memprof run
+ * --scan` does it when the program exits. MEMPROF_UNAVAILABLE if no result was possible, for
+ * instance without a current context. */
 int memprof_scan(void);
 
 /* A training step begins now, in all threads. Numbers should increase; there may be gaps. */
@@ -100,9 +100,10 @@ int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t
 /* What keeps memory alive, for programs that can tell. One call of memprof_held for each holder of
  * each memory: `kind` is 1 for a variable of Python, 2 for a graph of autograd, 3 for native code,
  * 4 for garbage that waits for a collector; `holder` is one line in the user's words, then a new
- * line and the root ("list `cache` (global `cache`, train.py:3)\nglobal `cache`, train.py:3"). Then
- * memprof_holders once: the bytes of garbage, the number of objects examined, and how long the
- * program was held up. `memprof run --holders` does it for PyTorch programs. */
+ * line and the root ("list `cache` (global `cache`, train.py:3)\nglobal `cache`, train.py:3"), then
+ * a line for each object between the root and the memory, if that is known. Then memprof_holders
+ * once: the bytes of garbage, the number of objects examined, and how long the program was held up.
+ * `memprof run --holders` does it for PyTorch programs. */
 int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char* holder);
 int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns);
 
