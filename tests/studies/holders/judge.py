@@ -110,11 +110,12 @@ def failed(case, why):
     return Verdict(case.name, case.half, case.kinds[0], "failed", 0, 0, 0, {"path": why})
 
 
-def run_case(case, memprof, python):
+def run_case(case, memprof, python, gpu=False):
+    stand_in = [] if gpu else ["--sim"]
     with tempfile.TemporaryDirectory() as folder:
         log = f"{folder}/case.mprof"
         try:
-            run = subprocess.run([memprof, "run", "--holders", "--sim", "-o", log, "--", python, str(case.path)],
+            run = subprocess.run([memprof, "run", "--holders", *stand_in, "-o", log, "--", python, str(case.path)],
                                  capture_output=True, text=True, timeout=RUN_SECONDS)
             if run.returncode:
                 return failed(case, f"status {run.returncode}: {(run.stderr.splitlines() or [''])[-1]}")
@@ -157,6 +158,7 @@ def parse_arguments():
     parser.add_argument("--half", choices=HALVES)
     parser.add_argument("--memprof", default="build/bin/memprof")
     parser.add_argument("--python", default="build/torch/venv/bin/python", help="one that has PyTorch")
+    parser.add_argument("--gpu", action="store_true", help="on this machine's GPU, not on the stand-in")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--json", metavar="FILE", help="write the verdicts there too")
     parser.add_argument("--all-named", action="store_true",
@@ -178,7 +180,7 @@ def main():
         return 77
     verdicts = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for verdict in pool.map(lambda case: run_case(case, arguments.memprof, arguments.python), cases):
+        for verdict in pool.map(lambda case: run_case(case, arguments.memprof, arguments.python, arguments.gpu), cases):
             verdicts.append(verdict)
             print(line_of(verdict), flush=True)
     print("", *totals(verdicts), sep="\n")
