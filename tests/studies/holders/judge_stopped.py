@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges `memprof holders PID` on cases that stand still, so that their memory has to be read from outside.
 
-    judge_stopped.py --memprof MEMPROF --python PYTHON [--how stop|hang] [--half first|second] [--all-named] [CASE…]
+    judge_stopped.py --memprof MEMPROF --python PYTHON [--how stop|hang] [--gpu] [--half first|second] [--all-named] [CASE…]
 
 A case is `named` if one holder has its words, and it and the others with them hold at least half of the bytes that the
 case states. Cases that are not of Python's objects alone (judge.py) are run if they are named."""
@@ -28,10 +28,10 @@ def judge(case, held):
     return ("wrong" if held["holders"] else "missing"), (held["holders"] or [{"path": ""}])[0]["path"]
 
 
-def run(cases, memprof, python, how):
+def run(cases, memprof, python, how, stand_in):
     """Yields (case, outcome, line)."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [memprof, "run", "--sim", "-o", f"{folder}/%p.mprof", "--", python, str(HERE / "stopped.py"), how,
+        command = [memprof, "run", *stand_in, "-o", f"{folder}/%p.mprof", "--", python, str(HERE / "stopped.py"), how,
                    *(case.name for case in cases)]
         by_name = {case.name: case for case in cases}
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("--memprof", required=True)
     parser.add_argument("--python", required=True)
     parser.add_argument("--how", choices=("stop", "hang"), default="stop")
+    parser.add_argument("--gpu", action="store_true", help="on this machine's GPU, not on the stand-in")
     parser.add_argument("--half", choices=HALVES)
     parser.add_argument("--all-named", action="store_true")
     parser.add_argument("cases", nargs="*")
@@ -74,7 +75,8 @@ def main():
         not options.cases and options.half in (None, case.half) and "python" in case.kinds)]
     counts = {}
     for at in range(0, len(chosen), AT_ONCE):
-        for case, outcome, line in run(chosen[at:at + AT_ONCE], options.memprof, options.python, options.how):
+        for case, outcome, line in run(chosen[at:at + AT_ONCE], options.memprof, options.python, options.how,
+                                       [] if options.gpu else ["--sim"]):
             counts[outcome] = counts.get(outcome, 0) + 1
             print(f"{outcome:8}{case.half:7} {case.name:27} {line}", flush=True)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
