@@ -99,7 +99,7 @@ class HeadTest(unittest.TestCase):
 
     def test_bad_heads(self):
         for text in ("", "# half: second\n# kind: cycle\n# names: a\n", "# names: a\n# bytes: 1\n# half: first\n",
-                     "# half: sixth\n# kind: cycle\n# names: a\n# bytes: 1\n",
+                     "# half: seventh\n# kind: cycle\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: rust\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: cycle\n# names: a\n# bytes: many\n"):
             with self.assertRaises(ValueError):
@@ -127,6 +127,7 @@ class CasesTest(unittest.TestCase):
             self.assertGreater(halves["third"][kind], 0, kind)
             self.assertGreater(halves["fourth"][kind], 0, kind)
             self.assertGreater(halves["fifth"][kind], 0, kind)
+            self.assertGreater(halves["sixth"][kind], 0, kind)
 
 
 if __name__ == "__main__":
