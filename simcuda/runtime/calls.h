@@ -29,7 +29,7 @@ inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdevi
   X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000)                            \
   X(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, 8000)                        \
   X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000)                      \
-  X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, 11000)                    \
+  X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, 7000)                        \
   X(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, 11000)              \
   X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000)                  \
   X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020)                   \
@@ -72,7 +72,6 @@ inline CUdeviceptr Address(const void* pointer) { return reinterpret_cast<CUdevi
   X(cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020)                           \
   X(cuMemPoolSetAccess, cuMemPoolSetAccess, 11020)                                 \
   X(cuMemPoolGetAccess, cuMemPoolGetAccess, 11020)                                 \
-  X(cuArrayCreate_v2, cuArrayCreate, 3020)                                         \
   X(cuArray3DCreate_v2, cuArray3DCreate, 3020)                                     \
   X(cuArrayDestroy, cuArrayDestroy, 2000)                                          \
   X(cuArray3DGetDescriptor_v2, cuArray3DGetDescriptor, 3020)                       \

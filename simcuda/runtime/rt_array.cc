@@ -33,10 +33,7 @@ SIMCUDA_RT(cudaMallocArray,
   CUDA_ARRAY3D_DESCRIPTOR full;
   const int result = Describe(channel, {width, height, 0}, flags, &full);
   if (result != CUDA_SUCCESS) return result;
-  auto* handle = reinterpret_cast<CUarray*>(array);
-  if (flags != 0) return cu.cuArray3DCreate_v2(handle, &full);
-  const CUDA_ARRAY_DESCRIPTOR flat = {width, height, full.Format, full.NumChannels};
-  return cu.cuArrayCreate_v2(handle, &flat);
+  return cu.cuArray3DCreate_v2(reinterpret_cast<CUarray*>(array), &full);
 }
 
 SIMCUDA_RT(cudaMalloc3DArray,

@@ -26,7 +26,7 @@ SIMCUDA_RT(cudaMalloc, (void** pointer, size_t bytes), (pointer, bytes)) {
 }
 
 SIMCUDA_RT(cudaFree, (void* pointer), (pointer)) {
-  return pointer == nullptr ? CUDA_SUCCESS : cu.cuMemFree_v2(Address(pointer));
+  return cu.cuMemFree_v2(Address(pointer));
 }
 
 SIMCUDA_RT(cudaMallocPitch, (void** pointer, size_t* pitch, size_t width, size_t height),

@@ -94,7 +94,7 @@ int ResetDevice() {
   const std::lock_guard lock(g_primary_mutex);
   g_primary[device] = nullptr;
   ++g_generation[device];
-  return Library().legacy.cuDevicePrimaryCtxReset_v2(t_state.device);
+  return Library().legacy.cuDevicePrimaryCtxReset(t_state.device);
 }
 
 CUcontext CurrentHandle() {

@@ -49,13 +49,16 @@ def compare(told, dumped, exported, script):
         found.append(f"the sizes of blocks add up to {sizes.handed_out}, PyTorch's total is {total}")
     row = [event for event in history if event.what != "free_completed"]
     traces = exported["device_traces"]
+    others = trace_compare.of_libraries(dumped, history)
+    ours = [event for event in trace_compare.exported_events(traces[0] if traces else [])
+            if event.address not in others]
     joined = trace_compare.joined_pages if sizes.expandable else list
-    for where, theirs, ours in (("dump", row, trace_compare.logged_events(dumped)),
-                                ("export", history, trace_compare.exported_events(traces[0] if traces else []))):
+    for where, theirs, logged in (("dump", row, trace_compare.logged_events(dumped)), ("export", history, ours)):
         found += [f"{where}: {text}" for text in
-                  trace_compare.compare_rows(joined(theirs), joined(ours), script)]
+                  trace_compare.compare_rows(joined(theirs), joined(logged), script)]
     found += ["export: " + text for text in trace_compare.compare_segments(
-        told["snapshot"]["segments"], exported["segments"], script)]
+        told["snapshot"]["segments"],
+        [segment for segment in exported["segments"] if segment["address"] not in others], script)]
     return found, row
 
 

@@ -146,6 +146,14 @@ def exported_events(trace):
                   None if e["action"] in ENDS else python_stack(e["frames"])) for e in trace]
 
 
+def of_libraries(dumped, history):
+    """The addresses of memory that others than PyTorch's allocator took from the driver, as cuBLAS does for itself on a
+    GPU. An exported snapshot has it as segments of its own."""
+    taken = {int(event["address"], 16) for event in dumped if event["op"] == "alloc" and
+             event["layer"] not in ("block", "segment")}
+    return taken - {event.address for event in history}
+
+
 LOGGED = {("alloc", "block"): "alloc", ("free", "block"): "free_requested",
           ("alloc", "segment"): "segment_alloc", ("free", "segment"): "segment_free",
           ("framework_oom", "block"): "oom"}

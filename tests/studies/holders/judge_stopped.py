@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Judges `memprof holders PID` on cases that stand still, so that their memory has to be read from outside.
 
-    judge_stopped.py --memprof MEMPROF --python PYTHON [--how stop|hang] [--gpu] [--half first|second] [--all-named] [CASE…]
+    judge_stopped.py --memprof MEMPROF --python PYTHON [--how stop|hang] [--gpu] [--half HALF] [--all-named] [CASE…]
 
 A case is `named` if one holder has its words, and it and the others with them hold at least half of the bytes that the
 case states. Cases that are not of Python's objects alone (judge.py) are run if they are named."""
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from judge import HALVES, all_cases, has_words
+from judge import ENVIRONMENT, HALVES, all_cases, has_words
 
 HERE = pathlib.Path(__file__).resolve().parent
 AT_ONCE = 6
@@ -35,7 +34,7 @@ def run(cases, memprof, python, how, stand_in):
                    *(case.name for case in cases)]
         by_name = {case.name: case for case in cases}
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True, env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":16:8"}) as program:
+                              text=True, env=ENVIRONMENT) as program:
             while by_name:
                 words = program.stdout.readline().split()
                 if not words:
