@@ -243,13 +243,21 @@ extern "C" __attribute__((visibility("default"))) std::uint64_t memprof_frame_sl
   return reinterpret_cast<std::uint64_t>(locals.At(frame, index));
 }
 
+// Whether modules may have lost their variables already.
+static bool IsFinalizing() {
+  if (Py_IsFinalizing != nullptr) return Py_IsFinalizing() != 0;
+  return _Py_IsFinalizing != nullptr && _Py_IsFinalizing() != 0;
+}
+
 // Calls an object in the main thread as soon as that executes Python, as a handler of a signal:
-// what it raises is raised there. 0, or -1 if too many calls wait.
+// what it raises is raised there. 0, or -1 if too many calls wait. It is not called any more once
+// the interpreter ends.
 extern "C" __attribute__((visibility("default"))) int memprof_call_in_main(PyObject* callable) {
   Py_IncRef(callable);
   const int added = Py_AddPendingCall(
       [](void* waiting) {
         auto* called = static_cast<PyObject*>(waiting);
+        if (IsFinalizing()) return 0;
         PyObject* result = PyObject_CallObject(called, nullptr);
         if (result != nullptr) Py_DecRef(result);
         Py_DecRef(called);

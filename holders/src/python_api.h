@@ -61,6 +61,8 @@ PyObject* PyFunction_GetGlobals(PyObject* function);      // borrowed
 PyObject* PyDict_GetItem(PyObject* dict, PyObject* key);  // borrowed
 int PySet_Contains(PyObject* set, PyObject* key);
 PyObject* PyObject_CallObject(PyObject* callable, PyObject* arguments);
+int Py_IsFinalizing() __attribute__((weak));   // from 3.13 on
+int _Py_IsFinalizing() __attribute__((weak));  // before
 int Py_AddPendingCall(int (*call)(void*), void* argument);
 void PyErr_SetString(PyObject* kind, const char* text);
 void Py_IncRef(PyObject* object);

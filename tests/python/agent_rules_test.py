@@ -252,6 +252,10 @@ class Tensors(unittest.TestCase):
             raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
         wrapper = types.SimpleNamespace(is_cuda=True, is_sparse=False, numel=lambda: 4, data_ptr=no_storage)
         self.assertTrue(tensors.say(b"weight", wrapper))
+        wrapper.requires_grad = False
+        names = tensors.Names(types.SimpleNamespace(Tensor=type(wrapper)), None)
+        names.not_inputs(wrapper)
+        names.of_inputs((wrapper,))
 
 
 class Failures(unittest.TestCase):

@@ -35,6 +35,14 @@ def _extents(shape):
     return len(shape), (ctypes.c_int64 * len(shape))(*shape)
 
 
+def _address(tensor):
+    """Of a tensor's memory; 0 without memory of its own, as the wrappers of torch.func."""
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:
+        return 0
+
+
 def say(text, tensor):
     """Reports the name of a tensor's memory, if it is on a GPU. False if nothing is recorded: the caller then
     tries again later."""
@@ -42,9 +50,8 @@ def say(text, tensor):
     tensor = to_local() if to_local is not None else tensor
     if not tensor.is_cuda or tensor.is_sparse or tensor.numel() == 0:
         return True
-    try:
-        address = tensor.data_ptr()
-    except RuntimeError:  # no memory of its own, as the wrappers of torch.func
+    address = _address(tensor)
+    if address == 0:
         return True
     # A view may skip elements; its memory is from its first element to its last.
     extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
@@ -76,7 +83,7 @@ class Gradient:
             if gradient.dtype is not self.dtype or gradient.is_sparse:
                 say(self.text, gradient)
             elif gradient.is_cuda:
-                calls.tensor_create(gradient.get_device(), gradient.data_ptr(), self.bytes, self.text,
+                calls.tensor_create(gradient.get_device(), _address(gradient), self.bytes, self.text,
                                     self.label, self.rank, self.shape)
         except Exception:  # pylint: disable=broad-except
             guard.failed("a gradient's hook")
@@ -118,7 +125,7 @@ class Names:
         discriminator gets from a generator."""
         for position, argument in enumerate(arguments[:_MOST_INPUTS]):
             if isinstance(argument, self._tensor) and argument.is_cuda and not argument.requires_grad \
-                    and argument.data_ptr() not in self._results:
+                    and _address(argument) not in self._results:
                 say(b"input.%d" % position, argument)
 
     def step_began(self):
@@ -127,7 +134,7 @@ class Names:
     def not_inputs(self, result):
         """The result of a model."""
         if result.is_cuda and len(self._results) < _MOST_RESULTS and not hasattr(result, "to_local"):
-            self._results.add(result.data_ptr())
+            self._results.add(_address(result))
 
     def _watch(self, name, parameter):
         """Adds a hook that names the gradient of `parameter`. deepcopy and pickle do not copy the hook."""
@@ -176,7 +183,7 @@ class _Place:
 
     @staticmethod
     def _pointer(tensor):
-        return tensor.data_ptr() if tensor.is_cuda and not hasattr(tensor, "to_local") else 0
+        return _address(tensor) if tensor.is_cuda and not hasattr(tensor, "to_local") else 0
 
     def __call__(self):
         tensor = self.tensor()

@@ -56,7 +56,7 @@ class _Request:
     def call(self):
         """In the main thread. Nothing is raised there but what a handler of the program raised."""
         self.asked = False
-        if self.begun or looks.in_backward_pass():
+        if self.begun or looks.in_backward_pass(looks.interrupted()):
             return  # it will be asked again
         self.begun = True
         try:
@@ -130,7 +130,9 @@ class Server:
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and not request.begun:
             if not request.asked:
-                request.asked = self._call_in_main(call) == 0
+                request.asked = True  # before: the main thread may come to it at once
+                if self._call_in_main(call) != 0:
+                    request.asked = False
             request.wait(_PATIENCE / 20)
         if request.begun:
             request.wait(_SECONDS)

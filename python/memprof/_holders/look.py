@@ -5,6 +5,7 @@ no reference and runs no code of the program. What it returns are references to 
 the caller gives back as soon as it has named them.
 """
 
+import _thread
 import array
 import ctypes
 import gc
@@ -12,6 +13,7 @@ import os
 import sys
 import types
 
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _LIBRARIES = (os.path.join(os.path.dirname(os.path.abspath(os.__file__)), ""), "<frozen")
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
@@ -128,6 +130,14 @@ def _running_frames():
     return user, others
 
 
+def interrupted():
+    """In a function that the main thread calls for memprof_call_in_main(): the frame in which it did."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return frame
+
+
 def is_of_program(error):
     """Whether an error that came out of this package was raised by code of the program, which a signal, or the end of
     an object, has called within it."""
@@ -139,10 +149,13 @@ def is_of_program(error):
     return False
 
 
-def in_backward_pass():
+def in_backward_pass(interrupted=None):
     """Whether any thread is within a backward pass of PyTorch: it changes graphs and gradients without the
-    interpreter's lock."""
-    for frame in sys._current_frames().values():
+    interpreter's lock. `interrupted`: the frame of this thread that the interpreter executed when it made a waiting
+    call; it is not waiting for a function in C."""
+    for thread, frame in sys._current_frames().items():
+        if interrupted is not None and thread == _thread.get_ident():
+            frame = interrupted.f_back
         while frame is not None:
             if frame.f_code.co_name == _BACKWARD_PASS:
                 return True

@@ -1,6 +1,7 @@
 """Looks at what keeps memory alive, and reports it to the recorder: at steps 4, 8, 16 and so on, as often between
 them as the looks take less than a two-hundredth of the run, at a snapshot, when PyTorch has no memory left, and at
-exit. Where no step is seen, some time after CUDA came into use, and again in waits that grow by half.
+exit. Where no step is seen: each time that the program has made half as many allocations more, as long as the looks take
+a second and a twentieth of the run.
 """
 
 import atexit
@@ -14,7 +15,9 @@ from .shield import shielded
 
 _SHARE_OF_RUN = 200
 _FIRST_STEP = 4
-_FIRST_WAIT, _GROWTH = 0.25, 1.5
+_GROWTH, _LEAST_GROWTH = 1.5, 8
+_FREE, _SHARE_WITHOUT_STEPS = 1.0, 20
+_SHORTEST_WAIT, _WAITS = 0.01, 30  # seconds between two counts of the allocations: a part of the time so far
 _MOST_STORAGES = 20000  # of a look: the log is no copy of the program
 _KINDS = {"python": 1, "autograd": 2, "c++": 3, "cycle": 4}  # HolderKind of the log
 
@@ -34,15 +37,42 @@ class Watch:
         self._next_step = _FIRST_STEP
         self._next_time = float("inf")
         self._steps = 0  # seen
-        self._wait = 0
+        self._look_asked = shielded(torch, self._asked_look)
+        self._asked = False  # of the main thread, which has not come to it
+        self._begin = time.monotonic()
+        self._spent = 0.0  # seconds
+        self._next_allocations = _LEAST_GROWTH
 
     def tick(self):
         """In a thread of its own, some seconds after it was called last. Returns in how many it should be called
         again; None once the program was seen to make steps."""
-        if self._wait and self._steps < _FIRST_STEP:
-            self._library.call_in_main(self.look)
-        self._wait = self._wait * _GROWTH or _FIRST_WAIT
-        return self._wait if self._steps < _FIRST_STEP else None
+        if self._steps >= _FIRST_STEP:
+            return None
+        elapsed = time.monotonic() - self._begin
+        if not self._asked and not self._looking and self._spent < _FREE + elapsed / _SHARE_WITHOUT_STEPS \
+                and self._allocations() >= self._next_allocations:
+            self._asked = True  # before: the main thread may come to it at once
+            if self._library.call_in_main(self._look_asked) != 0:
+                self._asked = False
+        return max(_SHORTEST_WAIT, elapsed / _WAITS)
+
+    def _asked_look(self):
+        """In the main thread, between two of its operations."""
+        self._asked = False
+        if look.in_backward_pass(look.interrupted()):
+            return
+        allocations = self._allocations()
+        spent = self._spent
+        self._look(anywhere=True)
+        if self._spent > spent:
+            self._next_allocations = max(allocations * _GROWTH, allocations + _LEAST_GROWTH)
+
+    def _allocations(self):
+        """Of PyTorch's allocator on all devices, so far."""
+        figures = getattr(self._torch._C, "_cuda_memoryStats", None)
+        if figures is None:
+            return 0
+        return sum(figures(device)["allocation"]["all"]["allocated"] for device in range(self._cuda.device_count()))
 
     def step(self, number):
         """A step begins."""
@@ -53,12 +83,12 @@ class Watch:
                 self._next_step *= 2
             self.look()
 
-    def _look(self, failed=False):
-        """Never fails: what goes wrong is said once, and the program continues. `failed`: for want of memory, perhaps
-        in a backward pass, in the thread that makes it."""
+    def _look(self, anywhere=False):
+        """Never fails: what goes wrong is said once, and the program continues. `anywhere`: also
+        within a backward pass, as when it lacks memory."""
         if self._looking:  # by a signal's handler, or an observer, within a look
             return
-        if not failed and look.in_backward_pass():
+        if not anywhere and look.in_backward_pass():
             return  # of another thread; later
         self._looking = True
         begin = time.monotonic()
@@ -71,6 +101,7 @@ class Watch:
             _failed(error)
         finally:
             end = time.monotonic()
+            self._spent += end - begin
             self._next_time = end + (end - begin) * _SHARE_OF_RUN
             self._looking = False
 
@@ -89,7 +120,7 @@ class Watch:
         """Once CUDA is in use: asking for it earlier would initialise it, after which the program could not fork."""
         if self._attach is not None and self._cuda.is_initialized():
             attach, self._attach = self._attach, None
-            attach(shielded(self._torch, lambda *_: self._look(failed=True)))
+            attach(shielded(self._torch, lambda *_: self._look(anywhere=True)))
 
 
 def _text(holder):

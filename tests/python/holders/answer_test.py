@@ -98,14 +98,17 @@ class Answers(unittest.TestCase):
         self.execute(lambda: True)
 
     def test_a_backward_pass_is_waited_for(self):
-        def _engine_run_backward(until):
+        def _engine_run_backward(hook):
+            hook()  # as the engine calls it
+
+        def hook():
             end = time.monotonic() + 0.8
             while time.monotonic() < end:
                 pass
         ends = []
 
         def busy(until):
-            _engine_run_backward(until)
+            _engine_run_backward(hook)
             ends.append(until())
             self.execute(until)
         self.assertNotIn("limits", self.asked_while(busy))
@@ -217,6 +220,7 @@ class Closed(unittest.TestCase):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
             other.bind("\0memprof-test-%d" % os.getpid())
             other.listen(1)
+            time.sleep(0.3)  # after the last answer the thread waits again
             os.dup2(other.fileno(), server._socket.fileno())
             with connected() as last:  # the old socket, in which the thread still waits
                 last.recv(1 << 16)

@@ -302,14 +302,44 @@ class Watches(unittest.TestCase):
         self.watch.step(5)
         self.assertEqual(len(self.ends()), 2)
 
-    def test_without_steps_it_looks_in_waits_that_grow(self):
-        waits = [self.watch.tick() for _ in range(4)]
-        self.assertEqual(waits, [0.25, 0.375, 0.5625, 0.84375])
-        self.assertEqual(len(self.ends()), 3)
+    def without_steps(self):
+        """Ticks while a program allocates; the numbers of allocations at which it was looked at."""
+        self.allocations = 0
+        self.watch._torch._C._cuda_memoryStats = lambda device: {"allocation": {"all": {"allocated": self.allocations}}}
+        self.watch._cuda.device_count = lambda: 1
+        self.addCleanup(delattr, TORCH._C, "_cuda_memoryStats")
+        looked = []
+        for self.allocations in range(100):
+            before = len(self.ends())
+            self.assertGreater(self.watch.tick(), 0)
+            looked += [self.allocations] * (len(self.ends()) - before)
+        return looked
+
+    def test_without_steps_it_looks_when_there_are_half_as_many_allocations_more(self):
+        self.assertEqual(self.without_steps(), [8, 16, 24, 36, 54, 81])
         for step in range(4):
             self.watch.step(step)
         self.assertIsNone(self.watch.tick())
-        self.assertEqual(len(self.ends()), 3)
+
+    def test_without_steps_looks_have_a_limit(self):
+        self.watch._spent = 1.5
+        self.assertEqual(self.without_steps(), [])
+        self.watch._begin -= 11
+        self.assertGreater(self.watch.tick(), 0.3)
+        self.assertEqual(len(self.ends()), 1)
+
+    def test_without_steps_a_backward_pass_is_waited_for_but_not_the_frame_that_has_left_it(self):
+        def _engine_run_backward(hook):
+            if hook is not None:  # as the engine calls it
+                (lambda: self.watch.tick())()
+            else:
+                self.watch.tick()
+        self.without_steps()
+        for hook, looks in ((True, 0), (None, 1)):
+            self.allocations *= 2
+            before = len(self.ends())
+            _engine_run_backward(hook)
+            self.assertEqual(len(self.ends()) - before, looks, hook)
 
     def test_garbage_counts_once_however_many_ways_lead_to_it(self):
         gc.collect()
@@ -377,7 +407,7 @@ class Watches(unittest.TestCase):
         def _engine_run_backward():
             self.watch.look()
             looked.append(len(self.ends()))
-            self.watch.look(failed=True)
+            self.watch.look(anywhere=True)
         looked = []
         _engine_run_backward()
         self.assertEqual((looked, len(self.ends())), ([0], 1))
