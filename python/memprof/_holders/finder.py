@@ -260,6 +260,8 @@ class _Round:
         elif owner is not None:
             held.add(_held_by("autograd", _in_graph(way, owner)))
         else:
+            if self._torch.may_be_cached_by_autocast(self._look.objects[place]):
+                way = way._replace(line=way.line + ", probably the cache of autocast, which is on")
             held.unseen.append(_held_by("c++", way))
 
     def _graph(self, place):

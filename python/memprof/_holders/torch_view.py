@@ -58,6 +58,9 @@ class Torch:
         self._get_device = base.get_device
         self._copy_on_write = getattr(torch._C, "_is_cow_tensor", lambda tensor: False)
         self._use_count = getattr(base, "_use_count", lambda tensor: 1)
+        self._requires_grad = base.requires_grad.__get__
+        self._autocast = getattr(torch, "is_autocast_enabled", lambda: False)
+        self._autocast_cache = getattr(torch, "is_autocast_cache_enabled", lambda: False)
         self._saved_by_class = {}
         self._memory = SavedMemory()
         self._has_raw_data = hasattr(self.saved_tensor, "data")
@@ -126,6 +129,15 @@ class Torch:
     def native_holds(self, tensor):
         """Whether native code has a handle to a tensor beside that of its Python object."""
         return self._use_count(tensor) > 1
+
+    def may_be_cached_by_autocast(self, tensor):
+        """Autocast keeps, where no Python sees it, a cast of each parameter that it met, and by its graph the parameter,
+        until the outermost autocast is left."""
+        try:
+            is_on = self._autocast("cuda")
+        except TypeError:  # before PyTorch 2.4
+            is_on = self._autocast()
+        return is_on and self._autocast_cache() and self._is_leaf(tensor) and self._requires_grad(tensor)
 
     def graph_of_gradient(self, tensor):
         gradient = self.gradient(tensor)

@@ -17,7 +17,7 @@ import weakref
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
-from small_torch import (MODES, TORCH, FreedBackward0, Guard, Hidden, MulBackward0, Node,  # noqa: E402
+from small_torch import (AUTOCAST, MODES, TORCH, FreedBackward0, Guard, Hidden, MulBackward0, Node,  # noqa: E402
                          Saved, StorageBase, TensorBase)
 from memprof import holders  # noqa: E402
 from memprof._holders import ask, watch  # noqa: E402
@@ -223,6 +223,11 @@ class Finds(unittest.TestCase):
         found = Finder(Library(ask._library_path()), TORCH).find()
         self.assertEqual([held.holders[0][:2] for held in found if held.address == 0x6000],
                          [("c++", "only native code holds this `TensorBase`")])
+        self.addCleanup(AUTOCAST.clear)
+        AUTOCAST.append("cuda")
+        found = Finder(Library(ask._library_path()), TORCH).find()
+        self.assertEqual([held.holders[0].line for held in found if held.address == 0x6000],
+                         ["only native code holds this `TensorBase`, probably the cache of autocast, which is on"])
         ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
 
     def test_garbage_is_a_cycle_unless_native_code_holds_it_too(self):

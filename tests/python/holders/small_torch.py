@@ -13,6 +13,7 @@ class TensorBase:
         self.state = {"address": address, "offset": offset, "cuda": cuda, "count": count, "grad": None, "grad_fn": None,
                       "uses": 1}
 
+    requires_grad = property(lambda self: self.state["grad_fn"] is None)
     is_cuda = property(lambda self: self.state["cuda"])
     is_sparse = property(lambda self: bool(self.state.get("values")))
     layout = property(lambda self: "coo" if self.state.get("values") else "strided")
@@ -200,6 +201,7 @@ class Guard:
 
 
 MODES = []  # a stack
+AUTOCAST = []  # device types
 
 
 class ConcreteModuleType:
@@ -222,6 +224,8 @@ def _entries(part):
 
 
 TORCH = types.ModuleType("torch")
+TORCH.is_autocast_enabled = lambda kind: kind in AUTOCAST
+TORCH.is_autocast_cache_enabled = lambda: True
 TORCH._C = types.SimpleNamespace(
     TensorBase=TensorBase, StorageBase=StorageBase, Future=Future, ScriptFunction=ScriptFunction, ScriptModule=NativeModule,
     ConcreteModuleType=ConcreteModuleType, ScriptDict=ScriptDict, ScriptList=ScriptList,
