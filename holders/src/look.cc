@@ -3,6 +3,7 @@
 // to objects, because afterwards the program continues.
 #include <initializer_list>
 
+#include "holders/src/exit_callbacks.h"
 #include "holders/src/object_graph.h"
 #include "holders/src/search.h"
 
@@ -241,6 +242,14 @@ extern "C" __attribute__((visibility("default"))) std::uint64_t memprof_frame_sl
     PyObject* frame, std::int64_t index, int minor, long long frame_bytes) {
   const memprof::holders::FrameLocals locals(minor, frame_bytes);
   return reinterpret_cast<std::uint64_t>(locals.At(frame, index));
+}
+
+// What atexit will call: a list of (function, arguments, keywords or None).
+extern "C" __attribute__((visibility("default"))) PyObject* memprof_exit_callbacks(PyObject* module,
+                                                                                   PyObject* known,
+                                                                                   unsigned count,
+                                                                                   int minor) {
+  return memprof::holders::ExitCallbacks(module, known, count, minor);
 }
 
 // Whether modules may have lost their variables already.

@@ -42,6 +42,7 @@ inline std::uint32_t ReferencesTo(const PyObject* object) {
 
 extern "C" {
 extern PyObject PyType_Type, PyList_Type, PyDict_Type, PyTuple_Type, PyFunction_Type;
+extern PyObject _Py_NoneStruct;
 extern PyObject* PyExc_RuntimeError;
 int PyObject_IS_GC(PyObject* object);
 unsigned long PyType_GetFlags(PyObject* type);
@@ -50,6 +51,7 @@ std::ptrdiff_t PyList_Size(PyObject* list);
 PyObject* PyList_GetItem(PyObject* list, std::ptrdiff_t index);  // borrowed
 PyObject* PyList_New(std::ptrdiff_t size);
 int PyList_SetItem(PyObject* list, std::ptrdiff_t index, PyObject* item);  // takes the reference
+int PyList_Append(PyObject* list, PyObject* item);
 PyObject* PyTuple_New(std::ptrdiff_t size);
 std::ptrdiff_t PyTuple_Size(PyObject* tuple);
 PyObject* PyTuple_GetItem(PyObject* tuple, std::ptrdiff_t index);            // borrowed
@@ -63,6 +65,8 @@ int PySet_Contains(PyObject* set, PyObject* key);
 PyObject* PyObject_CallObject(PyObject* callable, PyObject* arguments);
 int Py_IsFinalizing() __attribute__((weak));   // from 3.13 on
 int _Py_IsFinalizing() __attribute__((weak));  // before
+void* PyModule_GetState(PyObject* module);
+void* PyInterpreterState_Get();  // a PyInterpreterState
 int Py_AddPendingCall(int (*call)(void*), void* argument);
 void PyErr_SetString(PyObject* kind, const char* text);
 void Py_IncRef(PyObject* object);

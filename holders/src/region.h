@@ -30,6 +30,7 @@ class Region {
     items_[size_++] = item;
     return true;
   }
+  void Clear() { size_ = 0; }
   T& operator[](std::size_t index) { return items_[index]; }
   const T& operator[](std::size_t index) const { return items_[index]; }
   std::size_t size() const { return size_; }

@@ -7,7 +7,7 @@ import gc
 from . import look as looks
 from . import words
 from .native import Native
-from .paths import ENTERED, HOOKS, Namer, Way
+from .paths import AT_EXIT, ENTERED, HOOKS, Namer, Way
 from .source import Sources
 from .torch_view import Torch
 
@@ -89,7 +89,7 @@ class _Round:
         self._look = looks.take(library, torch.tensor, torch.bare_storage, *kinds, *native.kinds, leaves=native.leaves,
                                 kin=torch.node)
         self.examined = self._look.examined
-        self._namer = Namer(self._look, library.slot, sources, torch.entered_modes())
+        self._namer = Namer(self._look, library, sources, torch.entered_modes())
         self._held = {}  # by (device, address)
         self._lines = {}  # by place
         self._nodes = {}  # of graphs, by id
@@ -253,7 +253,7 @@ class _Round:
         hook packed."""
         root = self._look.objects[self._look.path(place)[0]]
         owner = self._owner(place)
-        if type(root) is contextvars.Context or way.root == ENTERED:
+        if type(root) is contextvars.Context or way.root in (ENTERED, AT_EXIT):
             held.add(_held_by("python", way))
         elif way.root == HOOKS:
             held.add(_held_by("autograd", way))

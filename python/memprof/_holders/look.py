@@ -7,6 +7,7 @@ the caller gives back as soon as it has named them.
 
 import _thread
 import array
+import atexit
 import ctypes
 import gc
 import os
@@ -62,6 +63,22 @@ class Library:
         self._look.argtypes = [ctypes.POINTER(_Arguments), ctypes.c_int, ctypes.c_longlong]
         self._slot.restype = ctypes.c_uint64
         self._slot.argtypes = [ctypes.py_object, ctypes.c_int64, ctypes.c_int, ctypes.c_longlong]
+
+        self._exit_callbacks = library.memprof_exit_callbacks
+        self._exit_callbacks.restype = ctypes.py_object
+        self._exit_callbacks.argtypes = [ctypes.py_object, ctypes.py_object, ctypes.c_uint, ctypes.c_int]
+        self.known_at_exit = None  # a function that was registered with atexit
+
+    def exit_callbacks(self):
+        """[(function, arguments, keywords or None)] of what atexit will call."""
+        if self.known_at_exit is None or sys.version_info >= (3, 14):
+            return []
+        return self._exit_callbacks(atexit, self.known_at_exit, atexit._ncallbacks(), sys.version_info[1])
+
+    def has_exit_callbacks(self, thing):
+        """Whether it is the list of them, from CPython 3.14 on."""
+        return type(thing) is list and self.known_at_exit is not None and len(thing) == atexit._ncallbacks() and \
+            any(type(entry) is tuple and len(entry) == 3 and entry[0] is self.known_at_exit for entry in thing)
 
     def look(self, arguments):
         return self._look(ctypes.byref(arguments), sys.version_info[1], types.FrameType.__basicsize__)

@@ -4,6 +4,7 @@ Steps are found by id(type): a comparison of classes, or their hash, may be code
 """
 
 import _thread
+import atexit
 import collections
 import contextvars
 import functools
@@ -15,6 +16,7 @@ from .text import Text
 
 
 HOOKS = "hooks of a graph of autograd"  # a root: of a node, which Python does not see
+AT_EXIT = "callback of atexit"  # a root
 ENTERED = "a mode of PyTorch that was entered and not left"  # a root
 # A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
 # at once. The lower the rank, the more does a user think of the memory by this path.
@@ -26,14 +28,15 @@ def _qualified(function):
 
 
 class Namer:
-    """Names the paths of one look. `slots(frame, index)`: the address of the object in a place of a frame; `modes`: ids
-    of objects that PyTorch has as modes."""
+    """Names the paths of one look. `library` finds the objects of frames and of atexit; `modes`: ids of objects that
+    PyTorch has as modes."""
 
-    def __init__(self, look, slots, sources, modes=()):
+    def __init__(self, look, library, sources, modes=()):
         self._modes = modes
         self._look = look
         self._files = dict(look.modules.values())
-        self._slots = slots
+        self._library = library
+        self._called_at_exit = None  # by ids of arguments, keywords and functions: the function
         self._values = {}  # by id of a large dictionary: the ids of its values
         self._sources = sources
         self._chains = {}  # by (line, root)
@@ -92,6 +95,13 @@ class Namer:
             if len(objects) > 1 and words.is_hooks(first):
                 is_function = type(objects[1]) is types.FunctionType
                 return Text(HOOKS, "", "" if is_function else words.class_of(objects[1])), 1
+            if self._library.has_exit_callbacks(first) and len(objects) > 2:  # a list of such tuples
+                text, at = self._argument_at_exit(objects[1][0], objects[2:])
+                return text, at + 2
+            skipped = 1 if first is atexit and len(objects) > 2 else 0  # CPython 3.9 has them in the module
+            if id(objects[skipped]) in self._exit_callbacks():
+                text, at = self._argument_at_exit(self._exit_callbacks()[id(objects[skipped])], objects[skipped:])
+                return text, at + skipped
             if id(first) in self._modes:
                 return Text(ENTERED, "", words.class_of(first)), 0
             if len(objects) == 1:
@@ -102,9 +112,27 @@ class Namer:
             return Text("`%s` that native code holds" % name, "", name), 0
         return Text("", "", words.class_of(first)), 0
 
+    def _exit_callbacks(self):
+        if self._called_at_exit is None:
+            self._called_at_exit = {}
+            for function, arguments, keywords in self._library.exit_callbacks():
+                for part in (arguments, keywords, function):
+                    self._called_at_exit[id(part)] = function
+        return self._called_at_exit
+
+    @staticmethod
+    def _argument_at_exit(function, objects):
+        first = objects[0]
+        name = _name_of_function(function)
+        if first is function or len(objects) == 1:
+            return Text(AT_EXIT, "", name), 0
+        if type(first) is tuple:
+            return Text(AT_EXIT, "argument of %s()," % name, words.argument_of(function, first, objects[1])), 1
+        return Text(AT_EXIT, "argument of %s()," % name, words.name_in(first, objects[1])), 1
+
     def _local(self, frame, value):
         code = frame.f_code
-        name = words.local_of(variables_of(code), frame, value, self._slots) or "…"
+        name = words.local_of(variables_of(code), frame, value, self._library.slot) or "…"
         function = getattr(code, "co_qualname", code.co_name)
         where = "%s:%d" % (words.short(code.co_filename), frame.f_lineno or code.co_firstlineno)
         kind = words.class_of(value)
@@ -270,7 +298,7 @@ class Namer:
         frame = getattr(generator, _FRAME_OF[type(generator)])
         name = None
         if frame is not None:
-            name = words.local_of(variables_of(frame.f_code), frame, value, self._slots)
+            name = words.local_of(variables_of(frame.f_code), frame, value, self._library.slot)
         text.begin("local of the %s %s()," % (type(generator).__name__, generator.__qualname__.replace("<locals>.", "")),
                    name or "…")
         return step

@@ -163,5 +163,5 @@ def start(torch):
     when_in_use = getattr(torch.cuda, "_lazy_call", None)
     if when_in_use is not None:
         when_in_use(lambda: answer.start(library, torch, watch.tick))
-    atexit.register(watch.look)
+    library.known_at_exit = atexit.register(watch.look)
     return watch

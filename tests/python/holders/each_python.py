@@ -4,11 +4,14 @@ on PATH.
 usage: each_python.py TEST ARGUMENT…
 """
 
+import concurrent.futures
 import glob
 import os
 import re
 import subprocess
 import sys
+
+_AT_ONCE = 4  # tests mostly wait
 
 
 def interpreters():
@@ -28,12 +31,19 @@ def interpreters():
     return found
 
 
+def run(python):
+    return subprocess.run([python, "-B", *sys.argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+
+
 def main():
     failed = []
-    for version, path in sorted(interpreters().items()):
-        print("Python %d.%d: %s" % (*version, path), flush=True)
-        if subprocess.run([path, "-B", *sys.argv[1:]], check=False).returncode != 0:
-            failed.append("%d.%d" % version)
+    found = sorted(interpreters().items())
+    with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        for (version, path), done in zip(found, pool.map(lambda one: run(one[1]), found)):
+            print("Python %d.%d: %s\n%s" % (*version, path, done.stdout), flush=True)
+            if done.returncode != 0:
+                failed.append("%d.%d" % version)
     if failed:
         print("failed with Python " + ", ".join(failed))
     return 1 if failed else 0

@@ -3,6 +3,7 @@
 usage: finder_test.py BUILD
 """
 
+import atexit
 import collections
 import contextlib
 import ctypes
@@ -229,6 +230,27 @@ class Finds(unittest.TestCase):
         self.assertEqual([held.holders[0].line for held in found if held.address == 0x6000],
                          ["only native code holds this `TensorBase`, probably the cache of autocast, which is on"])
         ctypes.pythonapi.Py_DecRef(ctypes.cast(identity, ctypes.py_object))
+
+    def test_what_atexit_will_call(self):
+        def save(sample, path, *, again=None):
+            pass
+
+        def known():
+            pass
+        library = Library(ask._library_path())
+        library.known_at_exit = atexit.register(known)
+        atexit.register(print)
+        atexit.register(save, [TensorBase(0x3000)], "x", again=TensorBase(0x3100))
+        atexit.unregister(print)  # leaves a gap in the table
+        self.addCleanup(atexit.unregister, known)
+        self.addCleanup(atexit.unregister, save)
+        lines = {held.address: held.holders[0][:2] for held in Finder(library, TORCH).find()}
+        function = "Finds.test_what_atexit_will_call.save()"
+        self.assertEqual(lines[0x3000], ("python", "`sample[0]`, argument of %s (callback of atexit)" % function))
+        self.assertEqual(lines[0x3100], ("python", "`again`, argument of %s (callback of atexit)" % function))
+        library.known_at_exit = lambda: None  # which is not registered
+        lines = {held.address: held.holders[0].kind for held in Finder(library, TORCH).find()}
+        self.assertEqual(lines[0x3000], "c++")
 
     def test_garbage_is_a_cycle_unless_native_code_holds_it_too(self):
         for uses, kind in ((1, "cycle"), (2, "c++")):

@@ -24,7 +24,7 @@ def lines():
 
     def take():
         look = looks.take(library, guest.Target)
-        namer = Namer(look, library.slot, Sources())
+        namer = Namer(look, library, Sources())
         for place, _ in look.targets:
             line, root, chain, _ = namer.describe(look.path(place))
             assert namer.lost == 0
@@ -69,7 +69,7 @@ class Changed(unittest.TestCase):
         library = looks.Library(os.path.join(BUILD, "lib", "memprof", "libmemprof_holders.so"))
         world = {"here": lambda kept=guest.Target("changed"): kept}
         look = looks.take(library, guest.Target)
-        namer = Namer(look, library.slot, Sources())
+        namer = Namer(look, library, Sources())
         world["here"].__defaults__ = None
         place, = [place for place, _ in look.targets if look.objects[place].expected == "changed"]
         way = namer.describe(look.path(place))
