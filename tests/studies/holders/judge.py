@@ -2,8 +2,8 @@
 """Judges the holders that `memprof run --holders` finds, on programs that state at their head which variable keeps
 their memory: cases/NAME.py, or cases/NAME/main.py for programs of several files.
 
-    # half: first              or second: not looked at while the finder is changed; third, fourth, fifth, sixth:
-                               written without sight of it
+    # half: first              or second: not looked at while the finder is changed; third, fourth, fifth, sixth,
+                               seventh: written without sight of it
     # kind: python             or autograd, cycle, c++; where two are right, the one it is counted under comes first
     # names: predictions metrics   words that the path and root of one holder must have, all of them
     # or: predictions Accuracy     other words that are as good
@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 KINDS = ("python", "autograd", "cycle", "c++")
-HALVES = ("first", "second", "third", "fourth", "fifth", "sixth")
+HALVES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 OUTCOMES = ("named", "wrong", "missing", "failed")
 COVERED = 0.9  # of the bytes of a case: the last step may lack, or be another leak
 SMALL = 0.05  # of the bytes of a case: survivors below are the program's own, as its model is

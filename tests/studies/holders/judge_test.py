@@ -99,7 +99,7 @@ class HeadTest(unittest.TestCase):
 
     def test_bad_heads(self):
         for text in ("", "# half: second\n# kind: cycle\n# names: a\n", "# names: a\n# bytes: 1\n# half: first\n",
-                     "# half: seventh\n# kind: cycle\n# names: a\n# bytes: 1\n",
+                     "# half: eighth\n# kind: cycle\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: rust\n# names: a\n# bytes: 1\n",
                      "# half: first\n# kind: cycle\n# names: a\n# bytes: many\n"):
             with self.assertRaises(ValueError):
@@ -128,6 +128,7 @@ class CasesTest(unittest.TestCase):
             self.assertGreater(halves["fourth"][kind], 0, kind)
             self.assertGreater(halves["fifth"][kind], 0, kind)
             self.assertGreater(halves["sixth"][kind], 0, kind)
+            self.assertGreater(halves["seventh"][kind], 0, kind)
 
 
 if __name__ == "__main__":
