@@ -9,13 +9,8 @@ namespace {
 class Merger {
  public:
   Merger(const NativeStack& native, const PythonStack& python, const std::uint32_t* ids,
-         const CodeRange& evaluation, void** merged, int room)
-      : native_(native),
-        python_(python),
-        ids_(ids),
-        evaluation_(evaluation),
-        merged_(merged),
-        room_(room) {}
+         const InterpreterCode& code, void** merged, int room)
+      : native_(native), python_(python), ids_(ids), code_(code), merged_(merged), room_(room) {}
 
   int Run(bool* truncated) {
     for (int i = 0; i < native_.count; ++i) {
@@ -23,7 +18,7 @@ class Merger {
       while (next_ < python_.count && IsBelow(i)) AddLoop();
       if (next_ < python_.count && IsLoop(i))
         AddLoop();
-      else
+      else if (python_.count == 0 || !code_.all.Contains(AddressOf(i)))
         Add(native_.frames[i]);
     }
     while (next_ < python_.count) AddLoop();
@@ -32,13 +27,16 @@ class Merger {
   }
 
  private:
+  // In the call, not after it.
+  std::uint64_t AddressOf(int i) const {
+    return reinterpret_cast<std::uint64_t>(native_.frames[i]) - 1;
+  }
   std::uint64_t Begin(int i) const { return native_.start + native_.offsets[i]; }
   bool ByAddress() const { return native_.offsets != nullptr && python_.frames[next_].loop != 0; }
   bool IsBelow(int i) const { return ByAddress() && python_.frames[next_].loop < Begin(i); }
   bool IsLoop(int i) const {
     if (!ByAddress()) {
-      const auto address = reinterpret_cast<std::uint64_t>(native_.frames[i]) - 1;
-      return evaluation_.Contains(address);
+      return code_.evaluation.Contains(AddressOf(i));
     }
     // The extent of the outermost frame is not known.
     if (i + 1 == native_.count) return !native_.truncated;
@@ -62,7 +60,7 @@ class Merger {
   const NativeStack& native_;
   const PythonStack& python_;
   const std::uint32_t* ids_;
-  const CodeRange& evaluation_;
+  const InterpreterCode& code_;
   void** merged_;
   const int room_;
   int count_ = 0;
@@ -73,8 +71,8 @@ class Merger {
 }  // namespace
 
 int MergeStacks(const NativeStack& native, const PythonStack& python, const std::uint32_t* ids,
-                const CodeRange& evaluation, void** merged, int room, bool* truncated) {
-  return Merger(native, python, ids, evaluation, merged, room).Run(truncated);
+                const InterpreterCode& code, void** merged, int room, bool* truncated) {
+  return Merger(native, python, ids, code, merged, room).Run(truncated);
 }
 
 }  // namespace memprof::recorder

@@ -3,11 +3,14 @@
 //
 //   native                         python              merged
 //   cudaMalloc                                         cudaMalloc
-//   method_vectorcall                                  method_vectorcall
+//   method_vectorcall
 //   _PyEval_EvalFrameDefault  <--  grow (train.py:7)   grow (train.py:7)
 //                                  step (train.py:9)   step (train.py:9)
-//   PyEval_EvalCode           <--                      PyEval_EvalCode
+//   PyEval_EvalCode           <--
 //   ...                                                ...
+//
+// Other functions of the interpreter are left out. They say nothing, and are not the same each
+// time: from 3.11 on a call that was made some times needs fewer, and one line had two stacks.
 //
 // From 3.10 on a loop has data on its own C frame to which the interpreter points: this gives its
 // exact position, whatever the function's name is. In older versions, loops are found by the
@@ -36,6 +39,6 @@ struct NativeStack {
 // `ids[i]` names python.frames[i]; 0 = leave it out. Writes at most `room` elements in the form of
 // StackTable::Intern to `merged`, and returns their number; sets `*truncated` when there were more.
 int MergeStacks(const NativeStack& native, const PythonStack& python, const std::uint32_t* ids,
-                const CodeRange& evaluation, void** merged, int room, bool* truncated);
+                const InterpreterCode& code, void** merged, int room, bool* truncated);
 
 }  // namespace memprof::recorder

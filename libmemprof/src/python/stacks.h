@@ -25,9 +25,9 @@
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/python/internal/code.h"
-#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
 #include "libmemprof/src/python/walk.h"
+#include "libmemprof/src/python_layout/layout.h"
 
 namespace memprof::recorder {
 
@@ -71,7 +71,7 @@ class PythonStacks {
   void Take(PythonStack* stack);
   // Ids of PythonFrame definitions; 0 for frames to be left out.
   void Name(const PythonStack& stack, std::uint32_t* ids);
-  const CodeRange& evaluation() const { return runtime_.evaluation; }
+  const InterpreterCode& code() const { return runtime_.code; }
 
   // Needs the GIL and a thread that runs Python code.
   void CompareWithInterpreter();

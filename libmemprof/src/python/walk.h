@@ -11,6 +11,7 @@
 
 #include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/python_layout/layout.h"
+#include "libmemprof/src/stacks/stack_walk.h"
 
 namespace memprof::recorder {
 
@@ -27,6 +28,11 @@ struct PythonStack {
   bool sound = true;         // false: a pointer had a value that cannot be an address
   std::uint64_t hash = 0;    // of everything that the frames depend on
   Frame frames[kMaxFrames];  // innermost first
+};
+
+struct InterpreterCode {
+  CodeRange evaluation;  // the function of the loops
+  CodeRange all;         // empty where it is part of a program that may have its own there
 };
 
 // `thread_state` is the calling thread's PyThreadState, not null. Costs about 3 ns a frame.

@@ -79,8 +79,8 @@ PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& n
                                       ThreadState* state, int depth) {
   python_.Name(python->stack, python->ids);
   PythonThread::Entry entry{0, 0, false};
-  const int count = MergeStacks(native, python->stack, python->ids, python_.evaluation(),
-                                python->merged, depth, &entry.truncated);
+  const int count = MergeStacks(native, python->stack, python->ids, python_.code(), python->merged,
+                                depth, &entry.truncated);
   entry.node = table_.Intern(python->merged, count, &state->stacks);
   return entry;
 }

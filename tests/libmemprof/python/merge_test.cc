@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "libmemprof/src/base/checked_memory.h"
-#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/python/internal/runtime.h"
+#include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/stacks/stack_table.h"
 
 namespace memprof::recorder {
@@ -45,9 +45,9 @@ class Merging {
     std::vector<void*> merged(static_cast<std::size_t>(room));
     const NativeStack native{frames_.data(), with_offsets_ ? offsets_.data() : nullptr, 1000,
                              static_cast<int>(frames_.size()), truncated_};
-    const CodeRange evaluation{'E' - 1, 'E'};
-    const int count = MergeStacks(native, *python_, ids_.data(), evaluation, merged.data(), room,
-                                  &was_truncated_);
+    const InterpreterCode code{{'E' - 1, 'E'}, {'E' - 1, 'I'}};
+    const int count =
+        MergeStacks(native, *python_, ids_.data(), code, merged.data(), room, &was_truncated_);
     std::string text;
     for (int i = 0; i < count; ++i) {
       const auto value = reinterpret_cast<std::uint64_t>(merged[static_cast<std::size_t>(i)]);
@@ -85,10 +85,16 @@ TEST(PythonMergeTest, FramesOutsideOfTheStackStandWhereTheyCome) {
 
 TEST(PythonMergeTest, WithoutMarksLoopsAreFoundByTheirCode) {
   EXPECT_EQ(Merging().Native("aEbEc").Python(1, 0).Python(2, 0).Run(), "a1b2c");
-  EXPECT_EQ(Merging().Native("aEbEc").Python(1, 0).Run(), "a1bEc");
+  EXPECT_EQ(Merging().Native("aEbEc").Python(1, 0).Run(), "a1bc");
   EXPECT_EQ(Merging().Native("aEbc").Python(1, 0).Python(2, 0).Run(), "a1bc2");
   EXPECT_EQ(Merging().WithoutOffsets().Native("aEbE").Python(1, 7).Python(2, 7).Python(3, 8).Run(),
             "a12b3");
+}
+
+TEST(PythonMergeTest, FunctionsOfTheInterpreterAreLeftOutOfStacksWithPython) {
+  EXPECT_EQ(Merging().Native("aFbGHcId").Python(1, 1250).Run(), "a1cd");
+  EXPECT_EQ(Merging().Native("aFbId").Run(), "aFbId");
+  EXPECT_EQ(Merging().Native("aEFbEGc").Python(1, 0).Run(), "a1bc");
 }
 
 TEST(PythonMergeTest, TooLongIsCutAndSaid) {

@@ -3,8 +3,10 @@
 #include "libmemprof/src/python/internal/runtime.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libmemprof/src/loader/elf_symbols.h"
 
@@ -17,6 +19,31 @@ bool ReadTables(const dl_phdr_info& info, ElfSymbols* symbols) {
     if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
       dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
   return ReadElfSymbols(info.dlpi_addr, dynamic, symbols);
+}
+
+// A library of CPython, or its own program; not a program that contains it.
+bool IsInterpretersOwn(const dl_phdr_info& info) {
+  char program[PATH_MAX];
+  const char* path = info.dlpi_name;
+  if (path == nullptr || path[0] == '\0') {
+    const ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[size < 0 ? 0 : size] = '\0';
+    path = program;
+  }
+  const char* slash = strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  return strncmp(name, "libpython", 9) == 0 || strncmp(name, "python", 6) == 0;
+}
+
+CodeRange CodeOf(const dl_phdr_info& info) {
+  CodeRange range;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info.dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    range.begin = info.dlpi_addr + part.p_vaddr;
+    range.end = range.begin + part.p_memsz;
+  }
+  return range;
 }
 
 class Finder {
@@ -63,9 +90,10 @@ int InspectModule(dl_phdr_info* info, std::size_t, void* out) {
   if (!finder.all()) return 0;
   finder.Find("_PyThreadState_UncheckedGet", &found.holder);
   if (const ElfW(Sym)* symbol = FindSymbol(tables, "_PyEval_EvalFrameDefault")) {
-    found.evaluation.begin = tables.bias + symbol->st_value;
-    found.evaluation.end = found.evaluation.begin + symbol->st_size;
+    found.code.evaluation.begin = tables.bias + symbol->st_value;
+    found.code.evaluation.end = found.code.evaluation.begin + symbol->st_size;
   }
+  if (IsInterpretersOwn(*info)) found.code.all = CodeOf(*info);
   *static_cast<PythonRuntime*>(out) = found;
   return 1;
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "libmemprof/src/stacks/stack_walk.h"
+#include "libmemprof/src/python/walk.h"
 
 namespace memprof::recorder {
 
@@ -27,7 +27,7 @@ struct PythonRuntime {
   std::uint64_t code_type = 0;    // the type objects of the objects that are read
   std::uint64_t text_type = 0;
   std::uint64_t bytes_type = 0;
-  CodeRange evaluation;  // _PyEval_EvalFrameDefault, by its symbol
+  InterpreterCode code;  // the loops' is _PyEval_EvalFrameDefault, by its symbol
 
   bool found() const { return runtime != nullptr; }
 };
