@@ -42,7 +42,7 @@ TABLES = {
         ("memprof_version", "text", ""),
         ("start_unix", "ns", "by the host's clock; hosts differ"),
         ("duration", "ns", ""),
-        ("end", "text", "clean, killed, cut: how the log ends"),
+        ("ended", "text", "clean, killed, cut: how the log ends"),
         ("steps", "i64", "completed"),
         ("steps_from", "text", "marks, ranges, pattern, none"),
         ("events", "i64", ""),
@@ -62,7 +62,7 @@ TABLES = {
     "rank_step": (  # one row a step
         ("device", "i64", ""),
         ("step", "i64", "its number as marked"),
-        ("begin", "ns", "since the start of the log"),
+        ("began", "ns", "since the start of the log"),
         ("duration", "ns", ""),
         ("peak", "bytes", "requested from the driver, highest within the step"),
         ("allocated_peak", "bytes", "of blocks"),
@@ -118,7 +118,7 @@ TABLES = {
     "ooms": (
         ("device", "i64", ""),
         ("step", "i64", ""),
-        ("time", "ns", "since the start of the log"),
+        ("occurred", "ns", "since the start of the log"),
         ("asked", "bytes", ""),
         ("free", "bytes", "by the driver; null if unknown"),
         ("cause", "text", "capacity, fragmentation, ... (docs/oom.md)"),
