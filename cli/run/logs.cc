@@ -46,11 +46,14 @@ absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether `text` can be `pattern` with %p as digits, %h as anything, and %% as %.
+// The letters that stand for something after % (libmemprof/src/log/output_name.h), % itself apart.
+bool IsLetterOfPattern(char c) { return c != '\0' && std::strchr("phjr", c) != nullptr; }
+
+// Whether `text` can be `pattern` with %p as digits, %h, %j and %r as anything, and %% as %.
 bool Matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] != '%' || pattern.size() == 1 ||
-      (pattern[1] != 'p' && pattern[1] != 'h' && pattern[1] != '%'))
+      (!IsLetterOfPattern(pattern[1]) && pattern[1] != '%'))
     return !text.empty() && text[0] == pattern[0] && Matches(pattern.substr(1), text.substr(1));
   const std::string_view rest = pattern.substr(2);
   if (pattern[1] == '%') return !text.empty() && text[0] == '%' && Matches(rest, text.substr(1));
@@ -68,6 +71,27 @@ bool IsLogName(const std::string& pattern, const std::string& name) {
   const std::string front = pattern.substr(0, extension), back = pattern.substr(extension);
   return Matches(pattern, name) || Matches(front + ".%p" + back, name) ||
          Matches(front + ".%p.%p" + back, name);
+}
+
+// The folders of the pattern before the first whose name varies: the recorder makes the others.
+fs::path FixedFolder(const std::string& pattern) {
+  fs::path folder = fs::path(pattern).parent_path();
+  while (folder.string().find('%') != std::string::npos) folder = folder.parent_path();
+  return folder;
+}
+
+// Files below `folder` whose path from there matches the rest of a pattern, a name at a time.
+void FindMatching(const fs::path& folder, const std::vector<std::string>& names, std::size_t at,
+                  std::vector<std::string>* found) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (at + 1 == names.size()) {
+      if (IsLogName(names[at], name)) found->push_back((folder / name).string());
+    } else if (Matches(names[at], name) && entry.is_directory(error)) {
+      FindMatching(folder / name, names, at + 1, found);
+    }
+  }
 }
 
 }  // namespace
@@ -97,7 +121,7 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory) {
 }
 
 absl::Status PrepareOutput(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
+  const fs::path folder = FixedFolder(path);
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
     return absl::PermissionDeniedError(
         absl::StrCat("cannot write to ", folder.string(), ": ", std::strerror(errno)));
@@ -119,15 +143,16 @@ absl::Status PrepareOutput(const std::string& path) {
 }
 
 std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns) {
-  const fs::path path(pattern);
+  const fs::path fixed = FixedFolder(pattern);
+  std::vector<std::string> names, files;
+  for (const fs::path& name : fs::path(pattern).lexically_relative(fixed))
+    names.push_back(name.string());
+  if (fixed.empty()) names.assign(fs::path(pattern).begin(), fs::path(pattern).end());
+  FindMatching(fixed, names, 0, &files);
   std::vector<std::pair<std::int64_t, std::string>> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
+  for (const std::string& file : files) {
     struct stat status;
-    const std::string file = entry.path().string();
-    if (!IsLogName(path.filename().string(), entry.path().filename().string()) ||
-        lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-      continue;
+    if (lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const std::int64_t written = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
     if (written >= since_unix_ns && status.st_size > 0) found.emplace_back(written, file);
   }
@@ -141,8 +166,7 @@ std::string PatternOfLogs(const std::string& output) {
   std::string pattern;
   bool varies = false;
   for (std::size_t i = 0; i < output.size(); ++i) {
-    if (output[i] == '%' && i + 1 < output.size() &&
-        (output[i + 1] == 'p' || output[i + 1] == 'h')) {
+    if (output[i] == '%' && i + 1 < output.size() && IsLetterOfPattern(output[i + 1])) {
       pattern += '*';
       varies = true;
       ++i;

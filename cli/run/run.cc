@@ -38,7 +38,9 @@ Options Describe(RunOptions* values) {
       "is the program's, 128 + N if signal N ended it, 127 if it was not found. An existing log at "
       "the place of the new one is replaced; any other file is not.");
   options.Text("output", &values->output, "LOG",
-               "Where to write; %p stands for the process id, %h for the host. Default: "
+               "Where to write; %p stands for the process id, %h for the host, %j for the job and "
+               "%r for the rank, as Slurm, torchrun, MPI, Kubernetes and Ray name them: "
+               "'logs/%j/%r.%h.mprof'. Folders whose names have such letters are made. Default: "
                "memprof.%p.mprof. When several processes would write to the same file, the later "
                "ones insert their process id before the extension.",
                'o');

@@ -38,6 +38,7 @@ TEST(ProgramIndex, EndsOptionsAtTheProgram) {
 TEST(PatternOfLogs, IsWhatAShellExpandsToTheLogs) {
   EXPECT_EQ(cli::PatternOfLogs("r/run.%p.mprof"), "r/run.*.mprof");
   EXPECT_EQ(cli::PatternOfLogs("%h-%p.mprof"), "*-*.mprof");
+  EXPECT_EQ(cli::PatternOfLogs("%j/%r.%h.mprof"), "*/*.*.mprof");
   EXPECT_EQ(cli::PatternOfLogs("run.mprof"), "run*.mprof");
   EXPECT_EQ(cli::PatternOfLogs("a.b/run"), "a.b/run*");
 }
@@ -142,6 +143,20 @@ TEST(FindLogs, MatchesWhatTheRecorderMayHaveNamed) {
   EXPECT_EQ(cli::FindLogs(directory.File("a.mprof"), 0).size(), 3u);
   EXPECT_EQ(cli::FindLogs(directory.File("a.%p.mprof"), 0).size(), 2u);
   EXPECT_THAT(cli::FindLogs(directory.File("a.mprof"), std::int64_t{1} << 62), IsEmpty());
+}
+
+TEST(FindLogs, LooksIntoFoldersThatVary) {
+  TempDirectory directory;
+  for (const char* name : {"7", "8", "7/deeper"})
+    std::filesystem::create_directory(directory.File(name));
+  for (const char* name : {"7/0.mprof", "7/1.99.mprof", "8/0.mprof", "0.mprof", "7/deeper/0.mprof"})
+    std::ofstream(directory.File(name)) << "log";
+  EXPECT_THAT(
+      cli::FindLogs(directory.File("%j/%r.mprof"), 0),
+      ::testing::UnorderedElementsAre(directory.File("7/0.mprof"), directory.File("7/1.99.mprof"),
+                                      directory.File("8/0.mprof")));
+  EXPECT_TRUE(cli::PrepareOutput(directory.File("%j/%r.mprof")).ok());
+  EXPECT_FALSE(cli::PrepareOutput(directory.File("none/%j/%r.mprof")).ok());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "libmemprof/src/log/output_name.h"
 #include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "proto/crc32c.h"
@@ -34,28 +35,6 @@ std::size_t ExtensionAt(const char* path) {
 }
 
 }  // namespace
-
-bool ExpandOutput(const char* pattern, char* path, std::size_t size) {
-  std::size_t used = 0;
-  for (const char* at = pattern; *at != '\0'; ++at) {
-    char piece[72] = {*at, '\0'};
-    if (at[0] == '%' && at[1] == 'p') {
-      snprintf(piece, sizeof piece, "%d", static_cast<int>(getpid()));
-      ++at;
-    } else if (at[0] == '%' && at[1] == 'h') {
-      if (gethostname(piece, sizeof piece - 1) != 0) strcpy(piece, "localhost");
-      ++at;
-    } else if (at[0] == '%' && at[1] == '%') {
-      ++at;
-    }
-    const std::size_t length = strlen(piece);
-    if (used + length >= size) return false;
-    memcpy(path + used, piece, length);
-    used += length;
-  }
-  path[used] = '\0';
-  return used > 0;
-}
 
 LogFile::~LogFile() {
   UnmapMemory(compressor_memory_, compressor_bytes_, Need::kWriter);
@@ -105,6 +84,7 @@ int LogFile::ExpandAbsolute(const char* pattern, char* path, std::size_t size) {
 int LogFile::Create(const char* pattern) {
   char base[kMaxPathBytes - 64];
   if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
+  if (const int error = MakeFolders(pattern, base)) return error;
   // The header is written by the program's thread, everything else by a thread that blocks SIGXFSZ.
   if (FileSizeLimit() < kMinLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);

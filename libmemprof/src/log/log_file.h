@@ -15,10 +15,6 @@ namespace memprof::recorder {
 
 inline constexpr std::size_t kMaxPathBytes = 4096;
 
-// Replaces %p by the process id, %h by the host's name and %% by %; false when the result does
-// not fit into `size` bytes.
-bool ExpandOutput(const char* pattern, char* path, std::size_t size);
-
 class LogFile {
  public:
   LogFile() = default;
@@ -26,9 +22,9 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  // Creates the log that `pattern` names. Nothing is ever overwritten: where the name is taken by
-  // anything but an empty file of ours, the process id and then a number are inserted before the
-  // extension. Returns 0 or an errno.
+  // Creates the log that `pattern` names (output_name.h), and its folders. Nothing is ever
+  // overwritten: where the name is taken by anything but an empty file of ours, the process id and
+  // then a number are inserted before the extension. Returns 0 or an errno.
   int Create(const char* pattern);
 
   // Absolute.

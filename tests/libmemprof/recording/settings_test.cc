@@ -145,18 +145,6 @@ TEST(Settings, SwitchesAreOnUnlessEmptyOrZero) {
   }
 }
 
-TEST(ExpandOutput, KnowsProcessHostAndPercent) {
-  char path[200];
-  ASSERT_TRUE(ExpandOutput("a.%p.b%%c%x", path, sizeof path));
-  EXPECT_EQ(path, "a." + std::to_string(getpid()) + ".b%c%x");
-  char host[64];
-  gethostname(host, sizeof host);
-  ASSERT_TRUE(ExpandOutput("%h.mprof", path, sizeof path));
-  EXPECT_EQ(path, std::string(host) + ".mprof");
-  EXPECT_FALSE(ExpandOutput("0123456789", path, 5));
-  EXPECT_FALSE(ExpandOutput("", path, sizeof path));
-}
-
 TEST(Environment, OnlyWhatExplainsAGpuProgram) {
   EXPECT_TRUE(EnvironmentBelongsInLog("CUDA_VISIBLE_DEVICES=0"));
   EXPECT_TRUE(EnvironmentBelongsInLog("RANK=3"));
