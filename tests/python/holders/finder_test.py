@@ -348,6 +348,19 @@ class Watches(unittest.TestCase):
             self.watch.step(step)
         self.assertIsNone(self.watch.tick())
 
+    def test_without_steps_and_figures_of_the_allocator_the_time_counts(self):
+        def fails(_):
+            raise RuntimeError("CUDAPluggableAllocator does not yet support getDeviceStats")
+        TORCH._C._cuda_memoryStats = fails
+        self.addCleanup(delattr, TORCH._C, "_cuda_memoryStats")
+        self.watch._cuda.device_count = lambda: 1
+        self.watch._begin -= 0.05
+        self.assertGreater(self.watch.tick(), 0)
+        self.assertEqual(len(self.ends()), 0)
+        self.watch._begin -= 0.05
+        self.assertGreater(self.watch.tick(), 0)
+        self.assertEqual(len(self.ends()), 1)
+
     def test_without_steps_looks_have_a_limit(self):
         self.watch._spent = 1.5
         self.assertEqual(self.without_steps(), [])
