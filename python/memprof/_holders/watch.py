@@ -59,7 +59,7 @@ class Watch:
     def _asked_look(self):
         """In the main thread, between two of its operations."""
         self._asked = False
-        if look.in_backward_pass(look.interrupted()):
+        if look.is_traced(self._torch) or look.in_backward_pass(look.interrupted()):
             return
         allocations = self._allocations()
         spent = self._spent
@@ -90,8 +90,8 @@ class Watch:
         within a backward pass, as when it lacks memory."""
         if self._looking:  # by a signal's handler, or an observer, within a look
             return
-        if not anywhere and look.in_backward_pass():
-            return  # of another thread; later
+        if look.is_traced(self._torch) or not anywhere and look.in_backward_pass():
+            return  # later
         self._looking = True
         begin = time.monotonic()
         try:

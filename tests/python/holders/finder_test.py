@@ -361,6 +361,18 @@ class Watches(unittest.TestCase):
         self.assertGreater(self.watch.tick(), 0)
         self.assertEqual(len(self.ends()), 1)
 
+    def test_no_look_while_the_program_is_traced(self):
+        TORCH._C._get_tracing_state = object
+        self.addCleanup(lambda: TORCH._C.__dict__.pop("_get_tracing_state", None))
+        self.watch.look()
+        self.watch.look(anywhere=True)
+        self.assertEqual(self.without_steps(), [])
+        with self.assertRaisesRegex(ValueError, "torch.jit.trace"):
+            ask._holders_of(TORCH, TensorBase(0x1000))
+        TORCH._C._get_tracing_state = lambda: None
+        self.watch.look()
+        self.assertEqual(len(self.ends()), 1)
+
     def test_without_steps_looks_have_a_limit(self):
         self.watch._spent = 1.5
         self.assertEqual(self.without_steps(), [])
