@@ -8,12 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "holders/remote/dict.h"
 
 namespace memprof::holders {
 namespace {
 
 constexpr char kAnyEntry[] = "[…]", kAnyOfSet[] = "{…}", kAnyKey[] = ".keys()[…]", kUnknown[] = "…";
-constexpr std::size_t kMostKeyText = 40;
+constexpr std::size_t kMostKeyText = 40, kMostMethods = 16;
 
 std::string ShortFile(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -26,8 +27,9 @@ bool IsContainer(const std::string& type) {
   return false;
 }
 
-// "`x`, variable of the closure f()".
+// "`x`, variable of the closure f()", but "cache of `f()`".
 std::string Joined(const std::string& what, const std::string& expression) {
+  if (absl::EndsWith(what, " of")) return absl::StrCat(what, " `", expression, "`");
   return absl::StrCat("`", expression, what.empty() ? "`" : "`, ", what);
 }
 
@@ -73,6 +75,7 @@ struct Namer::Text {
   std::vector<std::string> parts, chain;
   bool of_module = false;   // ends in a parameter or buffer of a torch.nn.Module
   std::string module_part;  // the attribute that has just been left out
+  std::string owner;        // the class that assigns the last attribute
 
   void Extend(const std::string& more, const std::string& more_alike) {
     expression += more;
@@ -84,6 +87,7 @@ struct Namer::Text {
     if (!expression.empty()) parts.push_back(Joined(what, expression));
     what = std::move(new_what);
     expression = alike = new_expression;
+    owner.clear();
     of_module = false;
   }
   // `container`: list, dict, ... if the last object is an element of one.
@@ -95,6 +99,8 @@ struct Namer::Text {
       line = absl::StrCat(container, " ");
     }
     absl::StrAppend(&line, Joined(what, shown));
+    if (!owner.empty() && !absl::StrContains(line, owner))
+      absl::StrAppend(&line, " of `", owner, "`");
     for (auto part = parts.rbegin(); part != parts.rend(); ++part)
       absl::StrAppend(&line, ", held by ", *part);
     return absl::StrCat(line, " (", root, ")");
@@ -111,16 +117,38 @@ std::string Namer::NameOf(const Walk::Way& way) {
   return name.empty() ? kUnknown : name;
 }
 
-// Of a function, method or generator.
+// Whether a function of the class uses the attribute: in such a one, a look finds the assignment.
+bool Namer::IsAssigned(std::uint64_t type, const std::string& name) {
+  const auto [known, added] = assigned_.emplace(std::pair(type, name), false);
+  if (!added) return known->second;
+  const ObjectLayout& layout = python_.layout;
+  for (const std::uint64_t base : types_.Bases(type)) {
+    DictReader entries(memory_, layout, memory_.Word(base + at::kTypeDict));
+    for (DictEntry entry; entries.Next(&entry) && !known->second;) {
+      const Type* found = types_.Of(entry.value);
+      if (found == nullptr || found->shape != Shape::kFunction) continue;
+      const std::uint64_t code = memory_.Word(entry.value + layout.function_code);
+      if (!files_.contains(types_.Text(memory_.Word(code + python_.frames.code_file)))) continue;
+      const std::uint64_t used = memory_.Word(code + layout.code_attributes);
+      for (std::uint64_t i = 0; i < types_.Count(used); ++i)
+        known->second = known->second || types_.Text(types_.Item(used, i)) == name;
+    }
+  }
+  return known->second;
+}
+
+// Of a function, another callable or a generator.
 std::string Namer::FunctionOf(std::uint64_t object) {
   const Type* type = types_.Of(object);
-  if (type == nullptr) return kUnknown;
-  if (type->shape == Shape::kMethod) {
+  for (std::size_t i = 0; i < kMostMethods && type != nullptr && type->shape == Shape::kMethod;
+       ++i) {
     object = memory_.Word(object + at::kMethodFunction);
     type = types_.Of(object);
-    if (type == nullptr || type->shape != Shape::kFunction) return kUnknown;
   }
-  std::string name;
+  if (type == nullptr) return kUnknown;
+  std::string name = type->name;
+  if (name == "builtin_function_or_method")
+    name = memory_.CString(memory_.Word(memory_.Word(object + at::kBuiltinMethod)), 256);
   if (type->shape == Shape::kFunction)
     name = types_.Text(memory_.Word(object + python_.layout.function_qualname));
   if (type->shape == Shape::kGenerator)
@@ -180,8 +208,12 @@ void Namer::Begin(const Walk::Path& path, Text* text) {
     text->root = absl::StrCat("global `", name, "`, ", ShortFile(frame.file));
     return;
   }
-  text->root = absl::StrCat("local `", name, "` of ", Qualified(frame.function), "(), at ",
-                            ShortFile(frame.file), ":", frame.line);
+  const Type* type = TypeAt(path, 0);
+  const bool of_base = name == "self" && type != nullptr &&
+                       !absl::StartsWith(frame.function, absl::StrCat(type->name, "."));
+  text->root = absl::StrCat(
+      "local `", name, "`", of_base ? absl::StrCat(", a `", type->name, "`,") : "", " of ",
+      Qualified(frame.function), "(), at ", ShortFile(frame.file), ":", frame.line);
 }
 
 // Parameters, buffers and modules of a torch.nn.Module are in dictionaries, and used as attributes.
@@ -193,6 +225,8 @@ void Namer::Attribute(const Walk::Path& path, std::size_t step, Text* text) {
     text->module_part = name;
   } else {
     text->Extend("." + name);
+    const Type* owner = types_.Of(walk_.address(path.steps[step].from));
+    text->owner = owner != nullptr && IsAssigned(owner->address, name) ? owner->name : "";
   }
 }
 
@@ -216,8 +250,10 @@ void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
   switch (way.kind) {
     case EdgeKind::kAttribute:
     case EdgeKind::kSlot:
-    case EdgeKind::kField:
       return Attribute(path, step, text);
+    case EdgeKind::kName:
+    case EdgeKind::kField:
+      return text->Extend("." + NameOf(way));
     case EdgeKind::kKey:
     case EdgeKind::kEntry:
       return Entry(way, part, text);
@@ -229,6 +265,18 @@ void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
     case EdgeKind::kDefault:
       return text->BeginPart(absl::StrCat("default argument of ", FunctionOf(from), "()"),
                              NameOf(way));
+    case EdgeKind::kArgument:
+    case EdgeKind::kUnnamedArgument:
+      return text->BeginPart(
+          absl::StrCat("argument in a partial of ",
+                       FunctionOf(memory_.Word(from + at::kPartialFunction)), "()"),
+          way.kind == EdgeKind::kArgument ? NameOf(way) : absl::StrCat("args[", way.detail, "]"));
+    case EdgeKind::kFunction:
+      return text->BeginPart("function of a partial",
+                             FunctionOf(memory_.Word(from + at::kPartialFunction)));
+    case EdgeKind::kCached:
+      return text->BeginPart("cache of",
+                             FunctionOf(memory_.Word(from + at::kCacheFunction)) + "()");
     case EdgeKind::kSelf:
       return text->BeginPart(absl::StrCat("`self` of the bound method ", FunctionOf(from), "()"),
                              "self");
