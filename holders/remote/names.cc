@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -62,6 +63,27 @@ bool IsModulePart(const std::string& name) {
   return name == "_parameters" || name == "_buffers" || name == "_modules";
 }
 
+// As repr() of Python does, shortened.
+std::string Quoted(const std::string& text) {
+  const char quote = absl::StrContains(text, '\'') && !absl::StrContains(text, '"') ? '"' : '\'';
+  std::string quoted(1, quote);
+  for (const char c : text) {
+    if (c == quote || c == '\\')
+      quoted += {'\\', c};
+    else if (c == '\n' || c == '\r' || c == '\t')
+      quoted += {'\\', c == '\n' ? 'n' : c == '\r' ? 'r' : 't'};
+    else if (absl::ascii_iscntrl(static_cast<unsigned char>(c)))
+      absl::StrAppend(&quoted, "\\x", absl::Hex(c, absl::kZeroPad2));
+    else
+      quoted.push_back(c);
+  }
+  quoted.push_back(quote);
+  for (std::size_t at = 0, points = 0; at < quoted.size(); ++at)
+    if ((quoted[at] & 0xc0) != 0x80 && points++ == kMostKeyText)
+      return absl::StrCat(quoted.substr(0, at), kUnknown, "'");
+  return quoted;
+}
+
 bool IsNumber(const std::string& text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
@@ -71,24 +93,27 @@ bool IsNumber(const std::string& text) {
 
 struct Namer::Text {
   std::string root, what, expression;
-  std::string alike;  // the expression with entries that are not told apart
   std::vector<std::string> parts, chain;
   bool of_module = false;   // ends in a parameter or buffer of a torch.nn.Module
   std::string module_part;  // the attribute that has just been left out
   std::string owner;        // the class that assigns the last attribute
 
-  void Extend(const std::string& more, const std::string& more_alike) {
+  void Extend(const std::string& more) {
     expression += more;
-    alike += more_alike;
     of_module = false;
   }
-  void Extend(const std::string& more) { Extend(more, more); }
   void BeginPart(std::string new_what, const std::string& new_expression) {
     if (!expression.empty()) parts.push_back(Joined(what, expression));
     what = std::move(new_what);
-    expression = alike = new_expression;
+    expression = new_expression;
     owner.clear();
     of_module = false;
+  }
+  // The path is now at an object of `type`.
+  void Reach(const std::string& type) {
+    const std::string part = Joined(what, expression);
+    if (!chain.empty() && absl::EndsWith(chain.back(), part)) return;
+    chain.push_back(absl::EndsWith(what, " of") ? part : absl::StrCat(type, " ", part));
   }
   // `container`: list, dict, ... if the last object is an element of one.
   std::string Line(const std::string& container) const {
@@ -184,19 +209,12 @@ std::string Namer::Key(std::uint64_t key) {
     return number.empty() ? kAnyEntry : absl::StrCat("[", number, "]");
   }
   if (type->name != "str") return kAnyEntry;
-  std::string text = types_.Text(key);
-  if (text.size() > kMostKeyText) {
-    std::size_t end = kMostKeyText;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    text = text.substr(0, end) + kUnknown;
-  }
-  return absl::StrCat(
-      "['", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"'", "\\'"}, {"\n", "\\n"}}), "']");
+  return absl::StrCat("[", Quoted(types_.Text(key)), "]");
 }
 
 void Namer::Begin(const Walk::Path& path, Text* text) {
   const std::string name = NameOf(path.steps[0]);
-  text->expression = text->alike = name;
+  text->expression = name;
   if (path.root >= roots_.frames.size()) {
     const Module& module = roots_.modules[path.root - roots_.frames.size()];
     text->root = absl::StrCat("global `", name, "`, ",
@@ -237,8 +255,7 @@ void Namer::Entry(const Walk::Way& way, const std::string& module_part, Text* te
     text->of_module = module_part != "_modules";
     return;
   }
-  const std::string key = way.kind == EdgeKind::kKey ? Key(way.detail) : kAnyEntry;
-  text->Extend(key, absl::StartsWith(key, "['") ? key : kAnyEntry);
+  text->Extend(way.kind == EdgeKind::kKey ? Key(way.detail) : kAnyEntry);
 }
 
 void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
@@ -258,7 +275,7 @@ void Namer::Step(const Walk::Path& path, std::size_t step, Text* text) {
     case EdgeKind::kEntry:
       return Entry(way, part, text);
     case EdgeKind::kIndex:
-      return text->Extend(absl::StrCat("[", way.detail, "]"), kAnyEntry);
+      return text->Extend(absl::StrCat("[", way.detail, "]"));
     case EdgeKind::kClosure:
       return text->BeginPart(absl::StrCat("variable of the closure ", FunctionOf(from), "()"),
                              NameOf(way));
@@ -312,10 +329,8 @@ NamedPath Namer::Describe(const Walk::Path& path) {
     const std::string name = type == nullptr ? "object" : type->name;
     container = IsContainer(name) ? name : "";
     const bool word =
-        type == nullptr || (type->shape != Shape::kCell && type->shape != Shape::kTraceback &&
-                            type->shape != Shape::kFrame);
-    if (word && text.module_part.empty())
-      text.chain.push_back(absl::StrCat(name, " `", text.alike, "`"));
+        type == nullptr || (type->shape != Shape::kCell && type->shape != Shape::kTraceback);
+    if (word && text.module_part.empty()) text.Reach(name);
   }
   NamedPath named;
   named.line = text.Line(container);
