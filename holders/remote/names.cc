@@ -184,19 +184,17 @@ std::string Namer::FunctionOf(std::uint64_t object) {
 // An int of at most 60 bits; "" for others.
 std::string Namer::Number(std::uint64_t object) {
   constexpr std::uint64_t kDigits = 24;
-  std::int64_t size = static_cast<std::int64_t>(memory_.Word(object + at::kSize));
-  bool negative = size < 0;
-  std::int64_t digits = negative ? -size : size;
+  const std::uint64_t size = memory_.Word(object + at::kSize);
+  bool negative = size >> 63 != 0;
+  std::uint64_t digits = negative ? 0 - size : size;
   if (python_.layout.minor >= 12) {  // sign in two bits, one of another meaning, digits
     digits = size >> 3;
     negative = (size & 3) == 2;
   }
-  if (digits < 0 || digits > 2) return "";
+  if (digits > 2) return "";
   std::int64_t value = 0;
-  for (std::int64_t i = 0; i < digits; ++i)
-    value |= std::int64_t{memory_.Load<std::uint32_t>(object + kDigits +
-                                                      4 * static_cast<std::uint64_t>(i))}
-             << 30 * i;
+  for (std::uint64_t i = 0; i < digits; ++i)
+    value |= std::int64_t{memory_.Load<std::uint32_t>(object + kDigits + 4 * i)} << 30 * i;
   return absl::StrCat(negative ? -value : value);
 }
 

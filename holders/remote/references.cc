@@ -280,8 +280,8 @@ void References::Attributes(std::uint64_t object, const Type& type, VisitEdge vi
   } else if (type.dict_offset > 0) {
     dict = memory_.Word(object + static_cast<std::uint64_t>(type.dict_offset));
   } else if (type.dict_offset < 0) {  // from the end of an object of variable size
-    const auto items = static_cast<std::int64_t>(memory_.Word(object + at::kSize));
-    const auto count = static_cast<std::uint64_t>(items < 0 ? -items : items);
+    const std::uint64_t items = memory_.Word(object + at::kSize);
+    const std::uint64_t count = items >> 63 != 0 ? 0 - items : items;
     if (count > kMostEntries) return;
     const std::uint64_t size = (type.basic_size + count * type.item_size + 7) / 8 * 8;
     dict = memory_.Word(object + size + static_cast<std::uint64_t>(type.dict_offset));
