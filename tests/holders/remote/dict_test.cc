@@ -92,6 +92,18 @@ TEST(Dict, DamagedHeadsEnd) {
   }
 }
 
+TEST(Dict, KeysOfAnUnknownKindHaveNoEntries) {
+  for (const int minor : {11, 12, 13, 14}) {
+    FakePython fake(minor);
+    const std::uint64_t dict = fake.Dict(SomeEntries(5)), unused = fake.Dict(SomeEntries(5));
+    const std::uint64_t keys = *reinterpret_cast<std::uint64_t*>(dict + at::kDictKeys);
+    FakePython::Set<std::uint8_t>(keys + 10, 3);
+    FakePython::Set(unused + at::kDictUsed, std::uint64_t{0});
+    EXPECT_EQ(ReadDict(fake, dict), Entries());
+    EXPECT_EQ(ReadDict(fake, unused), Entries());
+  }
+}
+
 TEST(Dict, DamagedKeysHaveNoEntries) {
   for (const int minor : kMinors) {
     FakePython fake(minor);

@@ -137,6 +137,7 @@ TEST(Memory, LengthsThatOverflow) {
     EXPECT_FALSE(memory.Read(Address(&word), &read, bytes));
   EXPECT_FALSE(memory.Read(~std::uint64_t{3}, &read, 8));
   EXPECT_EQ(memory.error(), 0);
+  EXPECT_FALSE(memory.exhausted());  // one wild length does not end the reading
 }
 
 TEST(Memory, AProcessThatHasEnded) {

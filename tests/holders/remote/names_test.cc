@@ -100,6 +100,13 @@ TEST(Names, OfAttributesAndTheirClass) {
     };
     EXPECT_EQ(of("kept"), "`g.kept[0]` of `Trainer`") << minor;
     EXPECT_EQ(of("other"), "`g.other[0]`");
+    FakeFunction callback;
+    callback.defaults = {NewTarget(fake)};
+    callback.code.variables = {"x"};
+    callback.code.arguments = 1;
+    const std::uint64_t keeper =
+        fake.Instance("Trainer", fake.Named({{"kept", fake.Function(callback)}}));
+    EXPECT_EQ(Line(fake, keeper), "`x`, default argument of f(), held by `g.kept`");
     init.code.file = "<string>";  // made by dataclasses
     fake.NewClass("Record", fake.Named({{"__init__", fake.Function(init)}}));
     EXPECT_EQ(of("kept", "Record"), "`g.kept[0]`");
@@ -142,6 +149,10 @@ TEST(Names, OfWhatFunctionsKeep) {
     EXPECT_EQ(named[0].line,
               "`kept`, variable of the closure make.hook(), held by `g[0]` (global `g`, train.py)");
     EXPECT_THAT(named[0].chain, ElementsAre("list `g`", "function `g[0]`"));
+    // Through a bound method to its function: no words are added.
+    const std::vector<NamedPath> bound = Named(fake, fake.Object("method", {hook, 0}));
+    ASSERT_EQ(bound.size(), 1u);
+    EXPECT_THAT(bound[0].chain, ElementsAre("method `g`"));
     FakeFunction save;
     save.name = "save";
     save.code.variables = {"sample"};

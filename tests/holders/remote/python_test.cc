@@ -73,7 +73,7 @@ TEST(Python, IsFoundByItsSymbols) {
 
 TEST(Python, OtherVersionsAreNotKnown) {
   for (const std::uint64_t version :
-       {std::uint64_t{0}, std::uint64_t{0x02070000}, std::uint64_t{0x03080000},
+       {std::uint64_t{0}, std::uint64_t{0x020c0000}, std::uint64_t{0x03080000},
         std::uint64_t{0x030f0000}, std::uint64_t{0x03ff0000}, ~std::uint64_t{0}}) {
     Py_Version = version;
     EXPECT_THAT(Find().status().message(), HasSubstr("CPython 3.9 to 3.14 with a GIL are known"));

@@ -50,6 +50,18 @@ TEST(References, OfListsAndTuples) {
   }
 }
 
+TEST(References, OfNamedTuples) {
+  FakePython fake(12);
+  const std::uint64_t x = fake.Text("x"), fields = fake.Tuple({x});
+  const std::uint64_t type = fake.NewClass("Point", fake.Named({{"_fields", fields}}), "tuple");
+  FakePython::Set(type + at::kTypeFlags, kHeapType | std::uint64_t{1} << 26);
+  FakePython::Set(type + at::kTypeDictOffset, std::uint64_t{0});
+  const std::uint64_t point = fake.Tuple({kA, kB}, "Point");
+  FakeReader reader(fake);
+  EXPECT_THAT(reader.Of(point), ElementsAre(Edge{EdgeKind::kField, x, kA},
+                                            Edge{EdgeKind::kEntry, 0, kB}, ClassOf(fake, "Point")));
+}
+
 TEST(References, OfDictionaries) {
   for (const int minor : kMinors) {
     FakePython fake(minor);
@@ -190,7 +202,8 @@ TEST(References, OfThreadLocals) {
     FakePython fake(minor);
     const std::uint64_t name = fake.Text("x"), one = fake.Dict({{name, kA}}),
                         other = fake.Dict({{name, kB}});
-    const std::uint64_t threads = fake.Dict({{kC, one}, {kC + 8, other}, {kC + 16, kC}});
+    const std::uint64_t none = fake.Object("Target", {1, 0, fake.KeysOf({{name, kC}})});
+    const std::uint64_t threads = fake.Dict({{kC, one}, {kC + 8, other}, {kC + 16, none}});
     const std::uint64_t local = fake.Object("_thread._local");
     FakePython::Set(local + (minor >= 13 ? 40 : 48), threads);
     FakeReader reader(fake);
@@ -205,7 +218,8 @@ TEST(References, OfGenerators) {
     const ObjectLayout& layout = fake.python.layout;
     FakeCode code;
     code.variables = {"a", "b"};
-    const std::uint64_t frame = fake.Frame(fake.Code(code), {kA | (minor == 14 ? 1 : 0), 0});
+    const std::uint64_t tag = minor == 14 ? 1 : 0;  // of references in frames
+    const std::uint64_t frame = fake.Frame(fake.Code(code) | tag, {kA | tag, 0});
     const std::uint64_t generator = fake.Object("generator", Words(60)),
                         ended = fake.Object("generator", Words(60));
     for (const std::uint64_t each : {generator, ended}) {

@@ -176,6 +176,7 @@ TEST(Roots, DamagedCode) {
       EXPECT_EQ(found.function, "f") << minor;
       EXPECT_GE(found.line, 0) << minor;
     }
+    FakePython::Set(code + layout.code_line_table, fake.Object("bytes", {0, 0, 0}));
     FakePython::Set(code + layout.code_name, ~std::uint64_t{7});
     FakePython::Set(code + layout.code_file, code);
     FakePython::Set(code + layout.code_first_line, ~std::uint32_t{0});

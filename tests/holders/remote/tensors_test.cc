@@ -81,7 +81,9 @@ TEST(Tensors, UnsoundStoragesAreNone) {
   torch.storages[6][6] = std::uint64_t{1} << 63;
   torch.storages[7][2] = 8;                  // address
   torch.tensors[8][3] = 0xfffffffffffffff8;  // the storage
-  torch.objects[9][2] = Address(torch.tensors[9]) + 4;
+  std::uint64_t odd[30] = {};
+  std::memcpy(reinterpret_cast<char*>(odd) + 4, torch.tensors[9], sizeof torch.tensors[9]);
+  torch.objects[9][2] = Address(odd) + 4;
   Memory memory(getpid(), Mine());
   Tensors tensors(memory, torch.mappings);
   ASSERT_TRUE(tensors.Learn(torch.addresses));

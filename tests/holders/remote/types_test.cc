@@ -88,8 +88,11 @@ TEST(Types, SlotsAreMembersThatAreObjects) {
   FakePython::Set(fake.NewType("Base", kHeapType, "", 48) + at::kTypeMembers, Address(of_base));
   FakePython::Set(fake.NewType("Derived", kHeapType, "Base", 48) + at::kTypeMembers,
                   Address(of_derived));
+  FakePython::Set(fake.types["functools.partial"] + at::kTypeMembers, Address(of_derived));
   const std::uint64_t object = fake.Object("Derived", {0x11, 0x22, 0x33, 0x44});
+  const std::uint64_t partial = fake.Object("functools.partial");
   FakeReader reader(fake);
+  EXPECT_TRUE(reader.types.Of(partial)->slots.empty());  // its shape says them
   const Type* type = reader.types.Of(object);
   ASSERT_NE(type, nullptr);
   ASSERT_EQ(type->slots.size(), 2u);
