@@ -143,9 +143,10 @@ std::string Namer::NameOf(const Walk::Way& way) {
 }
 
 // Whether a function of the class uses the attribute: in such a one, a look finds the assignment.
-bool Namer::IsAssigned(std::uint64_t type, const std::string& name) {
-  const auto [known, added] = assigned_.emplace(std::pair(type, name), false);
+bool Namer::IsAssigned(std::uint64_t type, const Walk::Way& attribute) {
+  const auto [known, added] = assigned_.emplace(std::pair(type, attribute.detail), false);
   if (!added) return known->second;
+  const std::string name = NameOf(attribute);
   const ObjectLayout& layout = python_.layout;
   for (const std::uint64_t base : types_.Bases(type)) {
     DictReader entries(memory_, layout, memory_.Word(base + at::kTypeDict));
@@ -242,7 +243,8 @@ void Namer::Attribute(const Walk::Path& path, std::size_t step, Text* text) {
   } else {
     text->Extend("." + name);
     const Type* owner = types_.Of(walk_.address(path.steps[step].from));
-    text->owner = owner != nullptr && IsAssigned(owner->address, name) ? owner->name : "";
+    text->owner =
+        owner != nullptr && IsAssigned(owner->address, path.steps[step]) ? owner->name : "";
   }
 }
 

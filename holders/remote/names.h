@@ -44,7 +44,7 @@ class Namer {
   std::string FunctionOf(std::uint64_t object);
   std::string LocalOf(std::uint64_t object);
   std::string NameOf(const Walk::Way& way);
-  bool IsAssigned(std::uint64_t type, const std::string& name);
+  bool IsAssigned(std::uint64_t type, const Walk::Way& attribute);
   const Type* TypeAt(const Walk::Path& path, std::size_t object);
 
   Memory& memory_;
@@ -53,7 +53,7 @@ class Namer {
   const Roots& roots_;
   const Walk& walk_;
   absl::flat_hash_set<std::string> files_;  // of the user
-  absl::flat_hash_map<std::pair<std::uint64_t, std::string>, bool> assigned_;
+  absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, bool> assigned_;
 };
 
 }  // namespace memprof::holders
