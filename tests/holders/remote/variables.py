@@ -102,6 +102,7 @@ local.own = Target()
 texts = {"k" * 60: Target(), "é" * 50: Target(), "it's": Target(), 'a"b': Target(), "\"'": Target(), "t\tb\\\x01\n": Target()}
 values = {-3: Target(), None: Target(), (1, 2): Target(), True: Target(), 1 << 59: Target(), 0: Target()}
 bound = types.MethodType(len, [Target()])
+bound_closure = types.MethodType((lambda kept: lambda _: kept)([Target()]), 1)
 bound_twice = types.MethodType(bound, Target())
 failure = failed()
 generator = generate(Target())
