@@ -45,6 +45,8 @@ const char* Suffix(EdgeKind kind) {
       return ".__traceback__";
     case EdgeKind::kContext:
       return ".__context__";
+    case EdgeKind::kCause:
+      return ".__cause__";
     case EdgeKind::kArguments:
       return ".args";
     case EdgeKind::kBase:

@@ -244,8 +244,8 @@ void References::OfException(std::uint64_t object, VisitEdge visit) {
   const std::uint64_t traceback = object + python_.layout.exception_traceback;
   visit({EdgeKind::kArguments, 0, memory_.Word(object + kArguments)});
   visit({EdgeKind::kTraceback, 0, memory_.Word(traceback)});
+  visit({EdgeKind::kCause, 0, memory_.Word(traceback + 16)});  // often its context too
   visit({EdgeKind::kContext, 0, memory_.Word(traceback + 8)});
-  visit({EdgeKind::kContext, 0, memory_.Word(traceback + 16)});
 }
 
 // Dictionaries of hooks are fields without a name, after the pointer to the tensor in C++.

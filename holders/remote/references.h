@@ -32,6 +32,7 @@ enum class EdgeKind : std::uint8_t {
   kLocal,            // of a frame or generator (its name, a str)
   kTraceback,
   kContext,    // of an exception
+  kCause,      // likewise
   kArguments,  // of an exception
   kBase,       // of a class
   kClass,      // of an instance

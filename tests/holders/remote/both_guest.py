@@ -18,7 +18,7 @@ LIBRARY = looks.Library(os.path.join(BUILD, "libmemprof_holders.so"))
 
 def both():
     look = looks.take(LIBRARY, variables.Target)
-    namer = Namer(look, LIBRARY.slot, Sources())
+    namer = Namer(look, LIBRARY, Sources())
     lines = []
     for place, _ in look.targets:
         way = namer.describe(look.path(place))

@@ -274,7 +274,7 @@ TEST(References, OfExceptionsCellsAndMethods) {
                 ElementsAre(Edge{EdgeKind::kSelf, 0, kB}, Edge{EdgeKind::kContent, 0, kA}));
     EXPECT_THAT(reader.Of(error),
                 ElementsAre(Edge{EdgeKind::kArguments, 0, 1}, Edge{EdgeKind::kTraceback, 0, 2},
-                            Edge{EdgeKind::kContext, 0, 3}, Edge{EdgeKind::kContext, 0, 4}));
+                            Edge{EdgeKind::kCause, 0, 4}, Edge{EdgeKind::kContext, 0, 3}));
   }
 }
 
