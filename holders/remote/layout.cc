@@ -45,6 +45,7 @@ void SetOld(ObjectLayout* layout) {
   layout->type_cached_keys = 872;
   layout->generator_frame = 16;
   layout->generator_qualname = 48;
+  layout->code_attributes = 64;
   layout->code_names = 72;
   layout->code_free = 80;
   layout->code_cells = 88;
@@ -70,6 +71,7 @@ void Set311(ObjectLayout* layout) {
   layout->generator_state = 75;
   layout->generator_qualname = 40;
   layout->code_arguments = 56;
+  layout->code_attributes = 32;
   layout->code_names = 96;
   layout->frame_locals = 72;
 }
@@ -84,8 +86,10 @@ void SetNew(ObjectLayout* layout) {
   layout->generator_state = 67;
   layout->generator_qualname = 32;
   layout->code_arguments = 52;
-  if (layout->minor >= 13) layout->dict_values = 8;
-  if (layout->minor < 14) return;
+  if (layout->minor == 12) return;
+  layout->dict_values = 8;
+  layout->thread_local_dicts = 40;
+  if (layout->minor == 13) return;
   layout->tuple_items = 32;
   layout->frame_locals = 80;
 }

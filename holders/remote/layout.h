@@ -21,10 +21,15 @@ inline constexpr std::uint64_t kCellContent = 16, kModuleDict = 16;
 inline constexpr std::uint64_t kTags = 3;            // bits of references in frames from 3.14 on
 inline constexpr std::uint64_t kFrameOfObject = 24;  // of a frame object from 3.11 on
 inline constexpr std::uint64_t kMethodFunction = 16, kMethodSelf = 24;
+inline constexpr std::uint64_t kPartialFunction = 16, kPartialArguments = 24, kPartialKeywords = 32;
+inline constexpr std::uint64_t kCacheResults = 72, kCacheFunction = 88, kResultOfLink = 48;
+inline constexpr std::uint64_t kBuiltinMethod = 16;  // its description, which begins with its name
 inline constexpr std::uint64_t kTypeName = 24, kTypeBasicSize = 32, kTypeItemSize = 40,
                                kTypeFlags = 168, kTypeMembers = 240, kTypeBase = 256,
                                kTypeDict = 264, kTypeDictOffset = 288;
 }  // namespace at
+
+inline constexpr std::uint64_t kHeapType = 1 << 9;  // a flag of a type
 
 struct ObjectLayout {
   int minor = 0;
@@ -42,10 +47,12 @@ struct ObjectLayout {
   std::uint64_t generator_frame = 0;  // to 3.10 a pointer to it
   std::uint64_t generator_state = 0;  // from 3.11 on
   std::uint64_t generator_qualname = 0;
+  std::uint64_t thread_local_dicts = 48;
   // Of frames and code.
-  std::uint64_t frame_locals = 0;     // from 3.11 on
-  std::uint64_t code_arguments = 16;  // the number of positional ones
-  std::uint64_t code_names = 0;
+  std::uint64_t frame_locals = 0;               // from 3.11 on
+  std::uint64_t code_arguments = 16;            // the number of positional ones
+  std::uint64_t code_names = 0;                 // of variables
+  std::uint64_t code_attributes = 0;            // and of all else that it uses
   std::uint64_t code_cells = 0, code_free = 0;  // to 3.10: names of cells
 };
 

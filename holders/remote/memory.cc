@@ -37,13 +37,6 @@ Memory::Memory(pid_t pid, const std::vector<Mapping>& mappings, std::uint64_t mo
   }
 }
 
-bool Memory::Mapped(std::uint64_t page) const {
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), page,
-      [](std::uint64_t value, const Mapping& range) { return value < range.begin; });
-  return after != ranges_.begin() && page + kPage <= std::prev(after)->end;
-}
-
 const Memory::Block& Memory::Fetch(std::uint64_t number) {
   if (number == last_number_) return *last_;
   std::unique_ptr<Block>& kept = blocks_[number];
@@ -53,12 +46,15 @@ const Memory::Block& Memory::Fetch(std::uint64_t number) {
       return Fetch(number);
     }
     kept = std::make_unique<Block>();
+    const auto mapped = [&](std::size_t page) {
+      return Containing(ranges_, number * kBlock + page * kPage) != nullptr;
+    };
     std::size_t page = 0;
     while (page < kBlock / kPage && error_ == 0) {
       iovec local[kBlock / kPage], remote[kBlock / kPage];
       std::size_t count = 0;
       const std::size_t first = page;
-      for (; page < kBlock / kPage && Mapped(number * kBlock + page * kPage); ++page, ++count) {
+      for (; page < kBlock / kPage && mapped(page); ++page, ++count) {
         local[count] = {kept->bytes.data() + page * kPage, kPage};
         remote[count] = {reinterpret_cast<void*>(number * kBlock + page * kPage), kPage};
       }

@@ -48,7 +48,6 @@ class Memory {
     std::array<bool, kBlock / kPage> valid;
   };
   const Block& Fetch(std::uint64_t number);
-  bool Mapped(std::uint64_t page) const;
 
   pid_t pid_;
   std::vector<Mapping> ranges_;  // readable, sorted

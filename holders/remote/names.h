@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "holders/remote/memory.h"
 #include "holders/remote/python.h"
 #include "holders/remote/roots.h"
@@ -23,7 +26,10 @@ struct NamedPath {
 class Namer {
  public:
   Namer(Memory& memory, const Python& python, Types& types, const Roots& roots, const Walk& walk)
-      : memory_(memory), python_(python), types_(types), roots_(roots), walk_(walk) {}
+      : memory_(memory), python_(python), types_(types), roots_(roots), walk_(walk) {
+    for (const Module& module : roots.modules)
+      if (module.of_user) files_.insert(module.file);
+  }
 
   NamedPath Describe(const Walk::Path& path);
 
@@ -38,6 +44,7 @@ class Namer {
   std::string FunctionOf(std::uint64_t object);
   std::string LocalOf(std::uint64_t object);
   std::string NameOf(const Walk::Way& way);
+  bool IsAssigned(std::uint64_t type, const Walk::Way& attribute);
   const Type* TypeAt(const Walk::Path& path, std::size_t object);
 
   Memory& memory_;
@@ -45,6 +52,8 @@ class Namer {
   Types& types_;
   const Roots& roots_;
   const Walk& walk_;
+  absl::flat_hash_set<std::string> files_;  // of the user
+  absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, bool> assigned_;
 };
 
 }  // namespace memprof::holders

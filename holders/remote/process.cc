@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -102,6 +103,14 @@ absl::StatusOr<std::vector<Mapping>> ReadMappings(pid_t pid) {
     mappings.push_back(std::move(mapping));
   }
   return mappings;
+}
+
+const Mapping* Containing(const std::vector<Mapping>& mappings, std::uint64_t address) {
+  const auto after = std::upper_bound(
+      mappings.begin(), mappings.end(), address,
+      [](std::uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
+  return after != mappings.begin() && address < std::prev(after)->end ? &*std::prev(after)
+                                                                      : nullptr;
 }
 
 std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Mapping>& mappings,

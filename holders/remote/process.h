@@ -25,6 +25,9 @@ absl::StatusOr<char> ProcessState(pid_t pid);
 // In the order of their addresses. kPermissionDenied if the process may not be looked at.
 absl::StatusOr<std::vector<Mapping>> ReadMappings(pid_t pid);
 
+// That of `mappings`, which are sorted, in which the address is; or null.
+const Mapping* Containing(const std::vector<Mapping>& mappings, std::uint64_t address);
+
 // The addresses in the process of those of `names` that the ELF file at `path` defines; the file is
 // opened as the process would (another root). Empty for other files.
 std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Mapping>& mappings,

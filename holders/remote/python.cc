@@ -93,8 +93,7 @@ absl::StatusOr<Python> FindPython(pid_t pid, const std::vector<Mapping>& mapping
   memory.Read(python.runtime, offsets, sizeof offsets);
   if (minor < 0)
     return Unknown(absl::StrCat("process ", pid, " runs an unknown version of Python"));
-  if (minor < 9 ||
-      recorder::FindPythonLayout(minor, offsets, &python.frames) != recorder::LayoutResult::kOk ||
+  if (recorder::FindPythonLayout(minor, offsets, &python.frames) != recorder::LayoutResult::kOk ||
       !FindObjectLayout(minor, offsets, &python.layout))
     return Unknown(absl::StrCat("process ", pid, " runs a Python 3.", minor, " that is not known"));
   return python;

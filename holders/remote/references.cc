@@ -8,7 +8,7 @@
 namespace memprof::holders {
 namespace {
 
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28, kMostLocals = 1 << 16;
+constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 28;
 constexpr std::uint64_t kTracebackNext = 16, kTracebackFrame = 24;
 
 }  // namespace
@@ -48,6 +48,12 @@ void References::OfShape(std::uint64_t object, const Type& type, VisitEdge visit
       return visit({EdgeKind::kContent, 0, memory_.Word(object + at::kMethodFunction)});
     case Shape::kFunction:
       return OfFunction(object, visit);
+    case Shape::kPartial:
+      return OfPartial(object, visit);
+    case Shape::kCache:
+      return OfCache(object, visit);
+    case Shape::kThreadLocal:
+      return OfThreadLocal(object, visit);
     case Shape::kGenerator:
       return OfGenerator(object, visit);
     case Shape::kFrame: {
@@ -77,8 +83,7 @@ void References::OfDict(std::uint64_t object, VisitEdge visit) {
 
 void References::OfNamespace(std::uint64_t dict, VisitEdge visit) {
   DictReader entries(memory_, python_.layout, dict);
-  for (DictEntry entry; entries.Next(&entry);)
-    visit({EdgeKind::kAttribute, entry.key, entry.value});
+  for (DictEntry entry; entries.Next(&entry);) visit({EdgeKind::kName, entry.key, entry.value});
 }
 
 void References::OfItems(std::uint64_t items, std::uint64_t count, const Type& type, bool indices,
@@ -130,40 +135,81 @@ void References::OfDeque(std::uint64_t object, VisitEdge visit) {
   }
 }
 
-std::uint64_t References::Count(std::uint64_t tuple) {
-  const Type* type = types_.Of(tuple);
-  return type != nullptr && type->shape == Shape::kTuple
-             ? std::min(memory_.Word(tuple + at::kSize), kMostLocals)
-             : 0;
-}
-
-std::uint64_t References::Names(std::uint64_t tuple, std::uint64_t index) {
-  return index < Count(tuple) ? memory_.Word(tuple + python_.layout.tuple_items + 8 * index) : 0;
-}
-
 void References::OfFunction(std::uint64_t object, VisitEdge visit) {
   const ObjectLayout& layout = python_.layout;
   const std::uint64_t code = memory_.Word(object + layout.function_code);
   const std::uint64_t cells = memory_.Word(object + layout.function_closure);
   const std::uint64_t defaults = memory_.Word(object + layout.function_defaults);
   const std::uint64_t names = memory_.Word(code + layout.code_names);
-  const std::uint64_t count = Count(cells);
+  const std::uint64_t count = types_.Count(cells);
   // Free variables come last among all names; to 3.10 they are apart.
   const std::uint64_t free = layout.code_free != 0 ? memory_.Word(code + layout.code_free) : names;
   const std::uint64_t first =
-      layout.code_free != 0 ? 0 : Count(free) - std::min(Count(free), count);
+      layout.code_free != 0 ? 0 : types_.Count(free) - std::min(types_.Count(free), count);
   for (std::uint64_t i = 0; i < count; ++i)
-    visit({EdgeKind::kClosure, Names(free, first + i), Names(cells, i)});
+    visit({EdgeKind::kClosure, types_.Item(free, first + i), types_.Item(cells, i)});
   // Defaults are those of the last of the positional arguments.
   const auto arguments = memory_.Load<std::uint32_t>(code + layout.code_arguments);
-  const std::uint64_t given = Count(defaults);
+  const std::uint64_t given = types_.Count(defaults);
   for (std::uint64_t i = 0; i < given && given <= arguments; ++i)
-    visit({EdgeKind::kDefault, Names(names, arguments - given + i), Names(defaults, i)});
+    visit(
+        {EdgeKind::kDefault, types_.Item(names, arguments - given + i), types_.Item(defaults, i)});
   DictEntry entry;
   for (DictReader more(memory_, layout, memory_.Word(object + layout.function_kwdefaults));
        more.Next(&entry);)
     visit({EdgeKind::kDefault, entry.key, entry.value});
   OfNamespace(memory_.Word(object + layout.function_dict), visit);
+}
+
+// What is put in for arguments, which have names if the function is one in Python.
+void References::OfPartial(std::uint64_t object, VisitEdge visit) {
+  const ObjectLayout& layout = python_.layout;
+  std::uint64_t function = memory_.Word(object + at::kPartialFunction), first = 0;
+  visit({EdgeKind::kFunction, 0, function});
+  const Type* type = types_.Of(function);
+  if (type != nullptr && type->shape == Shape::kMethod) {
+    first = 1;  // after `self`
+    function = memory_.Word(function + at::kMethodFunction);
+    type = types_.Of(function);
+  }
+  const bool python = type != nullptr && type->shape == Shape::kFunction;
+  const std::uint64_t code = python ? memory_.Word(function + layout.function_code) : 0;
+  const std::uint64_t names = memory_.Word(code + layout.code_names);
+  const auto named = memory_.Load<std::uint32_t>(code + layout.code_arguments);
+  const std::uint64_t arguments = memory_.Word(object + at::kPartialArguments);
+  for (std::uint64_t i = 0; i < types_.Count(arguments); ++i) {
+    const std::uint64_t name = first + i < named ? types_.Item(names, first + i) : 0;
+    visit({name != 0 ? EdgeKind::kArgument : EdgeKind::kUnnamedArgument, name != 0 ? name : i,
+           types_.Item(arguments, i)});
+  }
+  DictEntry entry;
+  for (DictReader more(memory_, layout, memory_.Word(object + at::kPartialKeywords));
+       more.Next(&entry);)
+    visit({EdgeKind::kArgument, entry.key, entry.value});
+}
+
+// One of limited size has links of a list, which have the results.
+void References::OfCache(std::uint64_t object, VisitEdge visit) {
+  DictEntry entry;
+  for (DictReader results(memory_, python_.layout, memory_.Word(object + at::kCacheResults));
+       results.Next(&entry);) {
+    const Type* type = types_.Of(entry.value);
+    const bool link = type != nullptr && type->name == "_lru_list_elem";
+    visit(
+        {EdgeKind::kCached, 0, link ? memory_.Word(entry.value + at::kResultOfLink) : entry.value});
+    visit({EdgeKind::kCached, 0, entry.key});
+  }
+}
+
+// A dictionary of the namespaces of threads.
+void References::OfThreadLocal(std::uint64_t object, VisitEdge visit) {
+  DictEntry entry;
+  for (DictReader threads(memory_, python_.layout,
+                          memory_.Word(object + python_.layout.thread_local_dicts));
+       threads.Next(&entry);) {
+    const Type* type = types_.Of(entry.value);
+    if (type != nullptr && type->shape == Shape::kDict) OfNamespace(entry.value, visit);
+  }
 }
 
 void References::OfFrame(std::uint64_t frame, std::uint64_t code, VisitEdge visit) {
@@ -175,10 +221,10 @@ void References::OfFrame(std::uint64_t frame, std::uint64_t code, VisitEdge visi
   for (const std::uint64_t where : {layout.code_names, layout.code_cells, layout.code_free}) {
     if (where == 0) break;
     const std::uint64_t names = memory_.Word(code + where);
-    const std::uint64_t count = Count(names);
+    const std::uint64_t count = types_.Count(names);
     for (std::uint64_t i = 0; i < count; ++i, place += 8)
       if (const std::uint64_t value = memory_.Word(place) & ~at::kTags; value != 0)
-        visit({EdgeKind::kLocal, Names(names, i), value});
+        visit({EdgeKind::kLocal, types_.Item(names, i), value});
   }
 }
 
@@ -198,8 +244,8 @@ void References::OfException(std::uint64_t object, VisitEdge visit) {
   const std::uint64_t traceback = object + python_.layout.exception_traceback;
   visit({EdgeKind::kArguments, 0, memory_.Word(object + kArguments)});
   visit({EdgeKind::kTraceback, 0, memory_.Word(traceback)});
+  visit({EdgeKind::kCause, 0, memory_.Word(traceback + 16)});  // often its context too
   visit({EdgeKind::kContext, 0, memory_.Word(traceback + 8)});
-  visit({EdgeKind::kContext, 0, memory_.Word(traceback + 16)});
 }
 
 // Dictionaries of hooks are fields without a name, after the pointer to the tensor in C++.
@@ -214,7 +260,6 @@ void References::OfTensor(std::uint64_t object, const Type& type, VisitEdge visi
 
 // Those in C have nothing of the program.
 void References::OfClass(std::uint64_t object, VisitEdge visit) {
-  constexpr std::uint64_t kHeapType = 1 << 9;
   if ((memory_.Word(object + at::kTypeFlags) & kHeapType) == 0) return;
   OfNamespace(memory_.Word(object + at::kTypeDict), visit);
   visit({EdgeKind::kBase, 0, memory_.Word(object + at::kTypeBase)});
@@ -235,14 +280,14 @@ void References::Attributes(std::uint64_t object, const Type& type, VisitEdge vi
   } else if (type.dict_offset > 0) {
     dict = memory_.Word(object + static_cast<std::uint64_t>(type.dict_offset));
   } else if (type.dict_offset < 0) {  // from the end of an object of variable size
-    const auto items = static_cast<std::int64_t>(memory_.Word(object + at::kSize));
-    const auto count = static_cast<std::uint64_t>(items < 0 ? -items : items);
+    const std::uint64_t items = memory_.Word(object + at::kSize);
+    const std::uint64_t count = items >> 63 != 0 ? 0 - items : items;
     if (count > kMostEntries) return;
     const std::uint64_t size = (type.basic_size + count * type.item_size + 7) / 8 * 8;
     dict = memory_.Word(object + size + static_cast<std::uint64_t>(type.dict_offset));
   }
-  if (values == 0) return OfNamespace(dict, visit);
-  DictReader entries(memory_, layout, type.cached_keys, values);
+  DictReader entries = values == 0 ? DictReader(memory_, layout, dict)
+                                   : DictReader(memory_, layout, type.cached_keys, values);
   for (DictEntry entry; entries.Next(&entry);)
     visit({EdgeKind::kAttribute, entry.key, entry.value});
 }

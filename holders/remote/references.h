@@ -14,19 +14,25 @@ namespace memprof::holders {
 enum class EdgeKind : std::uint8_t {
   kAttribute,  // (its name, a str)
   kSlot,       // (its name, a C string)
+  kName,       // of a class, a function or a thread; in a module (its name, a str)
   kKey,        // value of a small dictionary (the key)
   kEntry,      // of a collection whose entries are not told apart (its key, if it has one)
   kDictKey,    // is a key
   kIndex,      // of a short list or a tuple (the index)
   kField,      // of a named tuple (its name, a str)
   kSetEntry,
-  kContent,  // of a cell; the function of a method; a frame of a traceback: no word of a user's
-  kClosure,  // a cell (the variable's name, a str)
-  kDefault,  // argument (its name, a str)
-  kSelf,     // of a bound method
-  kLocal,    // of a frame or generator (its name, a str)
+  kContent,   // of a cell; the function of a method; a frame of a traceback: no word of a user's
+  kClosure,   // a cell (the variable's name, a str)
+  kDefault,   // argument (its name, a str)
+  kArgument,  // in a partial (its name, a str)
+  kUnnamedArgument,  // (the index)
+  kFunction,         // of a partial
+  kCached,           // by a cache of functools
+  kSelf,             // of a bound method
+  kLocal,            // of a frame or generator (its name, a str)
   kTraceback,
   kContext,    // of an exception
+  kCause,      // likewise
   kArguments,  // of an exception
   kBase,       // of a class
   kClass,      // of an instance
@@ -51,7 +57,7 @@ class References {
 
   // Visits what `object`, which is of `type`, refers to. Addresses of edges are not checked.
   void Of(std::uint64_t object, const Type& type, VisitEdge visit);
-  // Entries of a namespace, as attributes.
+  // Entries of a namespace.
   void OfNamespace(std::uint64_t dict, VisitEdge visit);
   // Local variables of an interpreter frame (to 3.10: frame object) that runs `code`.
   void OfFrame(std::uint64_t frame, std::uint64_t code, VisitEdge visit);
@@ -64,13 +70,14 @@ class References {
   void OfSet(std::uint64_t object, VisitEdge visit);
   void OfDeque(std::uint64_t object, VisitEdge visit);
   void OfFunction(std::uint64_t object, VisitEdge visit);
+  void OfPartial(std::uint64_t object, VisitEdge visit);
+  void OfCache(std::uint64_t object, VisitEdge visit);
+  void OfThreadLocal(std::uint64_t object, VisitEdge visit);
   void OfGenerator(std::uint64_t object, VisitEdge visit);
   void OfException(std::uint64_t object, VisitEdge visit);
   void OfTensor(std::uint64_t object, const Type& type, VisitEdge visit);
   void OfClass(std::uint64_t object, VisitEdge visit);
   void Attributes(std::uint64_t object, const Type& type, VisitEdge visit);
-  std::uint64_t Names(std::uint64_t tuple, std::uint64_t index);
-  std::uint64_t Count(std::uint64_t tuple);
 
   Memory& memory_;
   const Python& python_;

@@ -29,11 +29,7 @@ Tensors::Tensors(Memory& memory, const std::vector<Mapping>& mappings) : memory_
 
 bool Tensors::OfTorch(std::uint64_t object) {
   if (object < kLeastAddress || object % 8 != 0) return false;
-  const std::uint64_t table = memory_.Word(object);
-  const auto after = std::upper_bound(
-      libraries_.begin(), libraries_.end(), table,
-      [](std::uint64_t value, const Mapping& library) { return value < library.begin; });
-  return after != libraries_.begin() && table < std::prev(after)->end;
+  return Containing(libraries_, memory_.Word(object)) != nullptr;
 }
 
 std::optional<Storage> Tensors::At(std::uint64_t implementation, const Offsets& offsets) {

@@ -8,9 +8,9 @@
 namespace memprof::holders {
 namespace {
 
-constexpr std::uint64_t kInlineValues = 1 << 2, kManagedDict = 1 << 4, kHeapType = 1 << 9,
-                        kList = 1 << 25, kTuple = 1 << 26, kText = 1 << 28, kDict = 1 << 29,
-                        kException = 1 << 30, kClass = std::uint64_t{1} << 31;
+constexpr std::uint64_t kInlineValues = 1 << 2, kManagedDict = 1 << 4, kList = 1 << 25,
+                        kTuple = 1 << 26, kText = 1 << 28, kDict = 1 << 29, kException = 1 << 30,
+                        kClass = std::uint64_t{1} << 31, kMostItems = 1 << 16;
 constexpr int kMostBases = 128;
 constexpr std::uint64_t kLeastSize = 16, kMostSize = 1 << 20;
 constexpr std::size_t kMostName = 512, kMostTypes = 1 << 20, kMostSlots = 4096, kMostText = 4096;
@@ -44,12 +44,10 @@ const Type* Types::Of(std::uint64_t address) {
   return (types_[head[1]] = Read(head[1])).get();
 }
 
-// The type itself, and what it is derived from by the first base of each.
-std::vector<std::uint64_t> Types::Bases(std::uint64_t address) {
+std::vector<std::uint64_t> Types::Bases(std::uint64_t type) {
   std::vector<std::uint64_t> bases;
-  for (; MayBeObject(address) && bases.size() < kMostBases;
-       address = memory_.Word(address + at::kTypeBase))
-    bases.push_back(address);
+  for (; MayBeObject(type) && bases.size() < kMostBases; type = memory_.Word(type + at::kTypeBase))
+    bases.push_back(type);
   return bases;
 }
 
@@ -76,9 +74,18 @@ Shape Types::ShapeOf(std::uint64_t flags, const std::vector<std::uint64_t>& base
   for (const std::uint64_t base : bases)
     for (const auto& [type, shape] : known)
       if (base == type) return shape;
-  for (const std::uint64_t base : bases)
-    if (memory_.CString(memory_.Word(base + at::kTypeName), kMostName) == "collections.deque")
-      return Shape::kDeque;
+  const struct {
+    const char* type;
+    Shape shape;
+  } named[] = {{"collections.deque", Shape::kDeque},
+               {"functools.partial", Shape::kPartial},
+               {"functools._lru_cache_wrapper", Shape::kCache},
+               {"_thread._local", Shape::kThreadLocal}};
+  for (const std::uint64_t base : bases) {
+    const std::string name = memory_.CString(memory_.Word(base + at::kTypeName), kMostName);
+    for (const auto& [type, shape] : named)
+      if (name == type) return shape;
+  }
   return Shape::kPlain;
 }
 
@@ -109,12 +116,9 @@ void Types::ReadSlots(const std::vector<std::uint64_t>& bases, Type* type) {
 void Types::ReadFields(std::uint64_t dict, Type* type) {
   DictReader entries(memory_, python_.layout, dict);
   for (DictEntry entry; entries.Next(&entry);) {
-    if (entry.key == 0 || Text(entry.key) != "_fields") continue;
-    const Type* found = Of(entry.value);
-    if (found == nullptr || found->shape != Shape::kTuple || !found->exact) return;
-    const std::uint64_t count = std::min<std::uint64_t>(memory_.Word(entry.value + at::kSize), 256);
-    for (std::uint64_t i = 0; i < count; ++i)
-      type->fields.push_back(memory_.Word(entry.value + python_.layout.tuple_items + 8 * i));
+    if (Text(entry.key) != "_fields") continue;
+    for (std::uint64_t i = 0; i < Count(entry.value); ++i)
+      type->fields.push_back(Item(entry.value, i));
     return;
   }
 }
@@ -148,9 +152,10 @@ std::unique_ptr<Type> Types::Read(std::uint64_t address) {
       type->target = true;
   }
   // Slots of these are what their shape says already.
-  if (type->shape != Shape::kModule && type->shape != Shape::kFunction &&
-      type->shape != Shape::kMethod && type->shape != Shape::kFrame &&
-      type->shape != Shape::kTraceback && type->shape != Shape::kClass)
+  if (type->shape != Shape::kPartial && type->shape != Shape::kModule &&
+      type->shape != Shape::kFunction && type->shape != Shape::kMethod &&
+      type->shape != Shape::kFrame && type->shape != Shape::kTraceback &&
+      type->shape != Shape::kClass)
     ReadSlots(bases, type.get());
   if (type->shape == Shape::kTuple && type->heap)
     ReadFields(memory_.Word(address + at::kTypeDict), type.get());
@@ -163,6 +168,17 @@ bool Types::IsText(std::uint64_t address) {
   const std::uint64_t type = memory_.Word(address + at::kType);
   return MayBeObject(address) && MayBeObject(type) &&
          (memory_.Word(type + at::kTypeFlags) & kText) != 0;
+}
+
+std::uint64_t Types::Count(std::uint64_t tuple) {
+  const Type* type = Of(tuple);
+  return type != nullptr && type->shape == Shape::kTuple
+             ? std::min(memory_.Word(tuple + at::kSize), kMostItems)
+             : 0;
+}
+
+std::uint64_t Types::Item(std::uint64_t tuple, std::uint64_t index) {
+  return index < Count(tuple) ? memory_.Word(tuple + python_.layout.tuple_items + 8 * index) : 0;
 }
 
 std::string Types::Text(std::uint64_t address) {

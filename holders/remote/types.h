@@ -20,6 +20,9 @@ enum class Shape : std::uint8_t {
   kTuple,
   kSet,
   kDeque,
+  kPartial,
+  kCache,        // what functools.lru_cache() makes
+  kThreadLocal,  // of the module threading
   kCell,
   kMethod,
   kFunction,
@@ -62,10 +65,14 @@ class Types {
   bool IsText(std::uint64_t address);
   // Of a str, cut at 4096 characters; "" for other objects. UTF-8.
   std::string Text(std::uint64_t address);
+  // Of a tuple: the number of its entries, 0 for other objects; an entry, or 0.
+  std::uint64_t Count(std::uint64_t tuple);
+  std::uint64_t Item(std::uint64_t tuple, std::uint64_t index);
+  // The type itself, and what it is derived from by the first base of each.
+  std::vector<std::uint64_t> Bases(std::uint64_t type);
 
  private:
   std::unique_ptr<Type> Read(std::uint64_t address);
-  std::vector<std::uint64_t> Bases(std::uint64_t address);
   void ReadSlots(const std::vector<std::uint64_t>& bases, Type* type);
   void ReadFields(std::uint64_t dict, Type* type);
   Shape ShapeOf(std::uint64_t flags, const std::vector<std::uint64_t>& bases);

@@ -14,6 +14,7 @@ struct Callback {
   PyObject* keywords;  // or null
 };
 
+constexpr std::uint32_t kMostCallbacks = 4096;         // each takes two calls of the kernel
 constexpr std::size_t kPage = 4096, kMostPages = 512;  // the interpreter of 3.13 takes 60
 
 bool Read(std::uint64_t address, void* to, std::size_t bytes) {
@@ -64,7 +65,7 @@ PyObject* ExitCallbacks(PyObject* module, PyObject* known, std::uint32_t count, 
   const bool in_module = minor <= 9;
   const void* const place = in_module ? PyModule_GetState(module) : PyInterpreterState_Get();
   PyObject* result = PyList_New(0);
-  if (result == nullptr || place == nullptr ||
+  if (result == nullptr || place == nullptr || count > kMostCallbacks ||
       !FindTable(reinterpret_cast<std::uint64_t>(place), in_module ? 16 : kPage * kMostPages, count,
                  known, &callbacks))
     return result;

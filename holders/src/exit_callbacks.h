@@ -6,10 +6,10 @@
 
 namespace memprof::holders {
 
-// A new list of (function, arguments, keywords or None), empty if the table is not found; null with
-// an exception set without memory. `count`: of its entries; `known`: a function in one of them, by
-// which it is known. Only memory that was read before by the kernel, which does not fail, is read
-// as objects.
+// A new list of (function, arguments, keywords or None), empty if the table is not found or has
+// very many; null with an exception set without memory. `count`: of its entries; `known`: a
+// function in one of them, by which it is known. Only memory that was read before by the kernel,
+// which does not fail, is read as objects.
 PyObject* ExitCallbacks(PyObject* module, PyObject* known, std::uint32_t count, int minor);
 
 }  // namespace memprof::holders

@@ -42,8 +42,8 @@ def _listening():
 class _Request:
     """A look that is asked of the main thread."""
 
-    def __init__(self, look):
-        self._look = look
+    def __init__(self, look, torch):
+        self._look, self._torch = look, torch
         self.asked = self.begun = False
         self.result = None
         self._done = _thread.allocate_lock()
@@ -56,7 +56,7 @@ class _Request:
     def call(self):
         """In the main thread. Nothing is raised there but what a handler of the program raised."""
         self.asked = False
-        if self.begun or looks.in_backward_pass(looks.interrupted()):
+        if self.begun or looks.is_traced(self._torch) or looks.in_backward_pass(looks.interrupted()):
             return  # it will be asked again
         self.begun = True
         try:
@@ -125,7 +125,7 @@ class Server:
     def _document(self):
         """By a look of the main thread, at a point where no operation of PyTorch runs in it; if it makes none in time,
         by one of this thread, which leaves out what the main thread may be changing."""
-        request = _Request(self._look)
+        request = _Request(self._look, self._torch)
         call = shielded(self._torch, request.call)
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end and not request.begun:

@@ -5,7 +5,7 @@ import os
 import sys
 
 from .finder import Finder
-from .look import Library
+from .look import Library, is_traced
 from .shield import shielded
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,6 +26,8 @@ def _library_path():
 
 def _holders_of(torch, tensor):
     global _finder  # pylint: disable=global-statement
+    if is_traced(torch):
+        raise ValueError("no holders are looked for while torch.jit.trace records")
     if _finder is None:
         _finder = Finder(Library(_library_path()), torch)
     return [{"path": holder.line, "root": holder.root, "chain": holder.chain, "kind": holder.kind}

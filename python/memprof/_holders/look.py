@@ -166,6 +166,13 @@ def is_of_program(error):
     return False
 
 
+def is_traced(torch):
+    """Whether torch.jit.trace records what this thread asks tensors, their sizes too: a look would become part of the
+    program's graph."""
+    state = getattr(torch._C, "_get_tracing_state", None)
+    return state is not None and state() is not None
+
+
 def in_backward_pass(interrupted=None):
     """Whether any thread is within a backward pass of PyTorch: it changes graphs and gradients without the
     interpreter's lock. `interrupted`: the frame of this thread that the interpreter executed when it made a waiting

@@ -169,7 +169,7 @@ class Namer:
                 return done
             part = self._collection(thing, value)
         if part is None and words.is_a(thing, BaseException):
-            part = ".__traceback__" if type(value) is types.TracebackType else ".__context__"
+            part = words.part_of_exception(thing, value)
         if part is not None:
             text.extend(part)
             return 1

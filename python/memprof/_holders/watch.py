@@ -59,7 +59,7 @@ class Watch:
     def _asked_look(self):
         """In the main thread, between two of its operations."""
         self._asked = False
-        if look.in_backward_pass(look.interrupted()):
+        if look.is_traced(self._torch) or look.in_backward_pass(look.interrupted()):
             return
         allocations = self._allocations()
         spent = self._spent
@@ -68,11 +68,13 @@ class Watch:
             self._next_allocations = max(allocations * _GROWTH, allocations + _LEAST_GROWTH)
 
     def _allocations(self):
-        """Of PyTorch's allocator on all devices, so far."""
-        figures = getattr(self._torch._C, "_cuda_memoryStats", None)
-        if figures is None:
-            return 0
-        return sum(figures(device)["allocation"]["all"]["allocated"] for device in range(self._cuda.device_count()))
+        """Of PyTorch's allocator on all devices, so far. Another one that it was given may not count them: then the time,
+        as if a hundred were made a second."""
+        try:
+            figures = self._torch._C._cuda_memoryStats
+            return sum(figures(device)["allocation"]["all"]["allocated"] for device in range(self._cuda.device_count()))
+        except Exception:  # pylint: disable=broad-except
+            return (time.monotonic() - self._begin) * 100
 
     def step(self, number):
         """A step begins."""
@@ -88,8 +90,8 @@ class Watch:
         within a backward pass, as when it lacks memory."""
         if self._looking:  # by a signal's handler, or an observer, within a look
             return
-        if not anywhere and look.in_backward_pass():
-            return  # of another thread; later
+        if look.is_traced(self._torch) or not anywhere and look.in_backward_pass():
+            return  # later
         self._looking = True
         begin = time.monotonic()
         try:

@@ -135,14 +135,27 @@ def of_partial(name, partial):
     return functools.partial.__dict__[name].__get__(partial)
 
 
+_ARGUMENTS, _CAUSE = (BaseException.__dict__[name].__get__ for name in ("args", "__cause__"))
+
+
+def part_of_exception(error, value):
+    if type(value) is types.TracebackType:
+        return ".__traceback__"
+    if _ARGUMENTS(error) is value:
+        return ".args"
+    return ".__cause__" if _CAUSE(error) is value else ".__context__"
+
+
+def _arguments(function):
+    """Names of those that may be given by position."""
+    code = function.__code__ if type(function) is types.FunctionType else None
+    return code.co_varnames[:code.co_argcount] if code is not None else ()
+
+
 def argument_of(function, arguments, value):
     """The name of the argument of a function for which one of `arguments` is put in."""
-    names = ()
-    if type(function) is types.MethodType:
-        function = function.__func__
-        names = function.__code__.co_varnames[1:] if type(function) is types.FunctionType else ()
-    elif type(function) is types.FunctionType:
-        names = function.__code__.co_varnames
+    is_method = type(function) is types.MethodType
+    names = _arguments(function.__func__)[1:] if is_method else _arguments(function)
     for index, argument in enumerate(arguments):
         if argument is value:
             return names[index] if index < len(names) else "args[%d]" % index

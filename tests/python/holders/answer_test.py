@@ -137,11 +137,16 @@ class Answers(unittest.TestCase):
         self.assertGreaterEqual(self.server._socket.fileno(), 512)
 
     def test_signals_are_for_the_program(self):
+        def ours():
+            tasks = os.listdir("/proc/self/task")
+            return [task for task in tasks if int(task) != threading.main_thread().native_id]
+        end = time.monotonic() + 5
+        while len(ours()) > 1 and time.monotonic() < end:  # threads of tests before end a little later than they say
+            time.sleep(0.02)
         masks = []
-        for task in os.listdir("/proc/self/task"):
-            if int(task) != threading.main_thread().native_id:
-                with open("/proc/self/task/%s/status" % task, encoding="ascii") as status:
-                    masks += [int(line.split()[1], 16) for line in status if line.startswith("SigBlk")]
+        for task in ours():
+            with open("/proc/self/task/%s/status" % task, encoding="ascii") as status:
+                masks += [int(line.split()[1], 16) for line in status if line.startswith("SigBlk")]
         self.assertEqual(len(masks), 1)
         self.assertTrue(all(masks[0] >> (number - 1) & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)))
 

@@ -348,6 +348,31 @@ class Watches(unittest.TestCase):
             self.watch.step(step)
         self.assertIsNone(self.watch.tick())
 
+    def test_without_steps_and_figures_of_the_allocator_the_time_counts(self):
+        def fails(_):
+            raise RuntimeError("CUDAPluggableAllocator does not yet support getDeviceStats")
+        TORCH._C._cuda_memoryStats = fails
+        self.addCleanup(delattr, TORCH._C, "_cuda_memoryStats")
+        self.watch._cuda.device_count = lambda: 1
+        self.watch._begin -= 0.05
+        self.assertGreater(self.watch.tick(), 0)
+        self.assertEqual(len(self.ends()), 0)
+        self.watch._begin -= 0.05
+        self.assertGreater(self.watch.tick(), 0)
+        self.assertEqual(len(self.ends()), 1)
+
+    def test_no_look_while_the_program_is_traced(self):
+        TORCH._C._get_tracing_state = object
+        self.addCleanup(lambda: TORCH._C.__dict__.pop("_get_tracing_state", None))
+        self.watch.look()
+        self.watch.look(anywhere=True)
+        self.assertEqual(self.without_steps(), [])
+        with self.assertRaisesRegex(ValueError, "torch.jit.trace"):
+            ask._holders_of(TORCH, TensorBase(0x1000))
+        TORCH._C._get_tracing_state = lambda: None
+        self.watch.look()
+        self.assertEqual(len(self.ends()), 1)
+
     def test_without_steps_looks_have_a_limit(self):
         self.watch._spent = 1.5
         self.assertEqual(self.without_steps(), [])

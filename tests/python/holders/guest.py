@@ -91,6 +91,15 @@ keys = {Target("dict `keys.keys()` (global `keys`, guest.py:N)"): 1}
 group = {Target("set `group` (global `group`, guest.py:N)")}
 point = Point(Target("`point.x` (global `point`, guest.py:N)"), 1)
 ordered = collections.OrderedDict(k=Target("`ordered['k']` (global `ordered`, guest.py:N)"))
+def save_all(first, *others, last=None):
+    pass
+
+
+saver_of_all = functools.partial(save_all, 1, Target(
+    "`args[1]`, argument in a partial of save_all(), held by `saver_of_all` (global `saver_of_all`, guest.py:N)"))
+failure = ValueError("text", Target("`failure.args[1]` (global `failure`, guest.py:N)"))
+failure.__cause__ = KeyError(Target("`failure.__cause__.args[0]` (global `failure`, guest.py:N)"))
+failure.__context__ = KeyError(Target("`failure.__context__.args[0]` (global `failure`, guest.py:N)"))
 partial = functools.partial(print, Target(
     "`args[0]`, argument in a partial of print(), held by `partial` (global `partial`, guest.py:N)"))
 saver = functools.partial(
