@@ -1,0 +1,184 @@
+// The forms of `memprof fleet`: rows is here, the others are Python's.
+#include "cli/fleet/fleet.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/fleet/fleet.h"
+#include "cli/console/command_line.h"
+#include "cli/console/options.h"
+#include "cli/console/terminal.h"
+#include "cli/console/text.h"
+#include "cli/fleet/internal/python.h"
+#include "cli/fleet/internal/rows_json.h"
+#include "cli/shared/open_log.h"
+
+namespace memprof::cli {
+namespace {
+
+struct FleetArguments {
+  std::string as, output, engine, master;
+  std::int64_t jobs = 0;
+  bool json = false, list = false;
+};
+
+void AddAs(Options* options, FleetArguments* values) {
+  options->Text("as", &values->as, "NAME",
+                "The log's name in the rows, such as the URI that it was fetched from. Where no "
+                "scheduler names the job, the folder in it does.");
+}
+void AddOutput(Options* options, FleetArguments* values) {
+  options->Text("output", &values->output, "DIR",
+                "The folder of the tables, or its URI; made if it is not there.", 'o');
+}
+void AddJobs(Options* options, FleetArguments* values) {
+  options->Integer("jobs", &values->jobs, "N",
+                   "How many logs to read at once. Default: one a processor.");
+}
+void AddMaster(Options* options, FleetArguments* values) {
+  options->Text("master", &values->master, "URL",
+                "The master of Spark, as spark-submit takes it. Default: local[*].");
+}
+void AddJson(Options* options, FleetArguments* values) {
+  options->Flag("json", &values->json, "Print one JSON object.");
+}
+void AddList(Options* options, FleetArguments* values) {
+  options->Flag("list", &values->list, "Print the questions, and what each answers.");
+}
+void AddQueryEngine(Options* options, FleetArguments* values) {
+  options->Choice("engine", &values->engine, {"duckdb", "spark"},
+                  "What runs the SQL: duckdb, in one process (the default), or spark.");
+}
+
+Options RowsForm(FleetArguments* values) {
+  Options options("fleet rows [OPTION...] LOG",
+                  "Prints the rows of all tables for one log: a head, one JSON object a row, an "
+                  "end with their number. 'fleet map' runs this for each log.");
+  AddAs(&options, values);
+  options.Example("memprof fleet rows rank0.mprof | jq 'select(.table == \"leaks\").row'",
+                  "The leaks of one rank, as a fleet sees them.");
+  return options;
+}
+
+Options MapForm(FleetArguments* values) {
+  Options options("fleet map -o DIR [OPTION...] LOG|DIR...",
+                  "Makes the tables of many logs: Parquet files in folders by table, date and "
+                  "job. Logs, and folders that are searched for *.mprof, are paths or URIs (s3://, "
+                  "gs://). Logs that were mapped already are left out, and a log that cannot be "
+                  "read is reported and counted. Needs Python: pip install memprof-gpu[fleet].");
+  AddOutput(&options, values);
+  AddJobs(&options, values);
+  options.Choice("engine", &values->engine, {"local", "spark"},
+                 "Where logs are read: local, here (the default), or spark, as a job of Spark.");
+  AddMaster(&options, values);
+  options.Example("memprof fleet map -o tables /logs/job4711", "All logs of a job.");
+  options.Example("memprof fleet map -o s3://bucket/tables --jobs=8 s3://bucket/logs",
+                  "From and to an object store.");
+  options.Example(
+      "memprof fleet map -o s3://bucket/tables --engine=spark --master=yarn s3://bucket/logs",
+      "Many logs, by the machines of a cluster.");
+  return options;
+}
+
+Options AskForm(FleetArguments* values) {
+  Options options("fleet ask QUESTION [OPTION...] DIR...",
+                  "Answers one question from the tables that 'fleet map' made: which ranks differ "
+                  "from their peers, what leaks where, why memory ran out. --list names all "
+                  "questions. Needs Python: pip install memprof-gpu[fleet].");
+  AddList(&options, values);
+  AddJson(&options, values);
+  AddQueryEngine(&options, values);
+  AddMaster(&options, values);
+  options.Example("memprof fleet ask --list", "What can be asked.");
+  options.Example("memprof fleet ask outliers tables", "Ranks that hold more than their peers.");
+  options.Example("memprof fleet ask ooms --json s3://bucket/tables", "For a program.");
+  return options;
+}
+
+Options ReportForm(FleetArguments* values) {
+  Options options("fleet report [OPTION...] DIR...",
+                  "The most important answers on a page: what is wrong first, then how even the "
+                  "ranks are and how much room is left, then what the tables lack. Needs Python: "
+                  "pip install memprof-gpu[fleet].");
+  AddJson(&options, values);
+  AddQueryEngine(&options, values);
+  options.Example("memprof fleet report tables", "How the jobs of these tables fare.");
+  return options;
+}
+
+Options WholeVerb(FleetArguments* values) {
+  Options options(
+      "fleet map -o DIR [OPTION...] LOG|DIR... | fleet ask QUESTION [OPTION...] DIR... | fleet "
+      "report [OPTION...] DIR... | fleet rows [--as=NAME] LOG",
+      "Answers questions about the logs of many processes, machines and days: map makes tables of "
+      "them, ask and report read these, rows prints those of one log. 'memprof fleet map --help' "
+      "and so on explain each. All but rows need Python: pip install memprof-gpu[fleet].");
+  AddOutput(&options, values);
+  AddJobs(&options, values);
+  options.Choice("engine", &values->engine, {"local", "duckdb", "spark"},
+                 "map: local (the default) or spark; ask and report: duckdb (the default) or "
+                 "spark.");
+  AddMaster(&options, values);
+  AddList(&options, values);
+  AddJson(&options, values);
+  AddAs(&options, values);
+  options.Example("memprof fleet map -o tables /logs/job4711", "Make the tables of a job's logs.");
+  options.Example("memprof fleet report tables", "The most important answers on a page.");
+  options.Example("memprof fleet ask outliers tables", "Ranks that hold more than their peers.");
+  return options;
+}
+
+int PrintRows(const std::string& log, const std::string& name) {
+  const auto session = OpenLog(log);
+  if (!session) return kExitFailed;
+  analysis::Symbols symbols(session);
+  const analysis::FleetRows rows = analysis::RollUp(session, symbols);
+  return WriteFleetRows(rows, name, WriteOut) ? kExitFine : kExitFailed;
+}
+
+// What is wrong with the arguments of a form; "" if nothing is.
+std::string Misuse(const std::string& form, const FleetArguments& values, std::size_t arguments) {
+  if (form == "rows" && arguments != 1) return "give one log";
+  if (form == "map" && values.output.empty()) return "where to? Name a folder with -o";
+  if (form == "map" && arguments == 0) return "which logs? Name some, or folders with logs";
+  if (form == "map" && values.jobs < 0) return "--jobs cannot be negative";
+  if (form == "ask" && !values.list && arguments < 2)
+    return "give a question and the folders of tables; --list names the questions";
+  if (form == "report" && arguments == 0) return "which tables? Name a folder of 'fleet map'";
+  return "";
+}
+
+}  // namespace
+
+int FleetVerb(int argc, char** argv) {
+  struct Form {
+    std::string name;
+    Options (*options)(FleetArguments*);
+  };
+  const std::vector<Form> forms = {
+      {"rows", RowsForm}, {"map", MapForm}, {"ask", AskForm}, {"report", ReportForm}};
+  FleetArguments values;
+  const std::string word = argc < 2 ? "" : argv[1];
+  for (const Form& form : forms) {
+    if (form.name != word) continue;
+    Options options = form.options(&values);
+    const std::string verb = Cat("fleet ", word);
+    if (const int status = ParseOrExit(options, verb, argc - 1, argv + 1); status >= 0)
+      return status;
+    const std::string wrong = Misuse(word, values, options.arguments().size());
+    if (!wrong.empty()) return UsageError(verb, wrong);
+    if (word != "rows") return BecomePython({argv + 1, argv + argc});
+    const std::string& log = options.arguments()[0];
+    return PrintRows(log, values.as.empty() ? log : values.as);
+  }
+  Options options = WholeVerb(&values);
+  if (word == "--help" || word == "-h") return ParseOrExit(options, "fleet", argc, argv);
+  if (word.empty()) return UsageError("fleet", "map, ask, report or rows?");
+  const auto nearest = Nearest(word, {"rows", "map", "ask", "report"});
+  return UsageError("fleet", Cat("there is no '", word, "'",
+                                 nearest ? Cat("; did you mean '", *nearest, "'?") : "",
+                                 " (map, ask, report, rows)"));
+}
+
+}  // namespace memprof::cli
