@@ -109,8 +109,7 @@ Options ReportForm(FleetArguments* values) {
 
 Options WholeVerb(FleetArguments* values) {
   Options options(
-      "fleet map -o DIR [OPTION...] LOG|DIR... | fleet ask QUESTION [OPTION...] DIR... | fleet "
-      "report [OPTION...] DIR... | fleet rows [--as=NAME] LOG",
+      "fleet map|ask|report|rows [OPTION...] [QUESTION] LOG|DIR...",
       "Answers questions about the logs of many processes, machines and days: map makes tables of "
       "them, ask and report read these, rows prints those of one log. 'memprof fleet map --help' "
       "and so on explain each. All but rows need Python: pip install memprof-gpu[fleet].");
