@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/fleet/fleet.h"
+#include "analysis/symbols/symbols.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
