@@ -18,10 +18,12 @@
 namespace memprof::cli {
 namespace {
 
+// Of options that Python reads, only the form is checked here.
 struct FleetArguments {
-  std::string as, output, engine, master;
-  std::int64_t jobs = 0;
-  bool json = false, list = false;
+  std::string as, output, engine, master, since, until, memory;
+  std::vector<std::string> settings, parameters, jobs_wanted;
+  std::int64_t jobs = 1, top = 0, threads = 1;
+  bool json = false, list = false, again = false;
 };
 
 void AddAs(Options* options, FleetArguments* values) {
@@ -29,27 +31,48 @@ void AddAs(Options* options, FleetArguments* values) {
                 "The log's name in the rows, such as the URI that it was fetched from. Where no "
                 "scheduler names the job, the folder in it does.");
 }
-void AddOutput(Options* options, FleetArguments* values) {
+void AddMapping(Options* options, FleetArguments* values) {
   options->Text("output", &values->output, "DIR",
                 "The folder of the tables, or its URI; made if it is not there.", 'o');
-}
-void AddJobs(Options* options, FleetArguments* values) {
   options->Integer("jobs", &values->jobs, "N",
                    "How many logs to read at once. Default: one a processor.");
+  options->Flag("again", &values->again, "Also read logs that were mapped before.");
 }
-void AddMaster(Options* options, FleetArguments* values) {
-  options->Text("master", &values->master, "URL",
-                "The master of Spark, as spark-submit takes it. Default: local[*].");
+void AddQuestion(Options* options, FleetArguments* values) {
+  options->Flag("list", &values->list, "Print the questions, and what each answers.");
+  options->List("set", &values->parameters, "NAME=VALUE",
+                "A parameter of the question. Any number of times.");
+}
+void AddChoice(Options* options, FleetArguments* values) {
+  options->List("job", &values->jobs_wanted, "NAME", "Only this job. Any number of times.");
+  options->Text("since", &values->since, "DAY",
+                "Only processes that started on this day (UTC) or later: 2026-11-26.");
+  options->Text("until", &values->until, "DAY",
+                "Only processes that started on this day or before.");
+  options->Integer("top", &values->top, "N",
+                   "Rows of each table; 0 = all. With --json, all are printed.");
 }
 void AddJson(Options* options, FleetArguments* values) {
   options->Flag("json", &values->json, "Print one JSON object.");
 }
-void AddList(Options* options, FleetArguments* values) {
-  options->Flag("list", &values->list, "Print the questions, and what each answers.");
+void AddEngine(Options* options, FleetArguments* values, std::vector<std::string> engines,
+               std::string_view help) {
+  options->Choice("engine", &values->engine, std::move(engines), help);
+  options->Text("master", &values->master, "URL",
+                "The master of Spark, as spark-submit takes it. Default: local[*].");
+  options->List("conf", &values->settings, "NAME=VALUE",
+                "A setting of Spark. Any number of times.");
 }
-void AddQueryEngine(Options* options, FleetArguments* values) {
-  options->Choice("engine", &values->engine, {"duckdb", "spark"},
-                  "What runs the SQL: duckdb, in one process (the default), or spark.");
+void AddDuckdb(Options* options, FleetArguments* values) {
+  options->Text("memory", &values->memory, "SIZE", "What DuckDB may take. Default: 1GB.");
+  options->Integer("threads", &values->threads, "N", "Of DuckDB. Default: one a processor.");
+}
+void AddQueries(Options* options, FleetArguments* values) {
+  AddChoice(options, values);
+  AddJson(options, values);
+  AddEngine(options, values, {"duckdb", "spark"},
+            "What runs the SQL: duckdb, in one process (the default), or spark.");
+  AddDuckdb(options, values);
 }
 
 Options RowsForm(FleetArguments* values) {
@@ -68,11 +91,10 @@ Options MapForm(FleetArguments* values) {
                   "job. Logs, and folders that are searched for *.mprof, are paths or URIs (s3://, "
                   "gs://). Logs that were mapped already are left out, and a log that cannot be "
                   "read is reported and counted. Needs Python: pip install memprof-gpu[fleet].");
-  AddOutput(&options, values);
-  AddJobs(&options, values);
-  options.Choice("engine", &values->engine, {"local", "spark"},
-                 "Where logs are read: local, here (the default), or spark, as a job of Spark.");
-  AddMaster(&options, values);
+  AddMapping(&options, values);
+  AddJson(&options, values);
+  AddEngine(&options, values, {"local", "spark"},
+            "Where logs are read: local, here (the default), or spark, as a job of Spark.");
   options.Example("memprof fleet map -o tables /logs/job4711", "All logs of a job.");
   options.Example("memprof fleet map -o s3://bucket/tables --jobs=8 s3://bucket/logs",
                   "From and to an object store.");
@@ -87,13 +109,12 @@ Options AskForm(FleetArguments* values) {
                   "Answers one question from the tables that 'fleet map' made: which ranks differ "
                   "from their peers, what leaks where, why memory ran out. --list names all "
                   "questions. Needs Python: pip install memprof-gpu[fleet].");
-  AddList(&options, values);
-  AddJson(&options, values);
-  AddQueryEngine(&options, values);
-  AddMaster(&options, values);
+  AddQuestion(&options, values);
+  AddQueries(&options, values);
   options.Example("memprof fleet ask --list", "What can be asked.");
   options.Example("memprof fleet ask outliers tables", "Ranks that hold more than their peers.");
-  options.Example("memprof fleet ask ooms --json s3://bucket/tables", "For a program.");
+  options.Example("memprof fleet ask ooms --since=2026-11-20 --json s3://bucket/tables",
+                  "The failures since then, for a program.");
   return options;
 }
 
@@ -102,9 +123,9 @@ Options ReportForm(FleetArguments* values) {
                   "The most important answers on a page: what is wrong first, then how even the "
                   "ranks are and how much room is left, then what the tables lack. Needs Python: "
                   "pip install memprof-gpu[fleet].");
-  AddJson(&options, values);
-  AddQueryEngine(&options, values);
+  AddQueries(&options, values);
   options.Example("memprof fleet report tables", "How the jobs of these tables fare.");
+  options.Example("memprof fleet report --job=4711 tables", "How this one does.");
   return options;
 }
 
@@ -113,15 +134,15 @@ Options WholeVerb(FleetArguments* values) {
       "fleet map|ask|report|rows [OPTION...] [QUESTION] LOG|DIR...",
       "Answers questions about the logs of many processes, machines and days: map makes tables of "
       "them, ask and report read these, rows prints those of one log. 'memprof fleet map --help' "
-      "and so on explain each. All but rows need Python: pip install memprof-gpu[fleet].");
-  AddOutput(&options, values);
-  AddJobs(&options, values);
-  options.Choice("engine", &values->engine, {"local", "duckdb", "spark"},
-                 "map: local (the default) or spark; ask and report: duckdb (the default) or "
-                 "spark.");
-  AddMaster(&options, values);
-  AddList(&options, values);
+      "and so on explain each, with its options. All but rows need Python: pip install "
+      "memprof-gpu[fleet].");
+  AddMapping(&options, values);
+  AddQuestion(&options, values);
+  AddChoice(&options, values);
   AddJson(&options, values);
+  AddEngine(&options, values, {"local", "duckdb", "spark"},
+            "map: local (the default) or spark; ask and report: duckdb (the default) or spark.");
+  AddDuckdb(&options, values);
   AddAs(&options, values);
   options.Example("memprof fleet map -o tables /logs/job4711", "Make the tables of a job's logs.");
   options.Example("memprof fleet report tables", "The most important answers on a page.");
@@ -142,7 +163,9 @@ std::string Misuse(const std::string& form, const FleetArguments& values, std::s
   if (form == "rows" && arguments != 1) return "give one log";
   if (form == "map" && values.output.empty()) return "where to? Name a folder with -o";
   if (form == "map" && arguments == 0) return "which logs? Name some, or folders with logs";
-  if (form == "map" && values.jobs < 0) return "--jobs cannot be negative";
+  if (values.jobs < 1) return "--jobs is at least 1";
+  if (values.threads < 1) return "--threads is at least 1";
+  if (values.top < 0) return "--top cannot be negative";
   if (form == "ask" && !values.list && arguments < 2)
     return "give a question and the folders of tables; --list names the questions";
   if (form == "report" && arguments == 0) return "which tables? Name a folder of 'fleet map'";

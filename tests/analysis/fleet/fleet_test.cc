@@ -1,35 +1,26 @@
 // The tables of a fleet against sums made allocation by allocation and event by event.
 #include "analysis/fleet/fleet.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/fleet/hash.h"
 #include "analysis/leaks/clock.h"
 #include "analysis/report/report.h"
 #include "analysis/symbols/site_key.h"
+#include "tests/analysis/fleet/rolled_up.h"
 #include "tests/support/random_log.h"
-#include "tests/support/training_log.h"
 
 namespace memprof::analysis {
 namespace {
 
-using ::testing::IsEmpty;
+using testing::Fleet;
 using testing::LogBuilder;
 using testing::RandomLog;
-
-struct Fleet {
-  explicit Fleet(std::shared_ptr<const Session> opened)
-      : session(std::move(opened)), symbols(session), rows(RollUp(session, symbols)) {}
-  explicit Fleet(const LogBuilder& log) : Fleet(testing::LoadLog(log)) {}
-  std::shared_ptr<const Session> session;
-  Symbols symbols;
-  FleetRows rows;
-};
 
 // Live bytes right after an event; -1: before the first.
 std::uint64_t SumAfter(const Session& session, std::int64_t event, int device,
@@ -200,6 +191,40 @@ TEST(FleetSiteSteps, AreAtMostSoManyPartsAndSites) {
     EXPECT_TRUE(site.line == 2 || site.line >= 23) << site.name;
 }
 
+TEST(FleetSiteSteps, ChoosesSitesByWhatTheyKeepPeakAndAllocate) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  const auto stack = [&log](int site) {
+    return log.Stack(
+        {"main (a.py:1)", "f" + std::to_string(site) + " (a.py:" + std::to_string(site + 2) + ")"});
+  };
+  constexpr int kAtPeak = 1000, kBorn = 1001;
+  for (std::uint64_t step = 0; step < 11; ++step) {
+    log.Step(step);
+    if (step == 0)
+      for (int site = 0; site < 101; ++site)
+        log.Alloc(Layer::kLinear, 0x100000 + 0x10000 * site, 1000 + site, {.stack = stack(site)});
+    if (step == 5) {
+      log.Alloc(Layer::kLinear, 0x10, 5000, {.stack = stack(kAtPeak)});
+      log.Free(0x10);
+    }
+    for (int i = 0; i < 20; ++i) {  // 2,000 bytes a step, 100 at once
+      log.Alloc(Layer::kLinear, 0x20, 100, {.stack = stack(kBorn)});
+      log.Free(0x20);
+    }
+  }
+  Fleet fleet(log);
+  ExpectSiteSteps(fleet);
+  std::set<int> lines;
+  for (const SiteRow& site : fleet.rows.sites) lines.insert(site.line);
+  EXPECT_EQ(lines.size(), kMostSites);
+  EXPECT_TRUE(lines.contains(kAtPeak + 2));
+  EXPECT_TRUE(lines.contains(kBorn + 2));
+  EXPECT_FALSE(lines.contains(0 + 2));  // the three smallest are in the rest
+  EXPECT_FALSE(lines.contains(2 + 2));
+  EXPECT_TRUE(lines.contains(3 + 2));
+}
+
 TEST(FleetSites, AreTheSameInEveryLog) {
   const auto sites = [](int before) {
     LogBuilder log;
@@ -259,111 +284,6 @@ TEST(FleetLedger, OfRandomLogsHoldsWhatTheReportHolds) {
         if (row.device == device.info.id && row.kind != "pools") sums[row.moment] += row.size;
       EXPECT_EQ(sums["end"], device.live_bytes);
     }
-  }
-}
-
-TEST(FleetFindings, AreTheReports) {
-  LogBuilder log;
-  testing::WriteTrainingRun({.steps = 40, .leak = true, .marks = true}, &log);
-  const Fleet fleet(log);
-  const Report report = BuildReport(*fleet.session);
-  ASSERT_FALSE(report.leaks.leaks.empty());
-  ASSERT_EQ(fleet.rows.leaks.size(), report.leaks.leaks.size());
-  const Leak& leak = report.leaks.leaks[0];
-  const LeakRow& row = fleet.rows.leaks[0];
-  EXPECT_EQ(row.size, leak.bytes);
-  EXPECT_EQ(row.slope, leak.bytes_per_step);
-  EXPECT_EQ(row.first_step, leak.first_step);
-  EXPECT_EQ(row.tier, LeakTierName(leak.tier));
-  Symbols symbols(fleet.session);
-  EXPECT_EQ(row.site, StableHash(SiteKey(symbols, leak.stack)));
-  EXPECT_NE(std::ranges::find(fleet.rows.sites, row.site, &SiteRow::site), fleet.rows.sites.end());
-  std::uint64_t in_categories = 0;
-  for (const CategoryRow& category : fleet.rows.categories) in_categories += category.size;
-  const Peak& peak = report.peaks.at(0);
-  EXPECT_EQ(in_categories,
-            std::max(peak.bytes, peak.by_layer[int{static_cast<int>(Layer::kBlock)}]));
-  EXPECT_FALSE(fleet.rows.advice.empty());
-  EXPECT_EQ(fleet.rows.run.verdict, report.leaks.verdict);
-}
-
-TEST(FleetFragmentation, NamesWhoPins) {
-  LogBuilder log;
-  const int a = log.Stack({"main (a.py:1)", "Small (a.py:5)"});
-  const int b = log.Stack({"main (a.py:1)", "Large (a.py:7)"});
-  log.Alloc(Layer::kLinear, 0x100000, 0x10000);
-  log.Alloc(Layer::kSegment, 0x100000, 0x10000);
-  log.Alloc(Layer::kBlock, 0x100000, 0x4000, {.stack = b});
-  log.Alloc(Layer::kBlock, 0x104000, 0x1000, {.stack = a});
-  log.Free(Layer::kBlock, 0x100000);
-  log.Alloc(Layer::kLinear, 0x200000, 0x10000);
-  log.Alloc(Layer::kSegment, 0x200000, 0x10000);
-  log.Alloc(Layer::kBlock, 0x200000, 0x10000, {.stack = b});
-  const Fleet fleet(log);
-  ASSERT_EQ(fleet.rows.fragmentation.size(), 2u);
-  const FragmentationRow &whole = fleet.rows.fragmentation[0], &site = fleet.rows.fragmentation[1];
-  EXPECT_EQ(whole.site, "");
-  EXPECT_EQ(whole.reserved, 0x20000u);
-  EXPECT_EQ(whole.allocated, 0x11000u);
-  EXPECT_EQ(whole.pinned, 0xf000u);
-  EXPECT_EQ(whole.unusable, fleet.rows.run.unusable_at_peak);
-  const auto named = std::ranges::find(fleet.rows.sites, site.site, &SiteRow::site);
-  ASSERT_NE(named, fleet.rows.sites.end());
-  EXPECT_EQ(named->function, "Small");
-  EXPECT_EQ(site.pinned, 0xf000u);  // the hole before it and the one behind
-}
-
-TEST(FleetRun, OfALogWithoutMemory) {
-  LogBuilder log;
-  log.Step(1);
-  const Fleet fleet(log);
-  EXPECT_EQ(fleet.rows.run.device, kNoDevice);
-  EXPECT_FALSE(fleet.rows.run.peak.has_value());
-  EXPECT_FALSE(fleet.rows.run.expandable.has_value());
-  EXPECT_THAT(fleet.rows.rank_step, IsEmpty());
-  EXPECT_THAT(fleet.rows.rank_site_step, IsEmpty());
-}
-
-TEST(FleetRun, SaysHowItEndedAndWhatIsMissing) {
-  const auto run = [](void (*change)(LogBuilder&), bool trailer = true) {
-    LogBuilder log;
-    log.Alloc(Layer::kLinear, 0x1000, 64);
-    change(log);
-    return Fleet(testing::LoadLog(log, {.trailer = trailer})).rows.run;
-  };
-  const auto nothing = [](LogBuilder&) {};
-  EXPECT_EQ(run(nothing).ended, "clean");
-  EXPECT_EQ(run(nothing, false).ended, "killed");
-  EXPECT_EQ(run(nothing).losses, "");
-  EXPECT_FALSE(run(nothing).recorder_cost.has_value());
-  const RunRow lossy = run([](LogBuilder& log) {
-    log.Count("events_lost", 3);
-    log.Count("definitions_lost", 2);
-    log.Count("unmatched_frees", 9);  // no loss
-    log.self().set_events(10);
-    log.self().set_hook_time_ns(70);
-  });
-  EXPECT_EQ(lossy.events_lost, 3u);
-  EXPECT_EQ(lossy.losses, "events_lost 3, definitions_lost 2");
-  EXPECT_EQ(lossy.recorder_cost, 70u);
-}
-
-TEST(FleetRun, TellsWhetherSegmentsGrow) {
-  for (const bool grows : {false, true}) {
-    LogBuilder log;
-    log.Device(0, 1 << 30);
-    log.header().add_environment("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-    if (grows) {
-      log.Alloc(Layer::kVmmPhysical, 0x77, 0x200000);
-      log.Event(Op::kMap, Layer::kVmmPhysical, 0x400000, 0x200000, 0, {.aux0 = 0x77});
-    } else {
-      log.Alloc(Layer::kLinear, 0x400000, 0x200000);
-    }
-    log.Alloc(Layer::kSegment, 0x400000, 0x200000);
-    log.Alloc(Layer::kBlock, 0x400000, 0x1000);
-    const Fleet fleet(log);
-    EXPECT_EQ(fleet.rows.run.expandable, grows);
-    EXPECT_EQ(fleet.rows.run.allocator_settings, "expandable_segments:True");
   }
 }
 

@@ -276,13 +276,15 @@ TEST(Fleet, WrongUsage) {
                                              {"rows", "--json", "a"},
                                              {"map", "a"},
                                              {"map", "-o", "t"},
-                                             {"map", "-o", "t", "--jobs=-1", "a"},
+                                             {"map", "-o", "t", "--jobs=0", "a"},
                                              {"map", "-o", "t", "--engine=duckdb", "a"},
                                              {"ask"},
                                              {"ask", "outliers"},
                                              {"ask", "outliers", "t", "--engine=local"},
                                              {"report"},
-                                             {"report", "--list", "t"}}) {
+                                             {"report", "--list", "t"},
+                                             {"report", "--top=-1", "t"},
+                                             {"report", "--threads=0", "t"}}) {
     std::vector<std::string> arguments = {"fleet"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());
     SCOPED_TRACE(::testing::PrintToString(arguments));
