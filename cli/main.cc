@@ -15,6 +15,7 @@
 #include "cli/diff/diff.h"
 #include "cli/doctor/doctor.h"
 #include "cli/export/export.h"
+#include "cli/fleet/fleet.h"
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/holders/holders.h"
 #include "cli/leaks/leaks.h"
@@ -53,6 +54,7 @@ const std::vector<Verb>& Verbs() {
       {"replay", "the same requests with other allocators, and the lowest possible peak",
        ReplayVerb},
       {"footprint", "the memory that an input of another size will take", FootprintVerb},
+      {"fleet", "tables of the logs of many processes, and questions about them", FleetVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format: CSV, PyTorch, SQLite, HTML, pprof, Perfetto",
        ExportVerb},

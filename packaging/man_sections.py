@@ -32,6 +32,10 @@ ENVIRONMENT = {
          "Set for PROGRAM from the options. A program that preloads libmemprof.so without 'memprof run' (LD_PRELOAD) "
          "sets them itself: MEMPROF_START is now or paused; MEMPROF_CUPTI, MEMPROF_SCAN and MEMPROF_VERBOSE are 1."),
     ],
+    "memprof-fleet": [
+        ("MEMPROF_PYTHON", "The Python that 'map', 'ask' and 'report' run, in place of python3. It needs "
+         "memprof-gpu[fleet]; for --engine=spark also memprof-gpu[fleet-spark]."),
+    ],
     "memprof-viewer": [
         ("MEMPROF_EDITOR", "The editor that opens a source line, such as 'code -g {file}:{line}'. Without it, the one "
          "chosen in the viewer, then VISUAL and EDITOR if they have a window."),

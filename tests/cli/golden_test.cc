@@ -75,6 +75,7 @@ std::vector<Case> Cases() {
       {"help_footprint.txt", {"footprint", "--help"}},
       {"help_doctor.txt", {"doctor", "--help"}},
       {"help_holders.txt", {"holders", "--help"}},
+      {"help_fleet.txt", {"fleet", "--help"}},
   };
 }
 

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // These need more than one log.
-const char* const kOtherVerbs[] = {"run", "doctor", "diff", "footprint", "holders", "import"};
+const char* const kOtherVerbs[] = {"run", "doctor", "diff", "fleet", "footprint", "holders", "import"};
 
 TEST(StatusTest, UnknownVerbs) {
   ExpectError(Memprof({}), 2);

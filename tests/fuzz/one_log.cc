@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "analysis/fleet/fleet.h"
 #include "analysis/load/load.h"
 #include "analysis/load/verify.h"
 #include "analysis/report/report.h"
@@ -89,6 +90,12 @@ void AskQuestions(const std::shared_ptr<const Session>& session) {
     for (const analysis::Site& site : analysis::FindSites(*session, query)) bytes += site.bytes;
     Require(!tree.nodes.empty() && tree.nodes[0].bytes == bytes, "flame graph and sites disagree");
   }
+  const analysis::FleetRows rows = analysis::RollUp(session, symbols);
+  for (const analysis::StepRow& step : rows.rank_step)
+    Require(step.peak <= rows.run.peak.value_or(0) || step.device != rows.run.device,
+            "a step above the peak");
+  for (const analysis::SiteStepRow& site : rows.rank_site_step)
+    Require(site.alive_blocks <= session->records().size(), "more alive than were allocated");
 }
 
 }  // namespace

@@ -48,10 +48,22 @@ void AddArguments(ProtoWriter* message) {
 }  // namespace
 
 bool EnvironmentBelongsInLog(const char* variable) {
+  // By their whole names, because a scheduler's other variables may hold a secret. The names of
+  // jobs, attempts and ranks: analysis/fleet/identity.cc says what each means.
   static constexpr const char* kPrefixes[] = {
-      "CUDA_",     "MEMPROF_",     "SIMCUDA=",    "PYTORCH_",
-      "RANK=",     "LOCAL_RANK=",  "WORLD_SIZE=", "OMPI_COMM_WORLD_RANK=",
-      "PMI_RANK=", "SLURM_PROCID="};
+      "CUDA_", "MEMPROF_", "SIMCUDA=", "PYTORCH_",
+      // torchrun and its like
+      "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "GROUP_RANK=", "TORCHELASTIC_RUN_ID=",
+      "TORCHELASTIC_RESTART_COUNT=", "TP_RANK=", "PP_RANK=", "DP_RANK=", "EP_RANK=",
+      // MPI
+      "OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=", "OMPI_COMM_WORLD_SIZE=", "PMI_RANK=",
+      "PMI_SIZE=", "MPI_LOCALRANKID=",
+      // Slurm
+      "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "SLURM_ARRAY_TASK_ID=", "SLURM_RESTART_COUNT=",
+      "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=", "SLURM_NTASKS=",
+      // Kubernetes' indexed jobs, AWS Batch, Ray; JOB_NAME is a habit of manifests
+      "JOB_COMPLETION_INDEX=", "JOB_NAME=", "AWS_BATCH_JOB_ID=", "AWS_BATCH_JOB_ATTEMPT=",
+      "RAY_JOB_ID="};
   for (const char* prefix : kPrefixes)
     if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
   return false;

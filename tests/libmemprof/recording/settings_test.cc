@@ -152,6 +152,36 @@ TEST(Environment, OnlyWhatExplainsAGpuProgram) {
   EXPECT_FALSE(EnvironmentBelongsInLog("RANKING=3"));
   EXPECT_FALSE(EnvironmentBelongsInLog("AWS_SECRET=x"));
   EXPECT_FALSE(EnvironmentBelongsInLog("XCUDA_Y=x"));
+  for (const char* named : {"LOCAL_RANK=1",
+                            "GROUP_RANK=0",
+                            "TORCHELASTIC_RUN_ID=a",
+                            "TORCHELASTIC_RESTART_COUNT=2",
+                            "TP_RANK=0",
+                            "PP_RANK=1",
+                            "DP_RANK=2",
+                            "EP_RANK=3",
+                            "OMPI_COMM_WORLD_LOCAL_RANK=1",
+                            "OMPI_COMM_WORLD_SIZE=8",
+                            "PMI_SIZE=8",
+                            "MPI_LOCALRANKID=1",
+                            "SLURM_JOB_ID=7",
+                            "SLURM_ARRAY_JOB_ID=7",
+                            "SLURM_ARRAY_TASK_ID=1",
+                            "SLURM_RESTART_COUNT=1",
+                            "SLURM_LOCALID=1",
+                            "SLURM_NODEID=0",
+                            "SLURM_NTASKS=8",
+                            "JOB_COMPLETION_INDEX=3",
+                            "JOB_NAME=llm",
+                            "AWS_BATCH_JOB_ID=x",
+                            "AWS_BATCH_JOB_ATTEMPT=1",
+                            "RAY_JOB_ID=01"})
+    EXPECT_TRUE(EnvironmentBelongsInLog(named)) << named;
+  // What the same launchers and schedulers set besides, which may be secret.
+  for (const char* left_out :
+       {"SLURM_JWT=x", "SLURM_JOB_ACCOUNT=x", "MASTER_ADDR=x", "TORCHELASTIC_ERROR_FILE=x",
+        "RAY_ADDRESS=x", "JOB_TOKEN=x", "AWS_BATCH_JOB_IDENTITY=x", "AWS_SESSION_TOKEN=x"})
+    EXPECT_FALSE(EnvironmentBelongsInLog(left_out)) << left_out;
 }
 
 }  // namespace
