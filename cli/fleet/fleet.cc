@@ -11,8 +11,8 @@
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
-#include "cli/fleet/internal/python.h"
 #include "cli/fleet/internal/rows_json.h"
+#include "cli/run/python.h"
 #include "cli/shared/open_log.h"
 
 namespace memprof::cli {

@@ -73,13 +73,6 @@ bool IsLogName(const std::string& pattern, const std::string& name) {
          Matches(front + ".%p.%p" + back, name);
 }
 
-// The folders of the pattern before the first whose name varies: the recorder makes the others.
-fs::path FixedFolder(const std::string& pattern) {
-  fs::path folder = fs::path(pattern).parent_path();
-  while (folder.string().find('%') != std::string::npos) folder = folder.parent_path();
-  return folder;
-}
-
 // Files below `folder` whose path from there matches the rest of a pattern, a name at a time.
 void FindMatching(const fs::path& folder, const std::vector<std::string>& names, std::size_t at,
                   std::vector<std::string>* found) {
@@ -118,6 +111,12 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory) {
       {"../lib/memprof/inject/sitecustomize.py", "../lib64/memprof/inject/sitecustomize.py"});
   if (!file.ok()) return file.status();
   return fs::path(*file).parent_path().string();
+}
+
+std::string FixedFolder(const std::string& pattern) {
+  fs::path folder = fs::path(pattern).parent_path();
+  while (folder.string().find('%') != std::string::npos) folder = folder.parent_path();
+  return folder.string();
 }
 
 absl::Status PrepareOutput(const std::string& path) {

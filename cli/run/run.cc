@@ -19,6 +19,7 @@
 #include "cli/console/options.h"
 #include "cli/run/internal/environment.h"
 #include "cli/run/sim.h"
+#include "cli/run/upload.h"
 
 namespace memprof::cli {
 namespace {
@@ -26,8 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Options whose value is the next argument if they have no "=".
-constexpr std::string_view kWithValue[] = {"-o",       "--output", "--stack-depth", "--ring-events",
-                                           "--memory", "--source", "--signal",      "--unrecorded"};
+constexpr std::string_view kWithValue[] = {
+    "-o",       "--output", "--stack-depth", "--ring-events", "--memory",
+    "--source", "--signal", "--unrecorded",  "--upload",      "--upload-limit"};
 
 Options Describe(RunOptions* values) {
   Options options(
@@ -87,6 +89,13 @@ Options Describe(RunOptions* values) {
       "unrecorded", &values->unrecorded, {"start", "stop"},
       "With a PROGRAM that cannot be recorded (static, musl, an old glibc, set-uid): start it all "
       "the same (the default), or stop with status 1.");
+  options.Text(
+      "upload", &values->upload, "URI",
+      "When the program has ended, copy its logs there: a folder, or s3://bucket/folder and "
+      "what else Python's fsspec knows. Waits at most --upload-limit for that, then it goes "
+      "on in the background; the logs stay where they are too.");
+  options.Integer("upload-limit", &values->upload_limit_s, "SECONDS",
+                  "The longest that --upload delays the exit. Default: 30.");
   options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
@@ -96,6 +105,8 @@ Options Describe(RunOptions* values) {
                   "would it fit on that GPU?");
   options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
                   "one log per worker");
+  options.Example("srun memprof run -o '/scratch/%j/%r.%h.mprof' --upload s3://logs -- ./train",
+                  "the ranks of a job of Slurm: docs/fleet-collect.md");
   return options;
 }
 
@@ -283,6 +294,8 @@ int RunVerb(int argc, char** argv) {
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.
   if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable->recorded(), logs);
+  if (!values.upload.empty())
+    UploadLogs(logs, FixedFolder(values.output), values.upload, values.upload_limit_s);
   if (!by_torch_sim)
     PrintTorchHint(values, argv[program], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)

@@ -22,6 +22,8 @@ struct RunOptions {
   std::string unrecorded = "start";  // what to do with a program that cannot be recorded
   std::int64_t stack_depth = -1;
   std::int64_t ring_events = -1;
+  std::string upload;  // a URI; empty = nothing
+  std::int64_t upload_limit_s = 30;
   std::int64_t memory_mib = -1;
   bool cupti = false;
   bool start_paused = false;

@@ -1,5 +1,5 @@
 // Starts Python in place of this process.
-#include "cli/fleet/internal/python.h"
+#include "cli/run/python.h"
 
 #include <stdlib.h>
 #include <unistd.h>
