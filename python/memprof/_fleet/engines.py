@@ -1,0 +1,163 @@
+"""Who computes the answers: DuckDB in this process, or Spark."""
+import json
+
+from . import catalog, names, schema, spark, storage, views
+from .errors import FleetError, needed
+
+DUCKDB, SPARK = "duckdb", "spark"
+
+
+class Fleet:
+    """The folders of a fleet that a question is about: of some jobs and days only, if it says so."""
+
+    def __init__(self, roots, jobs=(), since=None, until=None):
+        self.roots = list(dict.fromkeys(map(storage.cleaned, roots)))
+        self.narrow = bool(jobs or since or until)
+        jobs = {names.encoded(job) for job in jobs}
+        self.parts = {}  # of each root, where not all: date=…/job=…
+        for root in self.roots:
+            place = storage.of(root)
+            names.check(place, root)
+            if self.narrow:
+                self.parts[root] = [f"{day}/{job}" for day in place.names(f"{root}/runs") if _within(day, since, until)
+                                    for job in place.names(f"{root}/runs/{day}") if not jobs or job[4:] in jobs]
+
+    def folders(self, table):
+        """[folder] with files of a table at any depth."""
+        found = []
+        for root in self.roots:
+            if not self.narrow:
+                found.append(f"{root}/{table}")
+            else:
+                found += [f"{root}/{table}/{part}" for part in self.parts[root]]
+        return [folder for folder in found if storage.of(folder).has_files(folder, ".parquet")]
+
+    def failures(self):
+        """[(log, reason)] of the logs that could not be read."""
+        found = {}
+        for root in self.roots:
+            place = storage.of(root)
+            for name in place.names(f"{root}/{names.FAILED}"):
+                if name.endswith(".json"):
+                    try:
+                        about = json.loads(place.read(f"{root}/{names.FAILED}/{name}"))
+                        found[str(about["log"])] = str(about["reason"])
+                    except (ValueError, TypeError, KeyError, FileNotFoundError):
+                        continue  # mapped meanwhile
+        return sorted(found.items())
+
+
+def _within(day, since, until):
+    day = day[len("date="):]
+    return (not since or day >= since) and (not until or day <= until)
+
+
+class DuckDB:
+    """Everything in this process; tables that do not fit into `memory` go to a temporary folder."""
+
+    _TYPES = {"text": "VARCHAR", "i64": "BIGINT", "f64": "DOUBLE", "bool": "BOOLEAN", "bytes": "BIGINT", "ns": "BIGINT"}
+
+    def __init__(self, fleet, options):
+        duckdb = needed("duckdb")
+        self.error = duckdb.Error
+        self.connection = duckdb.connect()
+        self._do(f"SET memory_limit = '{options.memory.replace(chr(39), '')}'")
+        if options.threads:
+            self._do(f"SET threads = {int(options.threads)}")
+        self._do("SET preserve_insertion_order = false")
+        self.fleet, self.ready = fleet, set()
+        self._register(fleet)
+        self._do(f"CREATE VIEW files_runs AS {self._files(fleet, 'runs')}")
+        self._do(f"CREATE TEMP TABLE chosen AS {views.CHOSEN}")
+        self._do(f"CREATE TEMP TABLE runs AS {views.view('runs')}")  # a row a log, and every question reads it
+        self._do("CREATE TEMP TABLE failed_logs (log VARCHAR, reason VARCHAR)")
+        failures = fleet.failures()
+        if failures:
+            self.connection.executemany("INSERT INTO failed_logs VALUES (?, ?)", failures)
+
+    def _register(self, fleet):
+        for scheme in {root.split("://")[0] for root in fleet.roots if storage.is_uri(root)}:
+            self.connection.register_filesystem(storage.listing(scheme))
+
+    def _files(self, fleet, table):
+        columns = [(name, self._TYPES[kind]) for name, kind, _ in schema.columns(table)]
+        folders = fleet.folders(table)
+        if not folders:
+            empty = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns)
+            return f"SELECT {empty}, '' AS place WHERE false"
+        globs = ", ".join("'" + _glob(folder).replace("'", "''") + "/**/*.parquet'" for folder in folders)
+        source = f"read_parquet([{globs}], filename = true, hive_partitioning = false, union_by_name = true)"
+        have = {row[0] for row in self._do(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+        taken = ", ".join(f"CAST({name if name in have else 'NULL'} AS {kind}) AS {name}" for name, kind in columns)
+        return f"SELECT {taken}, filename AS place FROM {source}"
+
+    def _do(self, sql, values=None):
+        try:
+            return self.connection.execute(sql, values) if values else self.connection.execute(sql)
+        except self.error as error:
+            raise FleetError(f"DuckDB: {storage.line(error)}") from None
+
+    def ask(self, question, values):
+        for table in views.read_by(question.sql) - self.ready:
+            self._do(f"CREATE VIEW files_{table} AS {self._files(self.fleet, table)}")
+            self._do(f"CREATE VIEW {table} AS {views.view(table)}")
+            self.ready.add(table)
+        try:
+            return self._do(catalog.written(question.sql, values, "$"), values).fetchall()
+        except self.error as error:
+            raise FleetError(f"DuckDB: {storage.line(error)}") from None
+
+
+def _glob(path):
+    """A path in which nothing is a pattern."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+class Spark:
+    _TYPES = {"text": "STRING", "i64": "BIGINT", "f64": "DOUBLE", "bool": "BOOLEAN", "bytes": "BIGINT", "ns": "BIGINT"}
+
+    def __init__(self, fleet, options):
+        self.session = spark.session(options)
+        self.fleet, self.ready = fleet, set()
+        self._files(fleet, "runs").createOrReplaceTempView("files_runs")
+        self._view("chosen", views.CHOSEN, kept=True)
+        self._view("runs", views.view("runs"), kept=True)
+        self.session.createDataFrame(fleet.failures(), "log STRING, reason STRING").createOrReplaceTempView("failed_logs")
+
+    def _files(self, fleet, table):
+        declared = ", ".join(f"{name} {self._TYPES[kind]}" for name, kind, _ in schema.columns(table))
+        folders = [_hadoop(folder) for folder in fleet.folders(table)]
+        if not folders:
+            return self.session.createDataFrame([], declared + ", place STRING")
+        reader = self.session.read.schema(declared).option("recursiveFileLookup", "true")
+        return reader.option("pathGlobFilter", "*.parquet").parquet(*folders).selectExpr("*", "_metadata.file_path AS place")
+
+    def _view(self, name, sql, kept):
+        frame = self.session.sql(sql)
+        (frame.cache() if kept else frame).createOrReplaceTempView(name)
+
+    def ask(self, question, values):
+        for table in views.read_by(question.sql) - self.ready:
+            self._files(self.fleet, table).createOrReplaceTempView(f"files_{table}")
+            self._view(table, views.view(table), kept=False)
+            self.ready.add(table)
+        try:
+            rows = self.session.sql(catalog.written(question.sql, values, ":"), args=values or None).collect()
+        except Exception as error:  # Py4J's and Spark's own
+            raise spark.failure(error) from None
+        return [tuple(row) for row in rows]
+
+
+def _hadoop(path):
+    """As Hadoop names it: s3a is its only S3; a glob's signs in local paths are no patterns."""
+    if path.startswith("s3://"):
+        return "s3a://" + path[len("s3://"):]
+    if storage.is_uri(path):
+        return path
+    return "file://" + "".join("\\" + c if c in "*?[]{}\\" else c for c in path)
+
+
+def open_engine(options):
+    needed("pyarrow")
+    fleet = Fleet(options.fleets, options.job or (), options.since, options.until)
+    return (Spark if options.engine == SPARK else DuckDB)(fleet, options)
