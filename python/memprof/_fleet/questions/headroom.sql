@@ -16,4 +16,4 @@ SELECT job, nullif(stage, -1) AS stage, device_name AS device, count(*) AS ranks
        min(left_over / CAST(device_bytes AS DOUBLE)) AS least_share, max(CASE WHEN n = 1 THEN host END) AS host,
        max(CASE WHEN n = 1 THEN log END) AS log
 FROM ordered GROUP BY job, stage, device_name
-ORDER BY least_share, job, stage, device
+ORDER BY least_share, job, stage NULLS LAST, device

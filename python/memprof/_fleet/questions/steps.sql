@@ -35,4 +35,4 @@ SELECT job, nullif(stage, -1) AS stage, count(*) AS ranks, max(steps) AS steps, 
        median(later_peak) AS later_peak, median(growth) AS middle_growth, max(growth) AS most_growth,
        max(CASE WHEN n = 1 THEN rank END) AS rank, max(CASE WHEN n = 1 THEN log END) AS log
 FROM ordered GROUP BY job, stage
-ORDER BY job, stage
+ORDER BY job, stage NULLS LAST

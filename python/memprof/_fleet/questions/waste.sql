@@ -14,4 +14,4 @@ SELECT job, nullif(stage, -1) AS stage, count(*) AS ranks, CAST(sum(spent) AS DO
        CAST(sum(spent * unused) AS DOUBLE) AS idle, CAST(sum(spent * unused) / nullif(sum(spent), 0) AS DOUBLE) AS unused,
        median(left_over) AS middle_left, max(CASE WHEN n = 1 THEN log END) AS log
 FROM ordered GROUP BY job, stage
-ORDER BY idle DESC, job, stage
+ORDER BY idle DESC, job, stage NULLS LAST
