@@ -52,6 +52,10 @@ def _within(day, since, until):
     return (not since or day >= since) and (not until or day <= until)
 
 
+class _Mixed(Exception):
+    """Files of one table do not have the same columns."""
+
+
 class DuckDB:
     """Everything in this process; tables that do not fit into `memory` go to a temporary folder."""
 
@@ -65,11 +69,9 @@ class DuckDB:
         if options.threads:
             self._do(f"SET threads = {int(options.threads)}")
         self._do("SET preserve_insertion_order = false")
-        self.fleet, self.ready = fleet, set()
+        self.fleet, self.ready, self.mixed = fleet, set(), False
         self._register(fleet)
-        self._do(f"CREATE VIEW files_runs AS {self._files(fleet, 'runs')}")
-        self._do(f"CREATE TEMP TABLE chosen AS {views.CHOSEN}")
-        self._do(f"CREATE TEMP TABLE runs AS {views.view('runs')}")  # a row a log, and every question reads it
+        self._tolerant(self._open)
         self._do("CREATE TEMP TABLE failed_logs (log VARCHAR, reason VARCHAR)")
         failures = fleet.failures()
         if failures:
@@ -79,6 +81,22 @@ class DuckDB:
         for scheme in {root.split("://")[0] for root in fleet.roots if storage.is_uri(root)}:
             self.connection.register_filesystem(storage.listing(scheme))
 
+    def _open(self):
+        """What every question reads is kept: a row a log."""
+        self._do(f"CREATE OR REPLACE TEMP TABLE files_runs AS {self._files(self.fleet, 'runs')}")
+        self._do(f"CREATE OR REPLACE TEMP TABLE chosen AS {views.CHOSEN}")
+        self._do(f"CREATE OR REPLACE TEMP TABLE runs AS {views.view('runs')}")
+
+    def _tolerant(self, work):
+        """Does work for files that have the same columns; if they have not, again in the way that compares all files
+        first, which takes longer and three times the memory."""
+        try:
+            return work()
+        except _Mixed:
+            self.mixed = True
+            self.ready.clear()
+            return work()
+
     def _files(self, fleet, table):
         columns = [(name, self._TYPES[kind]) for name, kind, _ in schema.columns(table)]
         folders = fleet.folders(table)
@@ -86,8 +104,10 @@ class DuckDB:
             empty = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns)
             return f"SELECT {empty}, '' AS place WHERE false"
         globs = ", ".join("'" + _glob(folder).replace("'", "''") + "/**/*.parquet'" for folder in folders)
-        source = f"read_parquet([{globs}], filename = true, hive_partitioning = false, union_by_name = true)"
+        source = f"read_parquet([{globs}], filename = true, hive_partitioning = false, union_by_name = {self.mixed})"
         have = {row[0] for row in self._do(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+        if not self.mixed and not have.issuperset(name for name, _ in columns):  # only the first file was asked
+            raise _Mixed
         taken = ", ".join(f"CAST({name if name in have else 'NULL'} AS {kind}) AS {name}" for name, kind in columns)
         return f"SELECT {taken}, filename AS place FROM {source}"
 
@@ -95,17 +115,25 @@ class DuckDB:
         try:
             return self.connection.execute(sql, values) if values else self.connection.execute(sql)
         except self.error as error:
-            raise FleetError(f"DuckDB: {storage.line(error)}") from None
+            raise self._said(error) from None
+
+    def _said(self, error):
+        if not self.mixed and "union_by_name" in str(error):
+            return _Mixed()
+        return FleetError(f"DuckDB: {storage.line(error)}")
 
     def ask(self, question, values):
+        return self._tolerant(lambda: self._ask(question, values))
+
+    def _ask(self, question, values):
         for table in views.read_by(question.sql) - self.ready:
-            self._do(f"CREATE VIEW files_{table} AS {self._files(self.fleet, table)}")
-            self._do(f"CREATE VIEW {table} AS {views.view(table)}")
+            self._do(f"CREATE OR REPLACE VIEW files_{table} AS {self._files(self.fleet, table)}")
+            self._do(f"CREATE OR REPLACE VIEW {table} AS {views.view(table)}")
             self.ready.add(table)
         try:
             return self._do(catalog.written(question.sql, values, "$"), values).fetchall()
         except self.error as error:
-            raise FleetError(f"DuckDB: {storage.line(error)}") from None
+            raise self._said(error) from None
 
 
 def _glob(path):
