@@ -150,7 +150,7 @@ class Maps(Case):
         path = self.write("a.mprof", (run_name, rows), "grow\n")
         counts, errors = self.map()
         self.assertEqual((counts["growing"], counts["mapped"]), (1, 1))
-        self.assertIn("it grew meanwhile", errors)
+        self.assertIn("it still grows", errors)
         self.assertEqual(len(asked("ooms", self.fleet)), 1)
         run_name, rows = self.ranks(1, 20)[0]
         path.write_text(made_rows.printed(run_name, rows))

@@ -3,6 +3,7 @@
 usage: parts_test.py SOURCE_DIR
 """
 import io
+import json
 import os
 import pathlib
 import re
@@ -95,7 +96,7 @@ class Rows(unittest.TestCase):
     def of(self, content):
         path = pathlib.Path(self.scratch.name, "a.mprof")
         path.write_text(content)
-        return rows.of(str(path))
+        return rows.of(str(path), "s3://b/a.mprof")
 
     def test_printed_rows_are_read(self):
         run, tables = self.of(made_rows.printed(self.run_, self.rows))
@@ -181,6 +182,17 @@ class Command(unittest.TestCase):
     def test_usage_has_status_2(self):
         for arguments in ((), ("map",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0")):
             self.assertEqual(self.said(*arguments)[0], 2, arguments)
+
+    def test_options_may_stand_anywhere(self):
+        options = command.parsed(["ask", "--json", "leaks", "a", "--job=1", "b", "--top", "3", "c"])
+        self.assertEqual((options.question, options.fleets, options.job, options.top), ("leaks", ["a", "b", "c"], ["1"], 3))
+        options = command.parsed(["map", "x", "-o", "f", "y", "--engine=spark"])
+        self.assertEqual((options.logs, options.output, options.engine), (["x", "y"], "f", "spark"))
+
+    def test_the_list_has_every_question(self):
+        status, out, _ = self.said("ask", "--list")
+        self.assertEqual((status, [line.split()[0] for line in out.splitlines() if line[0] != " "]), (0, catalog.names()))
+        self.assertEqual([one["question"] for one in json.loads(self.said("ask", "--list", "--json")[1])], catalog.names())
 
     def test_errors_are_one_line_with_status_1(self):
         for arguments, words in ((("ask", "nothing", "f"), "no question is named"),

@@ -8,12 +8,13 @@ import time
 
 
 def main():
-    if sys.argv[1:3] != ["fleet", "rows"] or len(sys.argv) != 4:
-        sys.exit("usage: fleet rows LOG")
+    if sys.argv[1:3] != ["fleet", "rows"] or len(sys.argv) != 5 or not sys.argv[3].startswith("--as="):
+        sys.exit("usage: fleet rows --as=NAME LOG")
+    name, path = sys.argv[3][len("--as="):], sys.argv[4]
     if "MEMPROF_TEST_CALLS" in os.environ:
         with open(os.environ["MEMPROF_TEST_CALLS"], "a", encoding="utf-8") as calls:
-            calls.write(sys.argv[3] + "\n")
-    with open(sys.argv[3], encoding="utf-8") as file:
+            calls.write(name + "\n")
+    with open(path, encoding="utf-8") as file:
         text = file.read()
     if text.startswith("slow"):
         time.sleep(float(text.split()[1]))
@@ -21,17 +22,17 @@ def main():
     if text.startswith("crash"):
         os.kill(os.getpid(), signal.SIGSEGV)
     if text.startswith("grow"):
-        with open(sys.argv[3], "a", encoding="utf-8") as file:
+        with open(path, "a", encoding="utf-8") as file:
             file.write("\n")
         text = text.split("\n", 1)[1]
     if text.startswith("kill-executor"):  # once: the Python of the task, then the Java that started it
         text = text.split("\n", 1)[1]
-        mark = sys.argv[3] + ".killed"
+        mark = path + ".killed"
         if not os.path.exists(mark):
             open(mark, "w", encoding="utf-8").close()
             _kill_executor()
     if not text.startswith("{"):
-        sys.exit(f"memprof: {sys.argv[3]}: not a memprof log")
+        sys.exit(f"memprof: {path}: not a memprof log")
     sys.stdout.write(text)
 
 

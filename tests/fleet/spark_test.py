@@ -79,7 +79,7 @@ class Spark(unittest.TestCase):
 
     @classmethod
     def options(cls, *more):
-        return command.parser().parse_args(["ask", "outliers", str(cls.fleet), *more])
+        return command.parsed(["ask", "outliers", str(cls.fleet), *more])
 
     def test_the_map_survived_the_death_of_an_executor(self):
         self.assertEqual(self.killed, 1)

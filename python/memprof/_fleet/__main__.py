@@ -43,10 +43,9 @@ def _number(least):
     return parse
 
 
-def _engine(parser):
+def _engine(parser, own):
     group = parser.add_argument_group("engine")
-    group.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb",
-                       help="duckdb, in this process (default), or spark")
+    group.add_argument("--engine", choices=(own, "spark"), default=own, help=f"{own}, on this machine (default), or spark")
     group.add_argument("--master", metavar="URL", help="of Spark (default local[*])")
     group.add_argument("--conf", metavar="NAME=VALUE", action="append", help="a setting of Spark; may be repeated")
     return group
@@ -59,47 +58,79 @@ def _reader(parser):
     parser.add_argument("--until", metavar="DAY", help="only processes that started on this day or before")
     parser.add_argument("--top", type=_number(0), metavar="N", help="rows of each table; 0 = all. JSON always has all")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    group = _engine(parser)
+    group = _engine(parser, "duckdb")
     group.add_argument("--memory", default="1GB", metavar="SIZE", help="that DuckDB may use (default 1GB)")
     group.add_argument("--threads", type=_number(1), metavar="N", help="of DuckDB (default: all cores)")
 
 
-def parser():
-    top = argparse.ArgumentParser(prog="memprof fleet", description="Answers questions about the logs of many processes.")
-    verbs = top.add_subparsers(dest="verb", metavar="map|ask|report", required=True)
-    plain = argparse.RawDescriptionHelpFormatter
-    one = verbs.add_parser("map", help="logs to tables", epilog=_MAP, formatter_class=plain,
-                           description="Makes tables (Parquet) of logs. A log that cannot be read is named and counted.")
+def _map_parser(make):
+    one = make("map", _MAP, "Makes tables (Parquet) of logs. A log that cannot be read is named and counted.")
     one.add_argument("logs", metavar="LOG|DIR", nargs="+", help="logs, or folders with *.mprof; or URIs of them")
     one.add_argument("-o", "--output", required=True, metavar="DIR", help="the fleet; an existing one grows")
     one.add_argument("--jobs", type=_number(1), metavar="N", help="logs at the same time (default: cores)")
     one.add_argument("--again", action="store_true", help="also those that were mapped before")
     one.add_argument("--json", action="store_true", help="print the counts as one JSON object")
-    _engine(one)
-    listed = "\n".join(f"  {name:<14} {catalog.load(name).title}"
-                       + "".join(f"\n    --set {p.name}={p.default}  {p.words}" for p in catalog.load(name).parameters)
-                       for name in catalog.names())
-    two = verbs.add_parser("ask", help="one question", epilog=_ASK + listed, formatter_class=plain,
-                           description="Answers one question about a fleet.")
+    _engine(one, "local")
+    return one
+
+
+def _ask_parser(make):
+    every = [catalog.load(name) for name in catalog.names()]
+    listed = "".join(f"  {question.name:<14} {question.title}\n"
+                     + "".join(f"    --set {p.name}={p.default}  {p.words}\n" for p in question.parameters)
+                     for question in every)
+    two = make("ask", _ASK + listed, "Answers one question about a fleet.")
     two.add_argument("question", metavar="QUESTION", help="one of those below")
+    two.add_argument("--list", action="store_true", help="print the questions, and what each answers")
     two.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the question")
     _reader(two)
-    three = verbs.add_parser("report", help="the important questions, on a page", epilog=_REPORT, formatter_class=plain,
-                             description="Answers the important questions about a fleet.")
+    return two
+
+
+def _report_parser(make):
+    three = make("report", _REPORT, "Answers the important questions about a fleet.")
     _reader(three)
-    return top
+    return three
+
+
+_VERBS = {"map": _map_parser, "ask": _ask_parser, "report": _report_parser}
+
+
+def parsed(arguments):
+    """The options; one parser a verb, because only a parser of its own takes options between the folders."""
+    top = argparse.ArgumentParser(prog="memprof fleet", description="Answers questions about the logs of many processes.")
+    top.add_argument("verb", choices=_VERBS, help="logs to tables; one question; the important ones on a page")
+    verb = top.parse_args(arguments[:1]).verb
+
+    def make(name, examples, description):
+        return argparse.ArgumentParser(prog=f"memprof fleet {name}", epilog=examples, description=description,
+                                       formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    return argparse.Namespace(verb=verb, **vars(_VERBS[verb](make).parse_intermixed_args(arguments[1:])))
+
+
+def _run(options):
+    if options.verb == "map":
+        from . import map as verb
+
+        return verb.run(options)
+    from . import ask
+
+    if options.verb == "list":
+        return ask.listed(options.json)
+    return ask.ask(options) if options.verb == "ask" else ask.report(options)
 
 
 def main(arguments=None):
-    options = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["ask"] and "--list" in arguments:  # of no fleet
+        options = argparse.Namespace(verb="list", json="--json" in arguments)
+    else:
+        options = parsed(arguments)
     try:
-        if options.verb == "map":
-            from . import map as verb
-
-            return verb.run(options)
-        from . import ask
-
-        return ask.ask(options) if options.verb == "ask" else ask.report(options)
+        status = _run(options)
+        sys.stdout.flush()
+        return status
     except FleetError as error:
         print(f"memprof fleet {options.verb}: {error}", file=sys.stderr)
         return 1

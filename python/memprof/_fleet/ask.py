@@ -1,6 +1,7 @@
 """One question, and the report of the important ones."""
 import json
 import shlex
+import textwrap
 
 from . import catalog, engines, text
 
@@ -64,6 +65,18 @@ def ask(options):
         print(json.dumps(as_json(question, rows)))
     else:
         print("\n".join(lines_of(question, rows, 20 if options.top is None else options.top)))
+    return 0
+
+
+def listed(json_):
+    """The questions, and what each answers."""
+    every = [catalog.load(name) for name in catalog.names()]
+    if json_:
+        print(json.dumps([{"question": question.name, "answers": question.answers} for question in every]))
+    else:
+        for question in every:
+            print(textwrap.fill(question.answers, text.WIDTH, initial_indent=f"{question.name:<15}",
+                                subsequent_indent=" " * 15))
     return 0
 
 

@@ -17,18 +17,19 @@ def map_log(root, log):
     source, target = storage.of(path), storage.of(root)
     try:
         with source.here(path) as local:
-            run, tables = rows.of(local)
-            about = tables["runs"][0]
-            about.update(log=path, job=about.get("job") or "none")
+            run, tables = rows.of(local, path)
+        about = tables["runs"][0]
+        about.update(log=path, job=about.get("job") or "none")
         changed = _written(target, root, run, tables)
-        growing = source.stat(path)[1:] != (size, version)
+        # A process that is killed meanwhile changes what its log is, but not the file.
+        growing = about.get("ended") == "growing" or source.stat(path)[1:] != (size, version)
     except FleetError:
         raise
     except Exception as error:  # a log in any state, from any store
         return _failed(target, root, path, error)
     target.remove(names.failed(root, path))
     if growing:
-        return path, GROWING, "it grew meanwhile: the rows are of what was there"
+        return path, GROWING, "it still grows: the rows are of what was there"
     about = {"log": path, "size": size, "run": run}
     _write(target, names.mapped(root, path, size, version), about)
     return path, MAPPED if changed else SAME, ""

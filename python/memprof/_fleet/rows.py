@@ -27,10 +27,10 @@ def command():
     return found
 
 
-def of(path):
-    """(run, {table: [row]}) of a local log."""
+def of(path, name):
+    """(run, {table: [row]}) of a local log that is a copy of `name`, or itself."""
     with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen([command(), "fleet", "rows", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        child = subprocess.Popen([command(), "fleet", "rows", "--as=" + name, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=errors)
         with child, child.stdout as lines:
             try:

@@ -147,15 +147,11 @@ class Remote:
 
     @contextlib.contextmanager
     def here(self, path):
-        # In a folder of the same name, because a log without a job is given its folder's.
-        with tempfile.TemporaryDirectory(prefix="memprof-fleet-") as scratch:
-            parts = [part for part in path.split("://", 1)[-1].split("/") if part]
-            folder = os.path.join(scratch, parts[-2] if len(parts) > 1 else "logs")
-            os.makedirs(folder)
-            local = os.path.join(folder, parts[-1])
-            with self.system.open(path, "rb") as source, open(local, "wb") as target:
+        with tempfile.NamedTemporaryFile(prefix="memprof-fleet-", suffix=LOG_SUFFIX) as target:
+            with self.system.open(path, "rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
-            yield local
+            target.flush()
+            yield target.name
 
 
 _OBJECTS = ("s3", "s3a", "gs", "gcs", "abfs", "az", "memory")  # stores of objects
