@@ -86,7 +86,8 @@ def leak(rows, slope, from_step=10, holder="Metrics.predictions"):
     for step in rows["rank_step"]:
         kept = max(0, step["step"] - from_step + 1) * slope
         for name in ("peak", "allocated_peak", "allocated_end"):
-            step[name] += kept
+            if step.get(name) is not None:  # of the last step, a log does not know its end
+                step[name] += kept
     about["peak"] += kept
     about["device_peak"] += kept
     rows["sites"].append(_site_row(KEPT))

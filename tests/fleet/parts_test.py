@@ -180,7 +180,8 @@ class Command(unittest.TestCase):
         self.assertTrue(all(f"\n  {name} " in self.said("ask", "--help")[1] for name in catalog.names()))
 
     def test_usage_has_status_2(self):
-        for arguments in ((), ("map",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0")):
+        for arguments in ((), ("map",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0"),
+                          ("report", "f", "--since=last week")):
             self.assertEqual(self.said(*arguments)[0], 2, arguments)
 
     def test_options_may_stand_anywhere(self):

@@ -58,7 +58,7 @@ class Spark(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.fleet = cls.folder / "fleet"
+        cls.fleet = cls.folder / "a fleet [1]{2}"  # no pattern
         logs = cls.folder / "logs"
         logs.mkdir()
         made = made_rows.some_jobs()

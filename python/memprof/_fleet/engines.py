@@ -147,9 +147,9 @@ class Spark:
     def __init__(self, fleet, options):
         self.session = spark.session(options)
         self.fleet, self.ready = fleet, set()
-        self._files(fleet, "runs").createOrReplaceTempView("files_runs")
-        self._view("chosen", views.CHOSEN, kept=True)
-        self._view("runs", views.view("runs"), kept=True)
+        self._files(fleet, "runs").cache().createOrReplaceTempView("files_runs")  # a row a log
+        self._view("chosen", views.CHOSEN)
+        self._view("runs", views.view("runs"))
         self.session.createDataFrame(fleet.failures(), "log STRING, reason STRING").createOrReplaceTempView("failed_logs")
 
     def _files(self, fleet, table):
@@ -160,14 +160,13 @@ class Spark:
         reader = self.session.read.schema(declared).option("recursiveFileLookup", "true")
         return reader.option("pathGlobFilter", "*.parquet").parquet(*folders).selectExpr("*", "_metadata.file_path AS place")
 
-    def _view(self, name, sql, kept):
-        frame = self.session.sql(sql)
-        (frame.cache() if kept else frame).createOrReplaceTempView(name)
+    def _view(self, name, sql):
+        self.session.sql(sql).createOrReplaceTempView(name)
 
     def ask(self, question, values):
         for table in views.read_by(question.sql) - self.ready:
             self._files(self.fleet, table).createOrReplaceTempView(f"files_{table}")
-            self._view(table, views.view(table), kept=False)
+            self._view(table, views.view(table))
             self.ready.add(table)
         try:
             rows = self.session.sql(catalog.written(question.sql, values, ":"), args=values or None).collect()
