@@ -117,7 +117,7 @@ class Rows(unittest.TestCase):
                 ("".join(lines[:1]) + '{"end": true, "rows": 0}\n', "0 rows of runs"), (lines[0] + "[1]\n", "cannot be parsed"),
                 (lines[0] + '{"table": "runs", "row": 5}\n', "cannot be parsed"), (lines[0] + "[" * 100000 + "\n", "cannot be"),
                 # The command has more to print when we stop reading.
-                (lines[0] + "x\n" + lines[1] * 2000, "cannot be parsed")):
+                (lines[0] + "x\n" + lines[1] * 20000, "cannot be parsed")):
             with self.assertRaisesRegex(rows.Unreadable, words, msg=content[:80]) as caught:
                 self.of(content)
             self.assertNotIn("\n", str(caught.exception))

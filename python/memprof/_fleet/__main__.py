@@ -62,7 +62,8 @@ def _engine(parser, own):
 def _reader(parser):
     parser.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
     parser.add_argument("--job", action="append", metavar="NAME", help="only this job; may be repeated")
-    parser.add_argument("--since", type=_day, metavar="DAY", help="only processes that started on this day (UTC) or later: 2026-11-26")
+    parser.add_argument("--since", type=_day, metavar="DAY",
+                        help="only processes that started on this day (UTC) or later: 2026-11-26")
     parser.add_argument("--until", type=_day, metavar="DAY", help="only processes that started on this day or before")
     parser.add_argument("--top", type=_number(0), metavar="N", help="rows of each table; 0 = all. JSON always has all")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -3,7 +3,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 
@@ -30,18 +29,19 @@ def command():
 def of(path, name):
     """(run, {table: [row]}) of a local log that is a copy of `name`, or itself."""
     with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen([command(), "fleet", "rows", "--as=" + name, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=errors)
+        child = subprocess.Popen([command(), "fleet", "rows", "--as=" + name, path], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=errors)
         with child, child.stdout as lines:
             try:
                 result, wrong = _parsed(lines)
             except BaseException:
                 child.kill()
                 raise
-            if wrong:  # it may be printing still
-                lines.close()
+            stopped = wrong and lines.read(1)  # it prints still
+            if stopped:
+                child.kill()
         status = child.returncode
-        if status != 0 and not (wrong and status == -signal.SIGPIPE):
+        if status != 0 and not stopped:
             errors.seek(0)
             raise Unreadable(_reason(errors.read(65536), status))
     if wrong:
