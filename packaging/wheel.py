@@ -36,6 +36,15 @@ Classifier: License :: OSI Approved :: Apache Software License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3
 Classifier: Topic :: Software Development :: Debuggers
+Provides-Extra: fleet
+Requires-Dist: duckdb; extra == "fleet"
+Requires-Dist: pyarrow; extra == "fleet"
+Requires-Dist: fsspec; extra == "fleet"
+Provides-Extra: fleet-spark
+Requires-Dist: duckdb; extra == "fleet-spark"
+Requires-Dist: pyarrow; extra == "fleet-spark"
+Requires-Dist: fsspec; extra == "fleet-spark"
+Requires-Dist: pyspark; extra == "fleet-spark"
 Description-Content-Type: text/markdown
 
 """

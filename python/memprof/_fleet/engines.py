@@ -1,0 +1,190 @@
+"""Who computes the answers: DuckDB in this process, or Spark."""
+import json
+
+from . import catalog, names, schema, spark, storage, views
+from .errors import FleetError, needed
+
+DUCKDB, SPARK = "duckdb", "spark"
+
+
+class Fleet:
+    """The folders of a fleet that a question is about: of some jobs and days only, if it says so."""
+
+    def __init__(self, roots, jobs=(), since=None, until=None):
+        self.roots = list(dict.fromkeys(map(storage.cleaned, roots)))
+        self.narrow = bool(jobs or since or until)
+        jobs = {names.encoded(job) for job in jobs}
+        self.parts = {}  # of each root, where not all: date=…/job=…
+        for root in self.roots:
+            place = storage.of(root)
+            names.check(place, root)
+            if self.narrow:
+                self.parts[root] = [f"{day}/{job}" for day in place.names(f"{root}/runs") if _within(day, since, until)
+                                    for job in place.names(f"{root}/runs/{day}") if not jobs or job[4:] in jobs]
+
+    def folders(self, table):
+        """[folder] with files of a table at any depth."""
+        found = []
+        for root in self.roots:
+            if not self.narrow:
+                found.append(f"{root}/{table}")
+            else:
+                found += [f"{root}/{table}/{part}" for part in self.parts[root]]
+        return [folder for folder in found if storage.of(folder).has_files(folder, ".parquet")]
+
+    def failures(self):
+        """[(log, reason)] of the logs that could not be read."""
+        found = {}
+        for root in self.roots:
+            place = storage.of(root)
+            for name in place.names(f"{root}/{names.FAILED}"):
+                if name.endswith(".json"):
+                    try:
+                        about = json.loads(place.read(f"{root}/{names.FAILED}/{name}"))
+                        found[str(about["log"])] = str(about["reason"])
+                    except (ValueError, TypeError, KeyError, FileNotFoundError):
+                        continue  # mapped meanwhile
+        return sorted(found.items())
+
+
+def _within(day, since, until):
+    day = day[len("date="):]
+    return (not since or day >= since) and (not until or day <= until)
+
+
+class _Mixed(Exception):
+    """Files of one table do not have the same columns."""
+
+
+class DuckDB:
+    """Everything in this process; tables that do not fit into `memory` go to a temporary folder."""
+
+    _TYPES = {"text": "VARCHAR", "i64": "BIGINT", "f64": "DOUBLE", "bool": "BOOLEAN", "bytes": "BIGINT", "ns": "BIGINT"}
+
+    def __init__(self, fleet, options):
+        duckdb = needed("duckdb")
+        self.error = duckdb.Error
+        self.connection = duckdb.connect()
+        self._do(f"SET memory_limit = '{options.memory.replace(chr(39), '')}'")
+        if options.threads:
+            self._do(f"SET threads = {int(options.threads)}")
+        self._do("SET preserve_insertion_order = false")
+        self.fleet, self.ready, self.mixed = fleet, set(), False
+        self._register(fleet)
+        self._tolerant(self._open)
+        self._do("CREATE TEMP TABLE failed_logs (log VARCHAR, reason VARCHAR)")
+        failures = fleet.failures()
+        if failures:
+            self.connection.executemany("INSERT INTO failed_logs VALUES (?, ?)", failures)
+
+    def _register(self, fleet):
+        for scheme in {root.split("://")[0] for root in fleet.roots if storage.is_uri(root)}:
+            self.connection.register_filesystem(storage.listing(scheme))
+
+    def _open(self):
+        """What every question reads is kept: a row a log."""
+        self._do(f"CREATE OR REPLACE TEMP TABLE files_runs AS {self._files(self.fleet, 'runs')}")
+        self._do(f"CREATE OR REPLACE TEMP TABLE chosen AS {views.CHOSEN}")
+        self._do(f"CREATE OR REPLACE TEMP TABLE runs AS {views.view('runs')}")
+
+    def _tolerant(self, work):
+        """Does work for files that have the same columns; if they have not, again in the way that compares all files
+        first, which takes longer and three times the memory."""
+        try:
+            return work()
+        except _Mixed:
+            self.mixed = True
+            self.ready.clear()
+            return work()
+
+    def _files(self, fleet, table):
+        columns = [(name, self._TYPES[kind]) for name, kind, _ in schema.columns(table)]
+        folders = fleet.folders(table)
+        if not folders:
+            empty = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns)
+            return f"SELECT {empty}, '' AS place WHERE false"
+        globs = ", ".join("'" + _glob(folder).replace("'", "''") + "/**/*.parquet'" for folder in folders)
+        source = f"read_parquet([{globs}], filename = true, hive_partitioning = false, union_by_name = {self.mixed})"
+        have = {row[0] for row in self._do(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+        if not self.mixed and not have.issuperset(name for name, _ in columns):  # only the first file was asked
+            raise _Mixed
+        taken = ", ".join(f"CAST({name if name in have else 'NULL'} AS {kind}) AS {name}" for name, kind in columns)
+        return f"SELECT {taken}, filename AS place FROM {source}"
+
+    def _do(self, sql, values=None):
+        try:
+            return self.connection.execute(sql, values) if values else self.connection.execute(sql)
+        except self.error as error:
+            raise self._said(error) from None
+
+    def _said(self, error):
+        if not self.mixed and "union_by_name" in str(error):
+            return _Mixed()
+        return FleetError(f"DuckDB: {storage.line(error)}")
+
+    def ask(self, question, values):
+        return self._tolerant(lambda: self._ask(question, values))
+
+    def _ask(self, question, values):
+        for table in views.read_by(question.sql) - self.ready:
+            self._do(f"CREATE OR REPLACE VIEW files_{table} AS {self._files(self.fleet, table)}")
+            self._do(f"CREATE OR REPLACE VIEW {table} AS {views.view(table)}")
+            self.ready.add(table)
+        try:
+            return self._do(catalog.written(question.sql, values, "$"), values).fetchall()
+        except self.error as error:
+            raise self._said(error) from None
+
+
+def _glob(path):
+    """A path in which nothing is a pattern."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+class Spark:
+    _TYPES = {"text": "STRING", "i64": "BIGINT", "f64": "DOUBLE", "bool": "BOOLEAN", "bytes": "BIGINT", "ns": "BIGINT"}
+
+    def __init__(self, fleet, options):
+        self.session = spark.session(options)
+        self.fleet, self.ready = fleet, set()
+        self._files(fleet, "runs").cache().createOrReplaceTempView("files_runs")  # a row a log
+        self._view("chosen", views.CHOSEN)
+        self._view("runs", views.view("runs"))
+        self.session.createDataFrame(fleet.failures(), "log STRING, reason STRING").createOrReplaceTempView("failed_logs")
+
+    def _files(self, fleet, table):
+        declared = ", ".join(f"{name} {self._TYPES[kind]}" for name, kind, _ in schema.columns(table))
+        folders = [_hadoop(folder) for folder in fleet.folders(table)]
+        if not folders:
+            return self.session.createDataFrame([], declared + ", place STRING")
+        reader = self.session.read.schema(declared).option("recursiveFileLookup", "true")
+        return reader.option("pathGlobFilter", "*.parquet").parquet(*folders).selectExpr("*", "_metadata.file_path AS place")
+
+    def _view(self, name, sql):
+        self.session.sql(sql).createOrReplaceTempView(name)
+
+    def ask(self, question, values):
+        for table in views.read_by(question.sql) - self.ready:
+            self._files(self.fleet, table).createOrReplaceTempView(f"files_{table}")
+            self._view(table, views.view(table))
+            self.ready.add(table)
+        try:
+            rows = self.session.sql(catalog.written(question.sql, values, ":"), args=values or None).collect()
+        except Exception as error:  # Py4J's and Spark's own
+            raise spark.failure(error) from None
+        return [tuple(row) for row in rows]
+
+
+def _hadoop(path):
+    """As Hadoop names it: s3a is its only S3; a glob's signs in local paths are no patterns."""
+    if path.startswith("s3://"):
+        return "s3a://" + path[len("s3://"):]
+    if storage.is_uri(path):
+        return path
+    return "file://" + "".join("\\" + c if c in "*?[]{}\\" else c for c in path)
+
+
+def open_engine(options):
+    needed("pyarrow")
+    fleet = Fleet(options.fleets, options.job or (), options.since, options.until)
+    return (Spark if options.engine == SPARK else DuckDB)(fleet, options)

@@ -1,0 +1,73 @@
+"""A session of Spark, and our own code on its hosts."""
+import io
+import os
+import re
+import sys
+import tempfile
+import zipfile
+
+from . import storage
+from .errors import FleetError, needed
+
+# For data that is small for Spark; --conf changes each of them.
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.adaptive.enabled": "true",
+    # Thousands of small files: fewer tasks, and listed by the driver.
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    "spark.log.level": "ERROR",
+}
+_PASSED = ("MEMPROF_COMMAND", "AWS_ENDPOINT_URL")  # names and places, never keys
+
+
+def session(options):
+    needed("pyspark", "fleet-spark")
+    from pyspark.sql import SparkSession
+
+    master = options.master or "local[*]"
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("memprof fleet").master(master)
+    settings = dict(_DEFAULTS)
+    for name in _PASSED:
+        if os.environ.get(name):
+            settings[f"spark.executorEnv.{name}"] = os.environ[name]
+    for setting in options.conf or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise FleetError(f"--conf {setting}: it is NAME=VALUE")
+        settings[name] = value
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # Py4J's, Java's, or that there is no Java
+        raise FleetError(f"Spark did not start: {storage.line(error)}") from None
+
+
+def failure(error):
+    """One line of an error with the traces of Python and Java: ours if it has one."""
+    own = re.search(r"FleetError: (.*)", str(error))
+    return FleetError(own.group(1) if own else f"Spark: {storage.line(error)}")
+
+
+def ship(context):
+    """Sends this package to the executors, which need nothing installed but Python, pyarrow and memprof."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    parent = os.path.dirname(package)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for folder in (parent, package):
+            for name in sorted(os.listdir(folder)):
+                if name.endswith(".py"):
+                    path = os.path.join(folder, name)
+                    archive.write(path, os.path.relpath(path, os.path.dirname(parent)))
+    folder = tempfile.mkdtemp(prefix="memprof-fleet-")  # Spark reads it as long as the session lives
+    path = os.path.join(folder, "memprof_fleet.zip")
+    with open(path, "wb") as file:
+        file.write(stream.getvalue())
+    context.addPyFile(path)
