@@ -67,10 +67,11 @@ class Answers(unittest.TestCase):
         self.assertTrue(one["path"].startswith("list `world.a` ("), one)
         self.assertEqual(one["chain"][-2:], ["list `world.a`", "TensorBase `world.a[…]`"])
 
-    def asked_while(self, busy):
-        """The main thread does `busy(until)` meanwhile, which returns when `until()` is true."""
+    def asked_while(self, busy, begun=lambda: time.sleep(0.2)):
+        """The main thread does `busy(until)` meanwhile, which returns when `until()` is true. Asked once `begun()` has
+        returned."""
         told = []
-        thread = threading.Thread(target=lambda: time.sleep(0.2) or told.append(asked()))
+        thread = threading.Thread(target=lambda: begun() and False or told.append(asked()))
         thread.start()
         busy(lambda: bool(told))
         thread.join(10)
@@ -101,7 +102,10 @@ class Answers(unittest.TestCase):
         def _engine_run_backward(hook):
             hook()  # as the engine calls it
 
+        entered = threading.Event()
+
         def hook():
+            entered.set()
             end = time.monotonic() + 0.8
             while time.monotonic() < end:
                 pass
@@ -111,7 +115,7 @@ class Answers(unittest.TestCase):
             _engine_run_backward(hook)
             ends.append(until())
             self.execute(until)
-        self.assertNotIn("limits", self.asked_while(busy))
+        self.assertNotIn("limits", self.asked_while(busy, entered.wait))
         self.assertEqual(ends, [False])
 
     def test_what_a_handler_raises_within_a_look_is_the_programs(self):
