@@ -191,7 +191,7 @@ int FleetVerb(int argc, char** argv) {
       return status;
     const std::string wrong = Misuse(word, values, options.arguments().size());
     if (!wrong.empty()) return UsageError(verb, wrong);
-    if (word != "rows") return BecomePython({argv + 1, argv + argc});
+    if (word != "rows") return BecomePython("memprof._fleet", {argv + 1, argv + argc});
     const std::string& log = options.arguments()[0];
     return PrintRows(log, values.as.empty() ? log : values.as);
   }

@@ -24,7 +24,7 @@ int Fail(std::string_view why) {
 
 }  // namespace
 
-int BecomePython(const std::vector<std::string>& words) {
+int BecomePython(const std::string& module, const std::vector<std::string>& words) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   const absl::StatusOr<std::string> agent = FindAgent(self.parent_path().string());
@@ -40,14 +40,14 @@ int BecomePython(const std::vector<std::string>& words) {
   setenv("MEMPROF_COMMAND", self.c_str(), 1);
   const char* named = getenv("MEMPROF_PYTHON");
   std::string python = named == nullptr || *named == '\0' ? "python3" : named;
-  std::vector<std::string> all = {python, "-m", "memprof._fleet"};
+  std::vector<std::string> all = {python, "-m", module};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   return Fail(Cat(python, " cannot be started: ", std::strerror(errno),
-                  "; 'memprof fleet' needs Python 3.9 or later with memprof-gpu[fleet] "
+                  "; this needs Python 3.9 or later with memprof-gpu[fleet] "
                   "(MEMPROF_PYTHON names another one)"));
 }
 

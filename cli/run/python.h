@@ -1,4 +1,4 @@
-// The part of `memprof fleet` that is Python: memprof._fleet.
+// What is Python: memprof._fleet, and its upload of logs.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace memprof::cli {
 
-// Becomes "python3 -m memprof._fleet WORDS…", or that of the Python that MEMPROF_PYTHON names. Only
+// Becomes "python3 -m MODULE WORDS…", or that of the Python that MEMPROF_PYTHON names. Only
 // returns, with an exit status, after printing why that cannot be started.
-int BecomePython(const std::vector<std::string>& words);
+int BecomePython(const std::string& module, const std::vector<std::string>& words);
 
 }  // namespace memprof::cli

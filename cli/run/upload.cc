@@ -27,9 +27,9 @@ namespace {
   // It is no part of the program that was recorded.
   unsetenv("LD_PRELOAD");
   setenv("MEMPROF_DISABLE", "1", 1);
-  std::vector<std::string> words = {"upload", "--below", folder, "--to", uri, "--"};
+  std::vector<std::string> words = {"--below", folder, "--to", uri, "--"};
   words.insert(words.end(), logs.begin(), logs.end());
-  _exit(BecomePython(words));
+  _exit(BecomePython("memprof._fleet.upload", words));
 }
 
 // Whether the process has ended within the time; then its status.

@@ -77,6 +77,19 @@ class Local:
                 os.unlink(part)
             raise
 
+    def put(self, source, path):
+        """Copies a local file."""
+        folder, name = os.path.split(path)
+        os.makedirs(folder, exist_ok=True)
+        part = os.path.join(folder, f".{name[:100]}.{os.getpid()}.part")
+        try:
+            shutil.copyfile(source, part)
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+
     def remove(self, path):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
@@ -139,6 +152,17 @@ class Remote:
         self.system.makedirs(folder, exist_ok=True)
         part = f"{folder}/.{name[:100]}.{os.getpid()}.part"
         self.system.pipe_file(part, content)
+        self.system.mv(part, path)
+
+    def put(self, source, path):
+        """Copies a local file."""
+        if self.scheme in _OBJECTS:
+            self.system.put_file(source, path)
+            return
+        folder, name = path.rsplit("/", 1)
+        self.system.makedirs(folder, exist_ok=True)
+        part = f"{folder}/.{name[:100]}.{os.getpid()}.part"
+        self.system.put_file(source, part)
         self.system.mv(part, path)
 
     def remove(self, path):
