@@ -92,6 +92,10 @@ SELECT count(*), count(DISTINCT job), count(DISTINCT host),
     return engine.ask(question, {})[0]
 
 
+def _count(number, noun, plural="s"):
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
+
+
 def report(options):
     engine = engines.open_engine(options)
     logs, jobs, hosts, devices, first, last, failed = _summary(engine)
@@ -102,7 +106,8 @@ def report(options):
         print(json.dumps({"fleet": about, "answers": [as_json(*found) for found, _ in answers]}))
         return 0
     span = "" if not first else f", {first}" if first == last else f", {first} to {last}"
-    print(f"{logs:,} processes of {jobs:,} jobs on {hosts:,} hosts with {devices:,} devices{span}"
+    print(f"{_count(logs, 'process', 'es')} of {_count(jobs, 'job')} on {_count(hosts, 'host')} with "
+          f"{_count(devices, 'device')}{span}"
           + (f"; {failed:,} logs could not be read" if failed else ""))
     for (question, rows), top in answers:
         print()
