@@ -35,6 +35,7 @@ constexpr NumberRow kNumbers[] = {
     {"RANK", &RunIdentity::rank},
     {"OMPI_COMM_WORLD_RANK", &RunIdentity::rank},
     {"PMI_RANK", &RunIdentity::rank},
+    {"PMIX_RANK", &RunIdentity::rank},
     {"SLURM_PROCID", &RunIdentity::rank},
     {"JOB_COMPLETION_INDEX", &RunIdentity::rank},  // of a pod: with one process each
     {"LOCAL_RANK", &RunIdentity::local_rank},
@@ -58,6 +59,9 @@ struct JobRow {
 constexpr JobRow kJobs[] = {
     {"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"},
     {"SLURM_JOB_ID", ""},
+    {"PBS_JOBID", ""},
+    {"LSB_JOBID", ""},
+    {"FLUX_JOB_ID", ""},
     {"AWS_BATCH_JOB_ID", ""},
     {"JOB_NAME", ""},
     {"RAY_JOB_ID", ""},

@@ -227,7 +227,7 @@ class SessionMerger {
 
 int RankOf(const RunInfo& run) {
   for (const std::string_view name :
-       {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "SLURM_PROCID="}) {
+       {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="}) {
     for (const std::string& variable : run.environment) {
       if (!std::string_view(variable).starts_with(name)) continue;
       const std::string value = variable.substr(name.size());

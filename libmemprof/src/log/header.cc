@@ -57,10 +57,12 @@ bool EnvironmentBelongsInLog(const char* variable) {
       "TORCHELASTIC_RESTART_COUNT=", "TP_RANK=", "PP_RANK=", "DP_RANK=", "EP_RANK=",
       // MPI
       "OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=", "OMPI_COMM_WORLD_SIZE=", "PMI_RANK=",
-      "PMI_SIZE=", "MPI_LOCALRANKID=",
+      "PMI_SIZE=", "PMIX_RANK=", "MPI_LOCALRANKID=",
       // Slurm
       "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "SLURM_ARRAY_TASK_ID=", "SLURM_RESTART_COUNT=",
       "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=", "SLURM_NTASKS=",
+      // PBS, LSF, Flux
+      "PBS_JOBID=", "LSB_JOBID=", "FLUX_JOB_ID=",
       // Kubernetes' indexed jobs, AWS Batch, Ray; JOB_NAME is a habit of manifests
       "JOB_COMPLETION_INDEX=", "JOB_NAME=", "AWS_BATCH_JOB_ID=", "AWS_BATCH_JOB_ATTEMPT=",
       "RAY_JOB_ID="};

@@ -16,9 +16,11 @@ constexpr std::size_t kMostOfValue = 64;
 // torchrun, Open MPI, MPICH, PMIx, Slurm, indexed jobs of Kubernetes.
 constexpr const char* kRanks[] = {"RANK",      "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                   "PMIX_RANK", "SLURM_PROCID",         "JOB_COMPLETION_INDEX"};
-// Slurm, PBS, LSF, Flux, Ray, torchrun.
-constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",  "LSB_JOBID",
-                                 "FLUX_JOB_ID",  "RAY_JOB_ID", "TORCHELASTIC_RUN_ID"};
+// Slurm, PBS, LSF, Flux, AWS Batch, manifests of Kubernetes, Ray, torchrun. The order of
+// analysis/fleet/identity.cc.
+constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",          "LSB_JOBID",
+                                 "FLUX_JOB_ID",  "AWS_BATCH_JOB_ID",   "JOB_NAME",
+                                 "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID"};
 
 bool IsPartOfName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -37,7 +39,9 @@ template <std::size_t N>
 void FirstOf(const char* const (&names)[N], const char* otherwise, char* piece) {
   for (const char* name : names) {
     const char* value = getenv(name);
-    if (value != nullptr && value[0] != '\0') return CopyName(value, piece);
+    // "none" is torchrun's id of a run that was given none.
+    if (value != nullptr && value[0] != '\0' && strcmp(value, "none") != 0)
+      return CopyName(value, piece);
   }
   strcpy(piece, otherwise);
 }
