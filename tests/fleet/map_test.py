@@ -22,7 +22,7 @@ sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests/fleet")]
 os.environ["MEMPROF_COMMAND"] = str(SOURCE / "tests/fleet/rows_command.py")
 
 import made_rows  # noqa: E402
-from memprof._fleet import __main__ as command, catalog, names, schema, storage, writer  # noqa: E402
+from memprof._fleet import __main__ as command, catalog, names, schema, storage, upload, writer  # noqa: E402
 from memprof._fleet.errors import FleetError  # noqa: E402
 
 try:
@@ -294,7 +294,14 @@ class Objects(Case):
         for number, (run_name, rows) in enumerate(self.ranks(4)):
             if number == 2:
                 made_rows.leak(rows, 100 << 20, 3)
-            s3.pipe_file(f"bucket/logs/{number}.mprof", made_rows.printed(run_name, rows).encode())
+            log = self.folder / "job" / f"{number}.mprof"
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(made_rows.printed(run_name, rows))
+            # As `memprof run --upload` does.
+            self.assertEqual(upload.main(["--below", str(log.parent), "--to", "s3://bucket/logs/", "--", str(log)]), 0)
+        with redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(upload.main(["--below", "/", "--to", "s3://no-bucket/logs", "--", str(log)]), 1)
+        self.assertIn("s3://no-bucket/logs", said.getvalue())
         s3.pipe_file("bucket/logs/bad.mprof", b"?")
         for mapped, unchanged in ((4, 0), (0, 4)):
             status, out, errors = run("map", "s3://bucket/logs", "-o", "s3://bucket/fleet", "--jobs=2", "--json")

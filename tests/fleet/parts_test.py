@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(sys.argv[1])
 sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests/fleet")]
 
 import made_rows  # noqa: E402
-from memprof._fleet import __main__ as command, catalog, names, rows, schema, storage, text, views  # noqa: E402
+from memprof._fleet import __main__ as command, catalog, names, rows, schema, storage, text, upload, views  # noqa: E402
 from memprof._fleet.errors import FleetError  # noqa: E402
 
 
@@ -139,6 +139,22 @@ class Text(unittest.TestCase):
         columns = [catalog.Column("job", "text"), catalog.Column("of_all", "count"), catalog.Column("log", "log")]
         self.assertEqual(text.table(columns, [("a", 5, "/x" * 60 + ".mprof"), ("bcd", 1000, None)]), [
             "  job  of all  log", "  a         5  …" + ("/x" * 60 + ".mprof")[-84:], "  bcd   1,000  -"])
+
+
+class Upload(unittest.TestCase):
+    def test_names_begin_where_they_vary(self):
+        self.assertEqual(upload.targets(["/a/b/c/1.mprof", "/a/b/2.mprof", "/d/3.mprof"], "/a/b", "s3://store/logs/"),
+                         [("/a/b/c/1.mprof", "s3://store/logs/c/1.mprof"), ("/a/b/2.mprof", "s3://store/logs/2.mprof"),
+                          ("/d/3.mprof", "s3://store/logs/3.mprof")])
+
+    def test_what_cannot_be_copied_is_told_and_the_others_are(self):
+        with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()) as said:
+            for name in "ab":
+                pathlib.Path(folder, name).write_text(name)
+            logs = [f"{folder}/{name}" for name in ("a", "none", "b")]
+            self.assertEqual(upload.main(["--below", folder, "--to", f"{folder}/to", "--", *logs]), 1)
+            self.assertEqual(sorted(os.listdir(f"{folder}/to")), ["a", "b"])
+        self.assertRegex(said.getvalue(), "^memprof: .*/to/none: .*\n$")
 
 
 class Storage(unittest.TestCase):
