@@ -99,21 +99,21 @@ class Answers(unittest.TestCase):
         self.execute(lambda: True)
 
     def test_a_backward_pass_is_waited_for(self):
-        def _engine_run_backward(hook):
-            hook()  # as the engine calls it
+        def _engine_run_backward(hook, until):
+            hook(until)  # as the engine calls it
 
         entered = threading.Event()
 
-        def hook():
+        def hook(until):
             entered.set()
             end = time.monotonic() + 0.8
             while time.monotonic() < end:
                 pass
+            ends.append(until())  # afterwards, it may come at once
         ends = []
 
         def busy(until):
-            _engine_run_backward(hook)
-            ends.append(until())
+            _engine_run_backward(hook, until)
             self.execute(until)
         self.assertNotIn("limits", self.asked_while(busy, entered.wait))
         self.assertEqual(ends, [False])
