@@ -64,26 +64,22 @@ class Local:
             return file.read()
 
     def write(self, path, content):
+        self._fill(path, lambda file: file.write(content))
+
+    def put(self, source, path):
+        """Copies a local file."""
+        with open(source, "rb") as log:
+            self._fill(path, lambda file: shutil.copyfileobj(log, file, 1 << 20))
+
+    @staticmethod
+    def _fill(path, fill):
         folder, name = os.path.split(path)
         os.makedirs(folder, exist_ok=True)
         handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content)
+                fill(file)
                 os.fchmod(file.fileno(), 0o666 & ~_umask())
-            os.replace(part, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
-
-    def put(self, source, path):
-        """Copies a local file."""
-        folder, name = os.path.split(path)
-        os.makedirs(folder, exist_ok=True)
-        part = os.path.join(folder, f".{name[:100]}.{os.getpid()}.part")
-        try:
-            shutil.copyfile(source, part)
             os.replace(part, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -145,24 +141,20 @@ class Remote:
         return self.system.cat_file(path)
 
     def write(self, path, content):
-        if self.scheme in _OBJECTS:
-            self.system.pipe_file(path, content)
-            return
-        folder, name = path.rsplit("/", 1)
-        self.system.makedirs(folder, exist_ok=True)
-        part = f"{folder}/.{name[:100]}.{os.getpid()}.part"
-        self.system.pipe_file(part, content)
-        self.system.mv(part, path)
+        self._fill(path, lambda target: self.system.pipe_file(target, content))
 
     def put(self, source, path):
         """Copies a local file."""
+        self._fill(path, lambda target: self.system.put_file(source, target))
+
+    def _fill(self, path, fill):
         if self.scheme in _OBJECTS:
-            self.system.put_file(source, path)
+            fill(path)
             return
         folder, name = path.rsplit("/", 1)
         self.system.makedirs(folder, exist_ok=True)
         part = f"{folder}/.{name[:100]}.{os.getpid()}.part"
-        self.system.put_file(source, part)
+        fill(part)
         self.system.mv(part, path)
 
     def remove(self, path):
