@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "analysis/allocators/internal/requests.h"
+#include "analysis/base/run_identity.h"
 
 namespace memprof::analysis {
 namespace {
@@ -162,15 +163,13 @@ std::vector<AllocatorSpec> Candidates(const RecordedRun& run) {
 
 // The settings of PyTorch's allocator in the recorded process's environment.
 bool FromEnvironment(const RunInfo& process, AllocatorSpec* spec) {
-  for (const std::string_view name : {"PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="}) {
-    for (const std::string& entry : process.environment) {
-      if (!entry.starts_with(name)) continue;
-      const auto parsed =
-          allocators::ParseTorchConfiguration(std::string_view(entry).substr(name.size()));
-      if (!parsed.ok()) continue;
-      *spec = *parsed;
-      return true;
-    }
+  for (const std::string_view name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
+    const std::string_view settings = VariableOf(process, name);
+    if (settings.empty()) continue;
+    const auto parsed = allocators::ParseTorchConfiguration(settings);
+    if (!parsed.ok()) continue;
+    *spec = *parsed;
+    return true;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // All tables of a log.
 #include "analysis/fleet/fleet.h"
 
+#include "analysis/fleet/hash.h"
 #include "analysis/fleet/internal/tables.h"
 #include "analysis/timeline/timeline.h"
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace memprof::analysis {
@@ -16,6 +17,13 @@ std::string StableHash(std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
   return absl::StrFormat("%016x%016x", static_cast<std::uint64_t>(hash >> 64),
                          static_cast<std::uint64_t>(hash));
+}
+
+std::string RunIdOf(const RunInfo& run) {
+  std::string text =
+      absl::StrCat(run.hostname, "\n", run.pid, "\n", run.start_unix_ns, "\n", run.start_time);
+  if (run.pid == 0) absl::StrAppend(&text, "\n", run.executable, "\n", run.end_time);
+  return StableHash(text);
 }
 
 }  // namespace memprof::analysis

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/base/run_identity.h"
 #include "analysis/base/types.h"
-#include "analysis/fleet/identity.h"
 
 namespace memprof::analysis {
 

@@ -27,10 +27,8 @@ std::string UuidText(const std::string& raw) {
 }
 
 std::string SettingsOf(const RunInfo& run) {
-  for (const std::string_view name : {"PYTORCH_ALLOC_CONF=", "PYTORCH_CUDA_ALLOC_CONF="})
-    for (const std::string& entry : run.environment)
-      if (entry.starts_with(name)) return entry.substr(name.size());
-  return "";
+  const std::string_view now = VariableOf(run, "PYTORCH_ALLOC_CONF");
+  return std::string(now.empty() ? VariableOf(run, "PYTORCH_CUDA_ALLOC_CONF") : now);
 }
 
 const AllocationRecord* BelowASegment(const Session& session) {

@@ -2,7 +2,6 @@
 #include "analysis/load/internal/merge.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <queue>
 #include <string>
@@ -10,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/base/run_identity.h"
 #include "analysis/load/internal/marks.h"
 #include "analysis/load/internal/merge_steps.h"
 #include "analysis/load/internal/merge_tables.h"
@@ -225,20 +225,7 @@ class SessionMerger {
 
 }  // namespace
 
-int RankOf(const RunInfo& run) {
-  for (const std::string_view name :
-       {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="}) {
-    for (const std::string& variable : run.environment) {
-      if (!std::string_view(variable).starts_with(name)) continue;
-      const std::string value = variable.substr(name.size());
-      char* end = nullptr;
-      const long rank = std::strtol(value.c_str(), &end, 10);
-      if (!value.empty() && *end == '\0' && rank >= 0 && rank < 1'000'000)
-        return static_cast<int>(rank);
-    }
-  }
-  return -1;
-}
+int RankOf(const RunInfo& run) { return static_cast<int>(IdentityOf(run).rank.value_or(-1)); }
 
 std::shared_ptr<const Session> MergeSessions(
     const std::vector<std::shared_ptr<const Session>>& parts, const StepFinder& finder) {

@@ -33,7 +33,7 @@ namespace memprof::analysis {
 constexpr int kProcessShift = 56;
 constexpr std::size_t kMaxProcesses = 255;
 
-// The rank that torchrun, Open MPI, MPICH or SLURM gave the process; -1 if none did.
+// The rank that a launcher or a scheduler gave the process (run_identity.h); -1 if none did.
 int RankOf(const RunInfo& run);
 
 using StepFinder = std::function<FoundSteps(const Session&)>;

@@ -49,7 +49,7 @@ void AddArguments(ProtoWriter* message) {
 
 bool EnvironmentBelongsInLog(const char* variable) {
   // By their whole names, because a scheduler's other variables may hold a secret. The names of
-  // jobs, attempts and ranks: analysis/fleet/identity.cc says what each means.
+  // jobs, attempts and ranks: analysis/base/run_identity.cc says what each means.
   static constexpr const char* kPrefixes[] = {
       "CUDA_", "MEMPROF_", "SIMCUDA=", "PYTORCH_",
       // torchrun and its like

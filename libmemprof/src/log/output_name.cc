@@ -17,7 +17,7 @@ constexpr std::size_t kMostOfValue = 64;
 constexpr const char* kRanks[] = {"RANK",      "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                   "PMIX_RANK", "SLURM_PROCID",         "JOB_COMPLETION_INDEX"};
 // Slurm, PBS, LSF, Flux, AWS Batch, manifests of Kubernetes, Ray, torchrun. The order of
-// analysis/fleet/identity.cc.
+// analysis/base/run_identity.cc.
 constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",          "LSB_JOBID",
                                  "FLUX_JOB_ID",  "AWS_BATCH_JOB_ID",   "JOB_NAME",
                                  "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID"};

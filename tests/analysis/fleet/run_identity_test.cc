@@ -1,5 +1,5 @@
 // Who a process was, by variables of launchers and schedulers; and the number of a run.
-#include "analysis/fleet/identity.h"
+#include "analysis/base/run_identity.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-// Who a process was: its job, its attempt and its ranks, by the environment in the log's header;
-// and a number for it that no other process has.
+// Who a process was: its job, its attempt and its ranks, by the environment in the log's header.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "analysis/base/run_info.h"
 
@@ -18,11 +18,11 @@ struct RunIdentity {
   std::optional<std::int64_t> tensor_rank, pipeline_rank, data_rank, expert_rank;
 };
 
-// Of each, the first variable of the table in identity.cc that is set to something sensible counts.
+// Of each, the first variable of the table in run_identity.cc that is set to something sensible
+// counts.
 RunIdentity IdentityOf(const RunInfo& run);
 
-// The same for every copy of the log, also for a log that has grown since: a hash of host, pid and
-// the time of its start. Logs of other tools lack these: then of what ran, and when it ended.
-std::string RunIdOf(const RunInfo& run);
+// The value of a variable in the log's header; "" if it is not there.
+std::string_view VariableOf(const RunInfo& run, std::string_view name);
 
 }  // namespace memprof::analysis

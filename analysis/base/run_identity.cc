@@ -1,23 +1,13 @@
 // Launchers' and schedulers' variables.
-#include "analysis/fleet/identity.h"
+#include "analysis/base/run_identity.h"
 
 #include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/fleet/hash.h"
 
 namespace memprof::analysis {
 namespace {
-
-// The value of a variable; "" if it is not set.
-std::string ValueOf(const RunInfo& run, std::string_view variable) {
-  for (const std::string& entry : run.environment)
-    if (entry.starts_with(variable) && entry.size() > variable.size() &&
-        entry[variable.size()] == '=')
-      return entry.substr(variable.size() + 1);
-  return "";
-}
 
 // Another variable, or another meaning, is one row here and, if the recorder does not write it yet,
 // one in libmemprof/src/log/header.cc.
@@ -30,8 +20,7 @@ constexpr NumberRow kNumbers[] = {
     {"SLURM_RESTART_COUNT", &RunIdentity::attempt},
     {"TORCHELASTIC_RESTART_COUNT", &RunIdentity::attempt},
     {"AWS_BATCH_JOB_ATTEMPT", &RunIdentity::attempt, 1},
-    // The order of RankOf, analysis/load/internal/merge.cc. A launcher inside of a scheduler's task
-    // knows better than the scheduler.
+    // A launcher inside of a scheduler's task knows better than the scheduler.
     {"RANK", &RunIdentity::rank},
     {"OMPI_COMM_WORLD_RANK", &RunIdentity::rank},
     {"PMI_RANK", &RunIdentity::rank},
@@ -70,34 +59,34 @@ constexpr JobRow kJobs[] = {
 
 std::string JobOf(const RunInfo& run) {
   for (const JobRow& row : kJobs) {
-    const std::string job = ValueOf(run, row.variable);
+    const std::string_view job = VariableOf(run, row.variable);
     if (job.empty() || job == "none") continue;  // torchrun's default
-    const std::string task = row.task.empty() ? "" : ValueOf(run, row.task);
-    return task.empty() ? job : absl::StrCat(job, "_", task);
+    const std::string_view task = row.task.empty() ? "" : VariableOf(run, row.task);
+    return task.empty() ? std::string(job) : absl::StrCat(std::string(job), "_", std::string(task));
   }
   return "";
 }
 
 }  // namespace
 
+std::string_view VariableOf(const RunInfo& run, std::string_view name) {
+  for (const std::string_view entry : run.environment)
+    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=')
+      return entry.substr(name.size() + 1);
+  return "";
+}
+
 RunIdentity IdentityOf(const RunInfo& run) {
-  constexpr std::int64_t kMost = 1'000'000;  // as RankOf
+  constexpr std::int64_t kMost = 1'000'000;
   RunIdentity identity;
   identity.job = JobOf(run);
   for (const NumberRow& row : kNumbers) {
     std::optional<std::int64_t>& meaning = identity.*row.meaning;
     std::int64_t number = 0;
-    if (meaning || !absl::SimpleAtoi(ValueOf(run, row.variable), &number)) continue;
+    if (meaning || !absl::SimpleAtoi(std::string(VariableOf(run, row.variable)), &number)) continue;
     if (number >= row.first && number < kMost) meaning = number - row.first;
   }
   return identity;
-}
-
-std::string RunIdOf(const RunInfo& run) {
-  std::string text =
-      absl::StrCat(run.hostname, "\n", run.pid, "\n", run.start_unix_ns, "\n", run.start_time);
-  if (run.pid == 0) absl::StrAppend(&text, "\n", run.executable, "\n", run.end_time);
-  return StableHash(text);
 }
 
 }  // namespace memprof::analysis
