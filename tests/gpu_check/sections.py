@@ -224,8 +224,8 @@ SECTIONS = [
     Plan(trainer_overhead, "Overhead on the demo trainer", 90),
     Plan(profiler, "Beside torch.profiler", 90),
     Plan(sanitizer, "Under compute-sanitizer", 60),
-    Plan(torch_sections.totals, "PyTorch's own figures", 60, "torch_totals"),
-    Plan(torch_sections.history, "PyTorch's memory history", 60, "torch_history"),
+    Plan(torch_sections.totals, "PyTorch's own figures", 75, "torch_totals"),
+    Plan(torch_sections.history, "PyTorch's memory history", 75, "torch_history"),
     Plan(torch_sections.leak, "A leak of a PyTorch script", 25, "torch_leak"),
     Plan(torch_sections.overhead, "Overhead on a PyTorch step", 90, "torch_overhead"),
     # Last, because the effects of a process checkpoint on the driver are the least known.

@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import torch_verdicts
@@ -70,22 +71,34 @@ def _none(title, machine):
                    else "there is no PyTorch with a GPU")
 
 
+def in_time(machine, scripts):
+    """The scripts, until the rest of the section's time may be too short for one more: a script that is stopped
+    because its section has no time left would look like one that hangs."""
+    longest, began = 0, None
+    for script in scripts:
+        now = time.monotonic()
+        longest = max(longest, now - began if began is not None else 0)
+        if machine.left_s() < 1.5 * longest:
+            return
+        began = now
+        yield script
+
+
 def totals(machine, options):
     title = "PyTorch's own figures"
     torch = find_torch(machine)
     if torch is None:
         return _none(title, machine)
     seen = {}
-    for script in SCRIPTS:
-        if script == "checkpointing":
-            continue  # it resets PyTorch's figures during the run
+    scripts = [script for script in SCRIPTS if script != "checkpointing"]  # it resets PyTorch's figures during the run
+    for script in in_time(machine, scripts):
         try:
             output, log = machine.record([torch.python, HERE / "torch_totals.py", TORCH / f"scripts/{script}.py"],
                                          _preloading(machine, torch), most_s=60)
             seen[script] = (machine.answer(output.splitlines()[-1]), machine.report(log)["devices"])
         except GuestFailed as error:
             seen[script] = (str(error), [])
-    return torch_verdicts.judge_totals(title, torch.version, seen)
+    return torch_verdicts.judge_totals(title, torch.version, seen, len(scripts))
 
 
 def history(machine, options):
@@ -96,7 +109,7 @@ def history(machine, options):
     sys.path.insert(0, str(TORCH))
     from history import compare  # pylint: disable=import-outside-toplevel
     seen = {}
-    for name in SCRIPTS:
+    for name in in_time(machine, SCRIPTS):
         script = str(TORCH / f"scripts/{name}.py")
         theirs, ours = machine.scratch / f"{name}.theirs", machine.scratch / f"{name}.ours"
         try:
@@ -109,7 +122,7 @@ def history(machine, options):
             seen[name] = (len(row), found)
         except (GuestFailed, OSError) as error:
             seen[name] = (0, [str(error)])
-    return torch_verdicts.judge_history(title, torch.version, seen)
+    return torch_verdicts.judge_history(title, torch.version, seen, len(SCRIPTS))
 
 
 def leak(machine, options):

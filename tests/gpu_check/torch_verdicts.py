@@ -5,8 +5,13 @@ from verdicts import DIFFERS, FAILED, OK, Section, worst
 _LEAKS = ("definite", "suspected")
 
 
-def judge_totals(title, version, seen):
-    """`seen`: {script: (PyTorch's figures or why there are none, devices of the report)}."""
+def _not_run(seen, scripts):
+    left = scripts - len(seen)
+    return f"; no time was left for {left} more" if left else ""
+
+
+def judge_totals(title, version, seen, scripts):
+    """`seen`: {script: (PyTorch's figures or why there are none, devices of the report)}, of so many scripts."""
     rows, found = [["script", "max allocated", "recorded", "max reserved", "recorded", "verdict"]], []
     for script, (told, devices) in seen.items():
         framework = devices[0].get("framework") if devices else None
@@ -24,11 +29,11 @@ def judge_totals(title, version, seen):
         found.append(verdict)
     same = sum(verdict == OK for verdict in found)
     return Section(title, worst(found), f"the peaks of blocks and segments are PyTorch {version}'s own, to the byte, "
-                                        f"in {same} of {len(found)} scripts", rows)
+                                        f"in {same} of {len(found)} scripts{_not_run(seen, scripts)}", rows)
 
 
-def judge_history(title, version, seen):
-    """`seen`: {script: (events compared, differences)}."""
+def judge_history(title, version, seen, scripts):
+    """`seen`: {script: (events compared, differences)}, of so many scripts."""
     rows, found = [["script", "events", "differences", "the first", "verdict"]], []
     for script, (events, differences) in seen.items():
         verdict = OK if events >= 5 and not differences else FAILED
@@ -37,7 +42,8 @@ def judge_history(title, version, seen):
         found.append(verdict)
     same = sum(verdict == OK for verdict in found)
     return Section(title, worst(found), f"every block and segment of PyTorch {version}'s history is in the log, with "
-                                        f"address, size, order and Python stack, in {same} of {len(found)} scripts", rows)
+                                        f"address, size, order and Python stack, in {same} of {len(found)} scripts"
+                                        f"{_not_run(seen, scripts)}", rows)
 
 
 def judge_leak(title, told, script):
