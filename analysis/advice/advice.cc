@@ -61,6 +61,8 @@ Drafts::Drafts(const Session& session, const AdviceOptions& options)
 }
 
 Draft& Drafts::At(Pattern pattern, int device, Layer layer, StackId stack) {
+  const std::tuple key(pattern, device, layer, stack);
+  if (last_ != nullptr && key == last_key_) return *last_;
   const std::uint32_t site = options_.site_of ? options_.site_of(stack) : stack.value;
   const auto [it, fresh] = drafts_.try_emplace({pattern, device, layer, site});
   if (fresh) {
@@ -70,7 +72,14 @@ Draft& Drafts::At(Pattern pattern, int device, Layer layer, StackId stack) {
     finding.layer = layer;
     finding.stack = stack;
   }
+  last_key_ = key;
+  last_ = &it->second;
   return it->second;
+}
+
+bool Drafts::IsExample(const Draft& draft, std::uint64_t bytes) const {
+  const std::size_t most = std::max<std::size_t>(options_.max_examples, 1);
+  return draft.examples.size() < most || draft.examples.back().first < bytes;
 }
 
 void Drafts::Count(Draft& draft, std::uint64_t bytes, AdviceExample example) {
@@ -83,7 +92,7 @@ void Drafts::Count(Draft& draft, std::uint64_t bytes, AdviceExample example) {
   finding.bytes += bytes;
   auto& examples = draft.examples;
   const std::size_t most = std::max<std::size_t>(options_.max_examples, 1);
-  if (examples.size() >= most && examples.back().first >= bytes) return;
+  if (!IsExample(draft, bytes)) return;
   const auto at = std::find_if(examples.begin(), examples.end(),
                                [bytes](const auto& other) { return other.first < bytes; });
   examples.insert(at, {bytes, std::move(example)});

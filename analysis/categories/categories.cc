@@ -42,21 +42,22 @@ class Judge {
         units_(FindCategoryUnits(
             session, options.steps != nullptr ? std::span(*options.steps) : session.steps())),
         stacks_(session, options.symbols ? symbols : nullptr,
-                options.stacks ? units_ : std::vector<CategoryUnit>()),
+                options.stacks ? std::span(units_) : std::span<const CategoryUnit>()),
         named_(session),
         sizes_(units_),
-        kinds_(units_, stacks_, sizes_, options.stacks),
+        ratios_(SizeRatios(units_, sizes_)),
+        kinds_(units_, stacks_, sizes_, ratios_, options.stacks),
         held_(HeldGradients(units_, stacks_, sizes_)),
         matches_(units_.size(), 0) {
     std::vector<bool> apart;
     absl::flat_hash_set<std::uint8_t> gradients_apart;
-    for (const std::uint8_t match : MatchSizes(units_, stacks_, sizes_, false)) {
+    for (const std::uint8_t match : MatchSizes(units_, stacks_, ratios_, false)) {
       const CategoryUnit& unit = units_[apart.size()];
       if (match != 0) gradients_apart.insert(unit.process);
       apart.push_back(match != 0 || stacks_.Of(unit.stack).phase == Phase::kWorkspace);
     }
     ReadHills(session, apart, gradients_apart, &units_);
-    matches_ = MatchSizes(units_, stacks_, sizes_, true);
+    matches_ = MatchSizes(units_, stacks_, ratios_, true);
     RefineSlopes(matches_, options, &units_);
     phases_ = FindPhases(session, units_, stacks_, options);
     FindEvidence();
@@ -98,6 +99,7 @@ class Judge {
     return session_.tensor(session_.record(unit.tensor).tensor());
   }
 
+  bool HasSizeOfParameter(std::size_t u) const { return !ratios_.empty() && (ratios_[u] & 1) != 0; }
   bool IsState(const CategoryUnit& unit) const {
     if (unit.step < 0) return true;
     // Memory that a line allocates in every step is no state only because the last one is still
@@ -202,8 +204,8 @@ class Judge {
     }
     if (facts.parameter) return {Category::kParameters, CategoryReason::kStack, kByStack};
     // A state that every step replaces, or a copy of the parameters that some steps make.
-    if (sizes_.Has(unit) && kinds_.HasSizesOfParameters(unit) && OutsideBackward(u) &&
-        kinds_.Crosses(unit))
+    if (kinds_.Crosses(unit) && HasSizeOfParameter(u) && kinds_.HasSizesOfParameters(unit) &&
+        OutsideBackward(u))
       return {kinds_.IsReplacedNowAndThen(unit) ? Category::kParameters : Category::kOptimizerState,
               CategoryReason::kSizes, Trust(phase)};
     if (phase.phase == Phase::kOptimizer && phase.reason == CategoryReason::kStack &&
@@ -240,6 +242,7 @@ class Judge {
   CategoryStacks stacks_;
   const NamedState named_;
   const ParameterSizes sizes_;
+  const std::vector<std::uint8_t> ratios_;  // by unit: SizeRatios
   const CategoryKinds kinds_;
   const std::vector<bool> held_;  // by unit: HeldGradients
   std::vector<std::uint8_t> matches_;
@@ -298,16 +301,23 @@ Categories::Categories(const Session& session, Symbols* symbols, const CategoryO
   verdicts_[1] = {Category::kSlack, CategoryReason::kNothing, 1};
   const Judge judge(session, symbols, options);
   absl::flat_hash_map<std::tuple<Category, CategoryReason, long>, std::uint16_t> rows;
+  CategoryVerdict last;  // mostly the next one, too
+  std::uint16_t last_row = 0;
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i)
     if (OccupiesDevice(records[i].layer) || records[i].layer == Layer::kSegment) of_[i] = 1;
   for (std::size_t u = 0; u < judge.units().size(); ++u) {
     const CategoryVerdict verdict = judge.Of(u);
+    if (last_row != 0 && verdict == last) {
+      of_[judge.units()[u].id.value] = last_row;
+      continue;
+    }
     const auto key =
         std::tuple(verdict.category, verdict.reason, std::lround(verdict.confidence * 100));
     const auto [it, fresh] = rows.try_emplace(key, static_cast<std::uint16_t>(verdicts_.size()));
     if (fresh) verdicts_.push_back(verdict);
-    of_[judge.units()[u].id.value] = it->second;
+    last = verdict;
+    of_[judge.units()[u].id.value] = last_row = it->second;
   }
   // Tensors are what the memory below them is. Parents come before their children.
   for (std::uint32_t i = 0; i < records.size(); ++i) {

@@ -50,6 +50,8 @@ struct CategoryVerdict {
   Category category = Category::kUnknown;
   CategoryReason reason = CategoryReason::kNothing;
   float confidence = 0;  // in [0, 1]
+
+  bool operator==(const CategoryVerdict&) const = default;
 };
 
 // The evidence that may be used: all of it, except when measuring what each kind contributes.

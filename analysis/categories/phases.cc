@@ -130,46 +130,93 @@ bool ParameterSizes::HasNearly(const CategoryUnit& unit) const {
   return next != sizes.end() && *next < bytes + off;
 }
 
+namespace {
+
+constexpr std::array<std::array<unsigned, 2>, 3> kRatios = {{{1, 1}, {2, 1}, {1, 2}}};
+
+// Which of kRatios a unit's size is of a parameter's, as bits. Few sizes are most of the units.
+class RecentFits {
+ public:
+  explicit RecentFits(const ParameterSizes& sizes) : sizes_(sizes) {}
+
+  std::uint8_t Of(const CategoryUnit& unit) {
+    Answer& answer = answers_[(unit.bytes >> 9 ^ unit.bytes >> 17) % answers_.size()];
+    if (answer.known && answer.bytes == unit.bytes && answer.process == unit.process)
+      return answer.fits;
+    answer = {unit.bytes, unit.process, true, 0};
+    for (std::size_t r = 0; r < kRatios.size(); ++r)
+      answer.fits |= static_cast<std::uint8_t>(sizes_.Has(unit, kRatios[r][0], kRatios[r][1]) << r);
+    return answer.fits;
+  }
+
+ private:
+  struct Answer {
+    std::uint64_t bytes = 0;
+    std::uint8_t process = 0;
+    bool known = false;
+    std::uint8_t fits = 0;
+  };
+  const ParameterSizes& sizes_;
+  std::array<Answer, 1024> answers_{};
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> SizeRatios(const std::vector<CategoryUnit>& units,
+                                     const ParameterSizes& sizes) {
+  std::vector<std::uint8_t> ratios;
+  if (sizes.empty()) return ratios;
+  ratios.reserve(units.size());
+  RecentFits recent(sizes);
+  for (const CategoryUnit& unit : units) ratios.push_back(recent.Of(unit));
+  return ratios;
+}
+
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
-                                     const CategoryStacks& stacks, const ParameterSizes& sizes,
-                                     bool hills_read) {
+                                     const CategoryStacks& stacks,
+                                     std::span<const std::uint8_t> ratios, bool hills_read) {
   std::vector<std::uint8_t> matches(units.size(), 0);
-  if (sizes.empty()) return matches;
-  static constexpr std::array<std::array<unsigned, 2>, 3> kRatios = {{{1, 1}, {2, 1}, {1, 2}}};
+  if (ratios.empty()) return matches;
   struct Group {
     std::uint32_t members = 0;
     std::array<std::uint32_t, 3> fitting{};
-    absl::flat_hash_set<std::uint64_t> sizes;
+    // Distinct ones, until they are enough.
+    std::array<std::uint64_t, kEnoughSizes> sizes{};
+    std::size_t distinct = 0;
+    void AddSize(std::uint64_t bytes) {
+      if (distinct == kEnoughSizes) return;
+      const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(distinct);
+      if (std::find(sizes.begin(), end, bytes) == end) sizes[distinct++] = bytes;
+    }
   };
   absl::flat_hash_map<std::pair<std::uint8_t, std::uint32_t>, Group> groups;  // by process, site
   const auto counts = [&](const CategoryUnit& unit) {
     return unit.step >= 0 && !unit.scratch && (unit.outlives_hill || !hills_read) &&
            stacks.Of(unit.stack).phase != Phase::kWorkspace;
   };
-  const auto fits = [&](const CategoryUnit& unit, std::size_t ratio) {
-    return sizes.Has(unit, kRatios[ratio][0], kRatios[ratio][1]);
-  };
-  for (const CategoryUnit& unit : units) {
+  const auto fits = [&](std::size_t u, std::size_t ratio) { return (ratios[u] >> ratio & 1) != 0; };
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const CategoryUnit& unit = units[u];
     if (!counts(unit)) continue;
     Group& group = groups[{unit.process, stacks.Of(unit.stack).site}];
     ++group.members;
-    group.sizes.insert(unit.bytes);
-    for (std::size_t r = 0; r < kRatios.size(); ++r) group.fitting[r] += fits(unit, r) ? 1 : 0;
+    group.AddSize(unit.bytes);
+    for (std::size_t r = 0; r < kRatios.size(); ++r) group.fitting[r] += fits(u, r) ? 1 : 0;
   }
   for (std::size_t u = 0; u < units.size(); ++u) {
     if (!counts(units[u])) continue;
     const std::uint32_t site = stacks.Of(units[u].stack).site;
     if (site == CategoryStacks::kNone) {  // the size is the only evidence
-      matches[u] = hills_read && units[u].bytes >= kDistinctiveBytes && fits(units[u], 0) ? 1 : 0;
+      matches[u] = hills_read && units[u].bytes >= kDistinctiveBytes && fits(u, 0) ? 1 : 0;
       continue;
     }
     const Group& group = groups[{units[u].process, site}];
     const auto best = std::max_element(group.fitting.begin(), group.fitting.end());
     const auto ratio = static_cast<std::size_t>(best - group.fitting.begin());
     // With few sizes, a site may have them by chance, and small sizes more easily than large ones.
-    if ((ratio != 0 || units[u].bytes < kDistinctiveBytes) && group.sizes.size() < kEnoughSizes)
+    if ((ratio != 0 || units[u].bytes < kDistinctiveBytes) && group.distinct < kEnoughSizes)
       continue;
-    if (*best * 10 >= group.members * kFits && fits(units[u], ratio))
+    if (*best * 10 >= group.members * kFits && fits(u, ratio))
       matches[u] = static_cast<std::uint8_t>(ratio + 1);
   }
   return matches;

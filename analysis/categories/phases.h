@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,13 +43,18 @@ class ParameterSizes {
   absl::flat_hash_map<std::uint8_t, std::vector<std::uint64_t>> sizes_;
 };
 
+// By unit: of which parts of a parameter's size it is, as bits: 1 = all of it, 2 = twice, 4 = half.
+// Empty if no sizes are known.
+std::vector<std::uint8_t> SizeRatios(const std::vector<CategoryUnit>& units,
+                                     const ParameterSizes& sizes);
+
 // By unit: whether it has the size of a parameter, though it is made within steps: 1 = of the same
 // precision, 2 = of twice, 3 = of half the bytes; 0 = no. Decided for each site and process: most
 // of its units must fit. Scratch does not count, and neither do units that die with their hill,
-// once hills are known.
+// once hills are known. `ratios`: SizeRatios.
 std::vector<std::uint8_t> MatchSizes(const std::vector<CategoryUnit>& units,
-                                     const CategoryStacks& stacks, const ParameterSizes& sizes,
-                                     bool hills_read);
+                                     const CategoryStacks& stacks,
+                                     std::span<const std::uint8_t> ratios, bool hills_read);
 
 // Corrects slopes by certain evidence: a backward pass begins with the first gradient of a hill,
 // and all memory of a call stack is allocated in one phase.

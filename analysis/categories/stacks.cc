@@ -89,7 +89,7 @@ class FrameWords {
 }  // namespace
 
 CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
-                               const std::vector<CategoryUnit>& units)
+                               std::span<const CategoryUnit> units)
     : row_(session.stack_count(), 0), facts_(1) {
   std::vector<StackId> stacks;
   for (const CategoryUnit& unit : units) {

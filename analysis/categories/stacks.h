@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/categories/units.h"
@@ -30,7 +31,7 @@ class CategoryStacks {
   };
 
   // `symbols` may be null.
-  CategoryStacks(const Session& session, Symbols* symbols, const std::vector<CategoryUnit>& units);
+  CategoryStacks(const Session& session, Symbols* symbols, std::span<const CategoryUnit> units);
 
   // Whether stacks identify which memory belongs to parameters, and which to a backward pass.
   bool identify_parameters() const { return identify_parameters_; }

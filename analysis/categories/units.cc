@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "analysis/store/event_cuts.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
@@ -190,6 +191,7 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
   for (std::uint32_t process = 0; process < begins.size(); ++process)
     for (const StepInfo& info : own ? session.StepsOf(process) : steps)
       if (info.event.valid()) begins[process].push_back(info.event);
+  const std::vector<EventCuts> cuts(begins.begin(), begins.end());
   constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> last_made(begins.size(), kNone);  // step, by process
   absl::flat_hash_map<std::uint32_t, std::uint32_t> newest;   // unit, by place
@@ -202,10 +204,10 @@ std::vector<CategoryUnit> FindCategoryUnits(const Session& session,
     const std::vector<EventId>& of_process = begins[unit.process];
     const EventId last = of_process.empty() ? EventId() : of_process.back();
     unit.stays = !unit.death.valid() || (last.valid() && unit.death > last && unit.birth < last);
-    const auto next_step = std::upper_bound(of_process.begin(), of_process.end(), unit.birth);
-    unit.step = static_cast<std::int32_t>(next_step - of_process.begin() - 1);
-    unit.crosses =
-        !unit.death.valid() || (next_step != of_process.end() && unit.death > *next_step);
+    const std::size_t next_step = cuts[unit.process].UpTo(unit.birth);
+    unit.step = static_cast<std::int32_t>(next_step) - 1;
+    unit.crosses = !unit.death.valid() ||
+                   (next_step < of_process.size() && unit.death > of_process[next_step]);
     std::int32_t& last_step = last_made[unit.process];
     if (last_step == kNone) last_step = unit.step;
     unit.in_last_step = unit.step == last_step;

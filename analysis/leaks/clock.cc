@@ -38,6 +38,7 @@ StepClock::StepClock(std::span<const StepInfo> steps) {
     begins_.push_back(step.event);
     numbers_.push_back(step.number);
   }
+  cuts_ = EventCuts(begins_);
 }
 
 StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
@@ -75,6 +76,7 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   }
   clock.begins_.push_back(EventId(last_birth.value + 1));
   clock.numbers_.assign(clock.begins_.size(), -1);
+  clock.cuts_ = EventCuts(clock.begins_);
   return clock;
 }
 
@@ -91,7 +93,7 @@ std::vector<StepClock> ClocksForLeaks(const Session& session) {
 }
 
 std::int64_t StepClock::IndexAt(EventId event) const {
-  return std::upper_bound(begins_.begin(), begins_.end(), event) - begins_.begin() - 1;
+  return static_cast<std::int64_t>(cuts_.UpTo(event)) - 1;
 }
 
 bool AliveAtExit(const Session& session, const AllocationRecord& a) {

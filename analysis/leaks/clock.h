@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/store/event_cuts.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -47,6 +48,7 @@ class StepClock {
   explicit StepClock(std::span<const StepInfo> steps);
 
   std::vector<EventId> begins_;
+  EventCuts cuts_;  // the same
   std::vector<std::int64_t> numbers_;
   bool of_steps_ = true, births_only_ = false;
 };

@@ -58,6 +58,14 @@ class OpenImports {
   bool own_views_ = false;
 };
 
+// What it adds to the bytes held when its site is judged, beyond those at the end of the warm-up.
+// Modulo 2^64, because the sums of a damaged log may overflow.
+std::uint64_t RiseBy(const AllocationRecord& a, const StepClock& clock, EventId warm) {
+  if (!a.birth.valid() || a.birth >= clock.judged_at()) return 0;
+  const bool before = a.birth < warm && (a.alive() || a.death >= warm);
+  return (AliveWhenJudged(clock, a) ? a.bytes : 0) - (before ? a.bytes : 0);
+}
+
 }  // namespace
 
 std::vector<bool> SelectJudged(const Session& session) {
@@ -90,6 +98,11 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
   const auto allocations = session.records();
   std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
   std::vector<std::vector<LeakSite>> all(clocks.size());
+  std::vector<EventId> warm;  // by process: the end of its warm-up
+  for (const StepClock& clock : clocks) {
+    const std::int64_t steps = WarmupSteps(clock.completed());
+    warm.push_back(steps <= clock.completed() ? clock.BeginOf(steps) : EventId());
+  }
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     if (!judged[i]) continue;
     const AllocationRecord& a = allocations[i];
@@ -109,6 +122,7 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
     LeakSite& site = sites[it->second];
     const AllocationId id(i);
     site.members.push_back(id);
+    site.rise += RiseBy(a, clock, warm[process]);
     if (AliveAtExit(session, a)) site.alive_at_end.push_back(id);
     if (AliveWhenJudged(clock, a)) {
       site.judged_alive.push_back(id);

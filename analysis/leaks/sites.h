@@ -21,6 +21,8 @@ struct LeakSite {
   std::vector<AllocationId> alive_at_end;  // of the log
   std::vector<AllocationId> members;       // every allocation of the site
   std::int64_t longest_lifetime = 0;
+  // Bytes that it held when it was judged, beyond those after the warm-up; modulo 2^64.
+  std::uint64_t rise = 0;
 };
 
 // Which allocations are judged: blocks on devices with a framework's allocator, and driver memory

@@ -2,8 +2,10 @@
 #include "analysis/peak/change.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "analysis/store/lifetime_walk.h"
 
@@ -69,8 +71,28 @@ std::int64_t Wrapped(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+// Sorts keys with an event in the upper half, which are in order of the lower one: by 11 bits a
+// pass, because there may be millions.
+void SortByEvent(std::vector<std::uint64_t>* keys) {
+  constexpr int kBits = 11;
+  constexpr std::size_t kFew = 4096;
+  if (keys->size() < kFew) return std::sort(keys->begin(), keys->end());
+  std::vector<std::uint64_t> other(keys->size());
+  for (int shift = 32; shift < 64; shift += kBits) {
+    std::array<std::size_t, 1 << kBits> next{};
+    const auto digit = [shift](std::uint64_t key) { return key >> shift & ((1 << kBits) - 1); };
+    for (const std::uint64_t key : *keys) ++next[digit(key)];
+    if (next[digit(keys->front())] == keys->size()) continue;
+    std::size_t begin = 0;
+    for (std::size_t& count : next) begin += std::exchange(count, begin);
+    for (const std::uint64_t key : *keys) other[next[digit(key)]++] = key;
+    keys->swap(other);
+  }
+}
+
 // The begins and the ends of changes, in order of events. There may be as many changes as the log
-// has allocations: 8 bytes for each, or 16 where they do not come in the order of their begins.
+// has allocations: 8 bytes for each, or 16 where they do not come in the order of their begins; and
+// 8 while they are sorted.
 class ChangeSteps {
  public:
   ChangeSteps(std::span<const LevelChange> changes, std::uint32_t events)
@@ -86,8 +108,8 @@ class ChangeSteps {
       if (!sorted) begins_.push_back(Key(changes[i].begin.value, i));
       if (End(i) < events) ends_.push_back(Key(End(i), i));
     }
-    std::sort(begins_.begin(), begins_.end());
-    std::sort(ends_.begin(), ends_.end());
+    SortByEvent(&begins_);
+    SortByEvent(&ends_);
     begin_count_ = sorted ? changes.size() : begins_.size();
     SkipNothing();
   }
@@ -163,6 +185,18 @@ std::size_t Level::PieceAt(std::uint32_t event) const {
          1;
 }
 
+std::size_t Level::PieceAfter(std::size_t piece, std::uint32_t event) const {
+  std::size_t step = 1, past = piece + 1;  // the answer is at or after `piece`, and before `past`
+  while (past < begin_.size() && begin_[past] <= event) {
+    piece = past;
+    past = std::min(begin_.size(), past + step);
+    step *= 2;
+  }
+  const auto at = [this](std::size_t i) { return begin_.begin() + static_cast<std::ptrdiff_t>(i); };
+  return static_cast<std::size_t>(std::upper_bound(at(piece), at(past), event) - begin_.begin()) -
+         1;
+}
+
 std::uint64_t Level::MostOfBlocks(std::size_t begin, std::size_t end) const {
   std::uint64_t most = 0;
   for (begin += leaves_, end += leaves_; begin < end; begin /= 2, end /= 2) {
@@ -205,7 +239,7 @@ NewPeak Level::With(std::span<const LevelChange> changes) const {
   for (;;) {
     const std::uint32_t end = steps.at();
     if (end > begin) {
-      const std::size_t last = PieceAt(end - 1);
+      const std::size_t last = PieceAfter(piece, end - 1);
       const std::uint64_t most = MostOf(piece, last + 1);
       const std::int64_t now = Wrapped(Signed(most), sum);
       if (now > best) {

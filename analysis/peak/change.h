@@ -67,6 +67,8 @@ class Level {
 
   // The piece of the step function that applies after event `event`.
   std::size_t PieceAt(std::uint32_t event) const;
+  // The same, where that is `piece` or one after it, and mostly near.
+  std::size_t PieceAfter(std::size_t piece, std::uint32_t event) const;
   // The largest level of pieces [begin, end), which is not empty.
   std::uint64_t MostOf(std::size_t begin, std::size_t end) const;
   std::uint64_t MostOfBlocks(std::size_t begin, std::size_t end) const;

@@ -9,6 +9,7 @@ namespace memprof::analysis {
 
 struct EventTable::Interner {
   absl::flat_hash_map<EventKind, std::uint32_t> rows;
+  RecentKinds recent;
 };
 
 void EventTable::DropInterner::operator()(Interner* interner) const { delete interner; }
@@ -29,10 +30,12 @@ void EventTable::Finish() {
 }
 
 std::uint32_t EventTable::InternKind(const EventKind& kind) {
+  std::uint32_t& row = interner_->recent.Of(kind);
+  if (row != RecentKinds::kNone) return row;
   const auto [at, fresh] =
       interner_->rows.try_emplace(kind, static_cast<std::uint32_t>(kinds_.size()));
   if (fresh) kinds_.push_back(kind);
-  return at->second;
+  return row = at->second;
 }
 
 // Times never fall, so a block's first is its least.

@@ -12,6 +12,8 @@
 // Built once, then read by any thread. A look-up costs two or three loads.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +50,30 @@ struct EventKind {
     return H::combine(std::move(h), k.op, k.layer, k.device, k.thread, k.context, k.api.value,
                       k.stream);
   }
+};
+
+// The rows of the kinds that were looked up lately, before a table of all of them: to hash a kind
+// takes far longer than to compare it.
+class RecentKinds {
+ public:
+  static constexpr std::uint32_t kNone = EventId::kNone;
+
+  // The row of `kind`; kNone if it is to be looked up, and the result written there.
+  std::uint32_t& Of(const EventKind& kind) {
+    Entry& entry = entries_[(static_cast<std::size_t>(kind.op) + kind.thread * 5 +
+                             kind.api.value * 11 + (kind.stream >> 4) * 17) %
+                            kEntries];
+    if (!(entry.kind == kind)) entry = {kind, kNone};
+    return entry.row;
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 64;
+  struct Entry {
+    EventKind kind;
+    std::uint32_t row = kNone;
+  };
+  std::array<Entry, kEntries> entries_;
 };
 
 // One event with all its fields; as EventTable's functions of the same names.
@@ -145,6 +171,10 @@ class EventTable {
   const std::vector<AllocationRecord>& records() const { return records_; }
   // The memory of the table.
   std::size_t memory_bytes() const;
+  // Whether there are such events; O(kinds).
+  bool Has(Op op) const {
+    return std::ranges::any_of(kinds_, [op](const EventKind& kind) { return kind.op == op; });
+  }
 
   // Building: reserves the exact numbers, so that nothing is moved.
   void Reserve(std::size_t events, std::size_t allocations);

@@ -228,6 +228,10 @@ class Accesses::Collector {
 
 Accesses::Accesses(const Session& session)
     : session_(session), of_process_(std::max<std::size_t>(1, session.processes().size())) {
+  const EventTable& events = session.events();
+  if (!events.Has(Op::kLaunch) && !events.Has(Op::kTouch) && !events.Has(Op::kMemcpy) &&
+      !events.Has(Op::kMemset))
+    return;
   Collector collector(session, this);
   WalkLifetimes(session, collector);
   collector.Finish();

@@ -67,6 +67,8 @@ class Drafts {
   bool Has(Pattern pattern, const AllocationRecord& a) const {
     return drafts_.contains({pattern, a.device, a.layer, SiteOf(a.stack)});
   }
+  // Whether a case of so many bytes would be an example, which needs words.
+  bool IsExample(const Draft& draft, std::uint64_t bytes) const;
   // Adds a case of `bytes`; the cases with most bytes become examples.
   void Count(Draft& draft, std::uint64_t bytes, AdviceExample example);
   // The number of the call site of a stack.
@@ -105,6 +107,9 @@ class Drafts {
   const std::vector<bool> judged_;
   EventsByLayer births_, deaths_;  // events
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft> drafts_;
+  // The draft that was asked for last: sites follow each other.
+  std::tuple<Pattern, int, Layer, StackId> last_key_;
+  Draft* last_ = nullptr;
 };
 
 // The finders. Each skips patterns for which the log has no evidence.

@@ -153,9 +153,10 @@ void FindRounding(Drafts& drafts) {
     const std::uint64_t waste = wasted(a);
     if (waste == 0) continue;
     Draft& draft = drafts.At(Pattern::kRounding, a);
-    drafts.Count(
-        draft, waste,
-        {a.birth, AllocationId(i), {}, absl::StrCat(FormatBytes(a.bytes - waste), " requested")});
+    std::string words;
+    if (drafts.IsExample(draft, waste))
+      words = absl::StrCat(FormatBytes(a.bytes - waste), " requested");
+    drafts.Count(draft, waste, {a.birth, AllocationId(i), {}, std::move(words)});
     draft.other += a.bytes;
     draft.changes.push_back(Resized(a, a.bytes - waste));
     draft.finding.byte_seconds +=

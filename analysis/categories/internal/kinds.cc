@@ -7,16 +7,19 @@
 namespace memprof::analysis {
 
 CategoryKinds::CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                             const ParameterSizes& sizes, bool by_stacks)
+                             const ParameterSizes& sizes, std::span<const std::uint8_t> ratios,
+                             bool by_stacks)
     : by_stacks_(by_stacks), sizes_(sizes) {
-  Count(units);
+  Count(units, ratios);
   if (by_stacks) CountForPasses(units, stacks);
 }
 
-void CategoryKinds::Count(const std::vector<CategoryUnit>& units) {
-  for (const CategoryUnit& unit : units) {
+void CategoryKinds::Count(const std::vector<CategoryUnit>& units,
+                          std::span<const std::uint8_t> ratios) {
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const CategoryUnit& unit = units[u];
     Kind& kind = kinds_[KeyOf(unit)];
-    if (sizes_.Has(unit)) {
+    if (!ratios.empty() && (ratios[u] & 1) != 0) {
       kind.several_sizes |= kind.size != 0 && kind.size != unit.bytes;
       kind.size = unit.bytes;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,9 +27,10 @@ class CategoryKinds {
     std::int32_t for_passes = 0;               // > 0: mostly allocated for a forward pass
   };
 
-  // `by_stacks`: kinds are by stack, not by size. `sizes` must outlive this.
+  // `by_stacks`: kinds are by stack, not by size. `sizes` must outlive this; `ratios`:
+  // SizeRatios.
   CategoryKinds(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks,
-                const ParameterSizes& sizes, bool by_stacks);
+                const ParameterSizes& sizes, std::span<const std::uint8_t> ratios, bool by_stacks);
 
   const Kind& Of(const CategoryUnit& unit) const { return kinds_.at(KeyOf(unit)); }
   bool ByStack(const CategoryUnit& unit) const { return by_stacks_ && unit.stack.valid(); }
@@ -53,7 +55,7 @@ class CategoryKinds {
   Key KeyOf(const CategoryUnit& unit) const {
     return {ByStack(unit) ? unit.stack.value : (std::uint64_t{1} << 63) | unit.bytes, unit.process};
   }
-  void Count(const std::vector<CategoryUnit>& units);
+  void Count(const std::vector<CategoryUnit>& units, std::span<const std::uint8_t> ratios);
   void CountForPasses(const std::vector<CategoryUnit>& units, const CategoryStacks& stacks);
 
   const bool by_stacks_;

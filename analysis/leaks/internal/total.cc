@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/units.h"
@@ -12,25 +13,27 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
-// By device: bytes held at the end of each step.
+// By device: bytes held at the end of each step, by what is judged of one process. Reads all
+// allocations in their order, which is faster than site by site.
 std::map<int, std::vector<std::uint64_t>> HeldAtEnds(const Session& session, const StepClock& clock,
-                                                     const std::vector<LeakSite>& sites) {
+                                                     std::uint32_t process) {
   std::map<int, std::vector<std::uint64_t>> held;
   const auto steps = static_cast<std::size_t>(clock.completed());
-  for (const LeakSite& site : sites) {
-    if (site.layer == Layer::kImported) continue;
-    std::vector<std::uint64_t>& ends = held[site.device];
-    ends.resize(steps + 1);
+  const std::vector<bool> judged = SelectJudged(session);
+  const std::span<const AllocationRecord> records = session.records();
+  for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const AllocationRecord& a = records[i];
+    if (!judged[i] || a.layer == Layer::kImported || session.ProcessOf(a.birth) != process)
+      continue;
+    std::vector<std::uint64_t>& ends = held[a.device];
+    if (ends.empty()) ends.resize(steps + 1);
+    if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
     const auto add = [&](EventId event, std::uint64_t bytes) {
       const auto step = static_cast<std::size_t>(std::max<std::int64_t>(0, clock.IndexAt(event)));
       if (step < steps) ends[step] += bytes;
     };
-    for (const AllocationId id : site.members) {
-      const AllocationRecord& a = session.record(id);
-      if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
-      add(a.birth, a.bytes);
-      if (!a.alive() && a.death.valid()) add(a.death, 0 - a.bytes);  // modular: sums are right
-    }
+    add(a.birth, a.bytes);
+    if (!a.alive() && a.death.valid()) add(a.death, 0 - a.bytes);  // modular: sums are right
   }
   for (auto& [device, ends] : held) {
     ends.resize(steps);
@@ -39,26 +42,12 @@ std::map<int, std::vector<std::uint64_t>> HeldAtEnds(const Session& session, con
   return held;
 }
 
-// By how much more a site holds when it is judged than after the warm-up.
-std::int64_t RiseOf(const Session& session, const StepClock& clock, const LeakSite& site) {
-  const EventId warm = clock.BeginOf(WarmupSteps(clock.completed()));
-  std::int64_t rise = 0;
-  for (const AllocationId id : site.members) {
-    const AllocationRecord& a = session.record(id);
-    if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
-    const auto bytes = static_cast<std::int64_t>(a.bytes);
-    if (a.birth < warm && (a.alive() || a.death >= warm)) rise -= bytes;
-    if (AliveWhenJudged(clock, a)) rise += bytes;
-  }
-  return rise;
-}
-
 void AddRising(const Session& session, const StepClock& clock, const std::vector<LeakSite>& sites,
                int device, JudgedSites* judged) {
   std::vector<std::pair<std::int64_t, std::size_t>> rises;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     if (sites[i].device != device || sites[i].layer == Layer::kImported) continue;
-    if (const std::int64_t rise = RiseOf(session, clock, sites[i]); rise > 0)
+    if (const auto rise = static_cast<std::int64_t>(sites[i].rise); rise > 0)
       rises.emplace_back(rise, i);
   }
   std::sort(rises.rbegin(), rises.rend());
@@ -81,7 +70,8 @@ std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
   // A single pass rises, too.
   for (const LeakCandidate& one : judged->rising)
     if (one.evidence.level) return words;
-  for (const auto& [device, ends] : HeldAtEnds(session, clock, sites)) {
+  if (sites.empty()) return words;
+  for (const auto& [device, ends] : HeldAtEnds(session, clock, sites.front().process)) {
     const SiteJudgement judgement = JudgeSite(StackedGrowth(ends));
     if (judgement.score < kSuspicion || judgement.old_births < kMinRises) continue;
     AddRising(session, clock, sites, device, judged);

@@ -104,6 +104,11 @@ class ChunkDecoder {
     kind.context = columns_.context[i];
     kind.api = columns_.api[i];
     kind.stream = columns_.stream[i];
+    std::uint32_t& row = recent_.Of(kind);
+    if (row != RecentKinds::kNone) {
+      ++counts_[row];
+      return row;
+    }
     const auto [at, fresh] = logged_.try_emplace(kind, static_cast<std::uint32_t>(kinds_.size()));
     if (fresh) {
       kind.context = tables_.Context(kind.context);
@@ -112,7 +117,7 @@ class ChunkDecoder {
       counts_.push_back(0);
     }
     ++counts_[at->second];
-    return at->second;
+    return row = at->second;
   }
 
   const LogReader& reader_;
@@ -121,6 +126,7 @@ class ChunkDecoder {
   PayloadBuffer buffer_;
   EventColumns columns_;
   absl::flat_hash_map<EventKind, std::uint32_t> logged_;  // with the log's ids
+  RecentKinds recent_;                                    // likewise
   std::vector<EventKind> kinds_;
   std::vector<std::uint32_t> numbers_;  // of kinds_ among all
   std::vector<std::uint64_t> counts_;   // of kinds_ in this chunk

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -82,17 +83,19 @@ class AddressTable {
 class RangeIndex {
  public:
   void Insert(const AllocationRecord& allocation, Id id) {
-    if (used) ranges_[{allocation.device, allocation.address}] = id;
+    if (!used) return;
+    ranges_[{allocation.device, allocation.address}] = id;
+    ++version_;
   }
   void Erase(const AllocationRecord& allocation, Id id) {
     const auto at = ranges_.find({allocation.device, allocation.address});
-    if (at != ranges_.end() && at->second == id) ranges_.erase(at);
+    if (at == ranges_.end() || at->second != id) return;
+    ranges_.erase(at);
+    ++version_;
   }
-  Id Containing(const AllocationRecord& inner,
-                const std::vector<AllocationRecord>& allocations) const {
-    auto at = ranges_.upper_bound({inner.device, inner.address});
-    if (at == ranges_.begin()) return kNone;
-    const Id id = (--at)->second;
+  Id Containing(const AllocationRecord& inner, const std::vector<AllocationRecord>& allocations) {
+    const Id id = Before(inner.device, inner.address);
+    if (id == kNone) return kNone;
     const AllocationRecord& outer = allocations[id];
     if (outer.device != inner.device || inner.bytes > outer.bytes) return kNone;
     const std::uint64_t offset = inner.address - outer.address;
@@ -122,7 +125,34 @@ class RangeIndex {
   bool used = false;  // kept up to date only if it will be searched
 
  private:
-  absl::btree_map<std::pair<int, std::uint64_t>, Id> ranges_;
+  using Key = std::pair<int, std::uint64_t>;
+  // An answer of Before, which holds for [begin, end) of the device until a range comes or goes.
+  // Blocks lie in segments that stay for long.
+  struct Answer {
+    std::uint64_t version = 0, begin = 0, end = 0;
+    int device = 0;
+    Id id = kNone;
+  };
+
+  // The last range that begins at or before the address.
+  Id Before(int device, std::uint64_t address) {
+    Answer& answer = answers_[(address >> 21) % answers_.size()];
+    if (answer.version == version_ && answer.device == device && address >= answer.begin &&
+        address < answer.end)
+      return answer.id;
+    const auto after = ranges_.upper_bound(Key(device, address));
+    if (after == ranges_.begin()) return kNone;
+    const auto at = std::prev(after);
+    if (at->first.first != device) return kNone;
+    const bool last = after == ranges_.end() || after->first.first != device;
+    answer = {version_, at->first.second, last ? ~std::uint64_t{0} : after->first.second, device,
+              at->second};
+    return answer.id;
+  }
+
+  absl::btree_map<Key, Id> ranges_;
+  std::uint64_t version_ = 1;
+  std::array<Answer, 1024> answers_{};
 };
 
 // Live managed memory by address, on any device: finds the memory of an advice.
