@@ -168,7 +168,7 @@ TEST_F(OwnLogs, AListThatMayLackSomeIsNone) {
 
 TEST_F(OwnLogs, ListsOfKilledRunsAreRemoved) {
   const std::string shm = directory_.File("shm"), mine = std::to_string(getpid());
-  for (const std::string name :
+  for (const std::string& name :
        {std::string("memprof-run-2147483646-1"), "memprof-run-" + mine + "-1",
         std::string("memprof-run-x"), std::string("notes")})
     std::ofstream(shm + "/" + name) << "x";
