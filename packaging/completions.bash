@@ -14,6 +14,13 @@ _@NAME@_values() {
   esac
 }
 
+# Sets the words that an argument may be, by the verb and the arguments before it.
+_@NAME@_arguments() {
+  case $1 in
+@ARGUMENTS@
+  esac
+}
+
 # The program of `memprof run` and its arguments, from this word on.
 _@NAME@_program() {
   if declare -F _comp_command_offset >/dev/null; then
@@ -41,7 +48,7 @@ _@NAME@_offer() {
 
 _@NAME@() {
   local words=(@FIRST@) starts=(@FIRST@) options= with_value= argument= kind= values=
-  local i last word option= program= ended=
+  local i last word option= program= ended= before=
   COMPREPLY=()
   for ((i = 1; i <= COMP_CWORD; i++)); do
     # Readline divides words at "=".
@@ -64,7 +71,7 @@ _@NAME@() {
       ended=1 program=$((i + 1))
       break
     elif [[ ${words[i]} != -* ]]; then
-      program=$i
+      program=$i before+=" ${words[i]}"
       [[ $argument != program ]] || break
     elif [[ " $with_value " == *" ${words[i]} "* ]]; then
       option=${words[i]}
@@ -84,6 +91,7 @@ _@NAME@() {
     _@NAME@_offer words "$options" "$word"
     [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
   else
+    _@NAME@_arguments "${words[0]}$before"
     _@NAME@_offer "$argument" "$values" "$word"
   fi
   [[ $word == *=* ]] || return 0

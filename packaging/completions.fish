@@ -9,6 +9,12 @@ function __memprof_verb
     test (count $words) -ge 2; and test "$words[2]" = $argv[1]
 end
 
+# Whether exactly these words follow the command.
+function __memprof_words
+    set -l words (commandline -opc)
+    test "$words[2..]" = "$argv"
+end
+
 # The program of `memprof run` and its arguments, as far as they are typed. The status is 1 if it has not begun.
 function __memprof_program
     set -l with_value @BEFORE_PROGRAM@

@@ -42,7 +42,7 @@ def fill(shell, **values):
 
 
 def bash(program, pages):
-    options, values = [], []
+    options, values, arguments = [], [], []
     for verb, page in pages.items():
         words = []
         for option in page.options:
@@ -56,10 +56,12 @@ def bash(program, pages):
                               f" values='{' '.join(option.choices)}' ;;")
         options.append(f"    {verb}) options='{' '.join(words)}'\n      with_value='{' '.join(takes_next_word(page))}'"
                        f" argument={argument_of(page)} ;;")
+        arguments += [f"    '{' '.join([verb, *before.split()])}') argument=words values='{' '.join(words)}' ;;"
+                      for before, words in page.words.items()]
     if program == "memprof":
         options.append(f"    help) argument=words values='{' '.join(pages)}' ;;")
     return fill("bash", program=program, name=program.replace("-", "_"), options="\n".join(options),
-                values="\n".join(values), verbs=" ".join([*pages, "help", "version"]),
+                values="\n".join(values), arguments="\n".join(arguments), verbs=" ".join([*pages, "help", "version"]),
                 first="" if program == "memprof" else program)
 
 
@@ -83,12 +85,20 @@ def zsh_spec(option):
     return f"'{excluded}{'*' if repeated else ''}'{first}'{zsh_quote(f'[{text}]{value}')}'"
 
 
+def zsh_words(name, page):
+    """Completes an argument for which there are words, by those before it, and otherwise a log."""
+    cases = [f"    '{before}') compadd -- {' '.join(words)} ;;" for before, words in page.words.items()]
+    return "\n".join([f"{name}_words() {{", '  case "${words[2,CURRENT-1]}" in', *cases,
+                      '    *) _files -g "*.mprof" ;;', "  esac", "}", ""])
+
+
 def zsh_function(name, page):
     specs = [zsh_spec(option) for option in page.options]
-    specs += {"log": ["'*:log:_files -g \"*.mprof\"'"], "file": ["'*:file:_files'"],
-              "program": ["'(-)1:program: _command_names -e'", "'*::argument: _normal'"]}.get(argument_of(page), [])
+    specs += [f"'*:argument:{name}_words'"] if page.words else {
+        "log": ["'*:log:_files -g \"*.mprof\"'"], "file": ["'*:file:_files'"],
+        "program": ["'(-)1:program: _command_names -e'", "'*::argument: _normal'"]}.get(argument_of(page), [])
     lines = " \\\n    ".join(["_arguments -S", *specs])
-    return f"{name}() {{\n  {lines}\n}}\n"
+    return (zsh_words(name, page) if page.words else "") + f"{name}() {{\n  {lines}\n}}\n"
 
 
 def zsh(program, pages):
@@ -119,15 +129,19 @@ def fish_option(option, condition):
 
 def fish_verb(command, verb, page):
     condition = f"{command} -n '__memprof_verb {verb}'" if verb else command
-    argument = argument_of(page)
+    argument, options = argument_of(page), condition
     if argument == "program":
         yield f"{condition} -x -a '(__memprof_complete_program)'"
-        condition = f"{command} -n '__memprof_verb {verb}; and not __memprof_program >/dev/null'"
+        options = f"{command} -n '__memprof_verb {verb}; and not __memprof_program >/dev/null'"
     elif argument:
+        for before, words in page.words.items():
+            typed = " ".join([verb, *before.split()])
+            yield f"{command} -n '__memprof_words {typed}' -a '{' '.join(words)}'"
+            condition = f"{condition[:-1]}; and not __memprof_words {typed}'"
         logs = r"-x -a '(__fish_complete_path (commandline -ct) | string match -er \'(?:\.mprof|/)(?:\t|$)\')'"
         yield f"{condition} {logs if argument == 'log' else '-F'}"
     for option in page.options:
-        yield fish_option(option, condition)
+        yield fish_option(option, options)
 
 
 def fish(program, pages):

@@ -32,6 +32,8 @@ class Help:
     examples: list  # pairs: a command, what it does
     statuses: list  # pairs: an exit status, its meaning
     verbs: list  # of Help, for the program "memprof"
+    forms: list = dataclasses.field(default_factory=list)  # of Help: those that the first argument names
+    words: dict = dataclasses.field(default_factory=dict)  # what the next argument may be, by those before it
 
     @property
     def page(self):
@@ -133,14 +135,17 @@ def _ask_for_values(path, verbs):
     """Values that no help lists, because the program prints them on request."""
     models = re.search(r"there are (.*)", _run(path, "run", "--sim=gpu=?", "--", "true").stderr)
     allocators = re.findall(r"^  (\w+) ", _run(path, "replay", "--with=help").stdout, re.MULTILINE)
-    if not models or not allocators:
-        raise Unreadable("memprof names no GPU models, or no allocators")
+    questions = re.findall(r"^([a-z]+)  ", _run(path, "fleet", "ask", "--list").stdout, re.MULTILINE)
+    if not models or not allocators or not questions:
+        raise Unreadable("memprof names no GPU models, no allocators, or no questions")
     sim = [f"gpu={model}" for model in re.split(r", | and ", models.group(1).strip())]
     for option in (option for verb in verbs for option in verb.options):
         if option.names[-1] == "--sim":
             option.choices = sim
         elif option.value.startswith("NAME[:OPTION"):
             option.choices = allocators
+    for verb in (verb for verb in verbs if "ask" in verb.words.get("", [])):
+        verb.words["ask"] = questions
 
 
 def memprof(path):
@@ -150,6 +155,10 @@ def memprof(path):
                      Option(["-V", "--version"], "", "Print the version.")]
     for name, summary in verbs:
         verb, _ = _help_of(path, f"memprof {name}", summary, name)
+        forms = re.match(r"([a-z]+(?:\|[a-z]+)+) ", verb.usages[0])
+        for form in forms.group(1).split("|") if forms else []:
+            verb.words.setdefault("", []).append(form)
+            verb.forms.append(_help_of(path, f"memprof {name} {form}", "", name, form)[0])
         whole.verbs.append(verb)
     _ask_for_values(path, whole.verbs)
     return whole

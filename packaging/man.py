@@ -76,6 +76,9 @@ def page_text(page, pages, version):
     yield ".SH DESCRIPTION"
     for paragraph in page.paragraphs:
         yield from (".PP", prose(paragraph))
+    if page.forms:
+        yield ".SH FORMS"
+        yield from tagged([(f"{form.program} {form.usages[0]}", " ".join(form.paragraphs)) for form in page.forms])
     if page.verbs:
         yield ".SH VERBS"
         yield from tagged([(verb.program.split()[1], verb.summary) for verb in page.verbs])

@@ -55,6 +55,7 @@ constexpr JobRow kJobs[] = {
     {"JOB_NAME", ""},
     {"RAY_JOB_ID", ""},
     {"TORCHELASTIC_RUN_ID", ""},
+    {"PMIX_NAMESPACE", ""},
 };
 
 std::string JobOf(const RunInfo& run) {

@@ -1,6 +1,7 @@
 // The row of a run.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,7 +16,9 @@ namespace memprof::analysis::fleet {
 namespace {
 
 std::string ProgramOf(const RunInfo& run) {
-  return run.arguments.empty() ? run.executable : absl::StrJoin(run.arguments, " ");
+  std::string program = run.arguments.empty() ? run.executable : absl::StrJoin(run.arguments, " ");
+  absl::StripTrailingAsciiWhitespace(&program);  // of a process that changed its title, as Ray's
+  return program;
 }
 
 // As nvidia-smi prints it.

@@ -74,7 +74,12 @@ absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& pa
   if (failed || !S_ISREG(info.st_mode))
     return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
   if (absl::Status status = reader->ReadFileHeader(); !status.ok()) return status;
-  if (mode == Mode::kScan || !reader->LoadIndex()) reader->Scan();
+  Chunk first;
+  if (mode == Mode::kFirst) {
+    if (reader->ReadFrame(kFirstChunk, &first)) reader->chunks_.push_back(first);
+  } else if (mode == Mode::kScan || !reader->LoadIndex()) {
+    reader->Scan();
+  }
   if (reader->chunks_.empty()) {
     return absl::DataLossError(
         reader->damage_.empty()

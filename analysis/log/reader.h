@@ -41,8 +41,9 @@ struct PayloadBuffer {
 class LogReader {
  public:
   // kUseIndex trusts the index of a cleanly ended log for the positions of chunks (wrong checksums
-  // are then only found by ReadPayload); kScan reads the whole file and checks everything.
-  enum class Mode { kUseIndex, kScan };
+  // are then only found by ReadPayload); kScan reads the whole file and checks everything; kFirst
+  // reads only where the first chunk is, the header.
+  enum class Mode { kUseIndex, kScan, kFirst };
 
   // Errors: kNotFound, kPermissionDenied, kInvalidArgument (empty, foreign, newer format),
   // kDataLoss (no sound chunk in it). One line that names the file.

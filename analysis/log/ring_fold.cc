@@ -17,11 +17,13 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/log/decode.h"
+#include "analysis/log/internal/ring_view.h"
 #include "analysis/log/reader.h"
 #include "analysis/log/ring_recovery.h"
 #include "proto/anomalies.h"
@@ -206,27 +208,60 @@ bool MayBeWanted(const OwnFile& file, const std::string& path, const RingHeader&
   return pwrite(file.fd(), &now, sizeof now, kAt) == sizeof now;
 }
 
-// Whether the ring at `path` is one of this user's that is no longer needed.
-bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
-  const OwnFile file(path, O_RDWR);
-  if (!file.ok() || file.bytes() < ring::kRingHeaderBytes) return false;
+// The header of a ring with the path of a log; null of any other file.
+std::unique_ptr<RingHeader> HeaderOf(const OwnFile& file) {
+  if (!file.ok() || file.bytes() < ring::kRingHeaderBytes) return nullptr;
   auto header = std::make_unique<RingHeader>();
   if (pread(file.fd(), static_cast<void*>(header.get()), sizeof *header, 0) !=
           static_cast<ssize_t>(sizeof *header) ||
       std::memcmp(header->magic, ring::kRingMagic, sizeof header->magic) != 0 ||
       header->version != ring::kRingVersion)
-    return false;
-  // A process that is not visible here (in another pid namespace) holds a lock.
-  if (!ProcessIsGone(header->pid) || flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return false;
+    return nullptr;
   header->log_path[sizeof header->log_path - 1] = '\0';
-  const std::string log_path = header->log_path;
-  if (log_path.empty() || log_path[0] != '/') return false;
-  const absl::StatusOr<LogState> log = Look(log_path);
+  return header->log_path[0] == '/' ? std::move(header) : nullptr;
+}
+
+// Whether a process holds the ring's lock that is not visible here, in another pid namespace.
+// Otherwise `file` has the lock.
+bool IsLocked(const OwnFile& file) { return flock(file.fd(), LOCK_EX | LOCK_NB) != 0; }
+
+// Whether the ring at `path` is one of this user's that is no longer needed.
+bool IsOrphaned(const std::string& path, std::int64_t now_unix_ns) {
+  const OwnFile file(path, O_RDWR);
+  const std::unique_ptr<RingHeader> header = HeaderOf(file);
+  if (header == nullptr || !ProcessIsGone(header->pid) || IsLocked(file)) return false;
+  const absl::StatusOr<LogState> log = Look(header->log_path);
   // A log that is unreadable for now, or damaged, is not missing.
   if (!log.ok())
     return absl::IsNotFound(log.status()) && !MayBeWanted(file, path, *header, now_unix_ns);
   return log->complete || log->header.run.pid != header->pid ||
          static_cast<std::uint64_t>(log->header.run.start_time) != header->start_time_ns;
+}
+
+// The log of the ring at `path`, if its process records no more and the log is one of `places` or
+// below one. The process may be a zombie: in a container, the first process may not wait for those
+// of others.
+std::string DeadLogIn(const std::vector<std::string>& places, const std::string& path) {
+  const OwnFile file(path, O_RDWR);
+  const std::unique_ptr<RingHeader> header = HeaderOf(file);
+  if (header == nullptr || StillRecording(*header, path) || IsLocked(file)) return "";
+  std::error_code error;
+  const std::string log = std::filesystem::canonical(header->log_path, error).string();
+  for (const std::string& place : places)
+    if (!error && (log == place || absl::StartsWith(log, place + "/"))) return log;
+  return "";
+}
+
+// The paths of all rings in a directory.
+std::vector<std::string> RingsIn(const std::string& directory) {
+  std::vector<std::string> rings;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::StartsWith(name, "memprof-") && absl::EndsWith(name, kRingSuffix))
+      rings.push_back(entry.path().string());
+  }
+  return rings;
 }
 
 }  // namespace
@@ -276,15 +311,20 @@ absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
 
 int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns) {
   int removed = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!absl::StartsWith(name, "memprof-") || !absl::EndsWith(name, kRingSuffix) ||
-        !IsOrphaned(entry.path().string(), now_unix_ns))
-      continue;
-    removed += unlink(entry.path().c_str()) == 0 ? 1 : 0;
-  }
+  for (const std::string& ring : RingsIn(directory))
+    if (IsOrphaned(ring, now_unix_ns)) removed += unlink(ring.c_str()) == 0 ? 1 : 0;
   return removed;
+}
+
+int FoldOrphanedRings(const std::string& directory, const std::vector<std::string>& places) {
+  int folded = 0;
+  for (const std::string& ring : RingsIn(directory)) {
+    const std::string log = DeadLogIn(places, ring);
+    if (log.empty()) continue;
+    const absl::StatusOr<FoldResult> result = FoldRing(log);
+    folded += result.ok() && *result == FoldResult::kFolded ? 1 : 0;
+  }
+  return folded;
 }
 
 }  // namespace memprof::analysis

@@ -2,7 +2,9 @@
 // longer needed: `memprof run` does this once the program has ended.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -31,5 +33,10 @@ inline constexpr std::int64_t kKeepForMovedLogNs = std::int64_t{3} * 24 * 3600 *
 // nothing that was not in the log, or the log was first seen missing more than kKeepForMovedLogNs
 // before `now_unix_ns`. Leaves other files alone. Returns the number of removed rings.
 int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns);
+
+// Appends rings in `directory` that belong to the calling user to their logs (FoldRing), if their
+// processes are gone and the logs, incomplete, are one of `places` or lie below one, which are
+// absolute. Returns how many it appended.
+int FoldOrphanedRings(const std::string& directory, const std::vector<std::string>& places);
 
 }  // namespace memprof::analysis

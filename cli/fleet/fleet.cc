@@ -13,6 +13,7 @@
 #include "cli/console/text.h"
 #include "cli/fleet/internal/rows_json.h"
 #include "cli/run/python.h"
+#include "cli/run/rings.h"
 #include "cli/shared/open_log.h"
 
 namespace memprof::cli {
@@ -191,6 +192,8 @@ int FleetVerb(int argc, char** argv) {
       return status;
     const std::string wrong = Misuse(word, values, options.arguments().size());
     if (!wrong.empty()) return UsageError(verb, wrong);
+    // A log changes by this, so it is done before the logs are listed.
+    if (word == "map") FoldOrphanedRings(options.arguments());
     if (word != "rows") return BecomePython("memprof._fleet", {argv + 1, argv + argc});
     const std::string& log = options.arguments()[0];
     return PrintRows(log, values.as.empty() ? log : values.as);

@@ -18,6 +18,10 @@
 #include "analysis/log/ring_fold.h"
 #include "cli/console/options.h"
 #include "cli/run/internal/environment.h"
+#include "cli/run/internal/recorded.h"
+#include "cli/run/log_names.h"
+#include "cli/run/own_logs.h"
+#include "cli/run/rings.h"
 #include "cli/run/sim.h"
 #include "cli/run/upload.h"
 
@@ -161,42 +165,16 @@ Outcome StartAndWait(char** program) {
   return outcome;
 }
 
-std::string SharedDirectory() {
-  const char* directory = getenv("MEMPROF_SHM");
-  return directory == nullptr || directory[0] != '/' ? "/dev/shm" : directory;
-}
-
-// Processes that were killed could not end their logs: their shared memory is appended now. Running
-// processes are left alone; every verb reads their rings.
-void FoldRings(const std::vector<std::string>& logs) {
-  for (const std::string& log : logs) {
-    const absl::StatusOr<analysis::FoldResult> folded = analysis::FoldRing(log);
-    if (!folded.ok() && !absl::IsFailedPrecondition(folded.status()))
-      std::cerr << "memprof: the last events stay in shared memory: " << folded.status().message()
-                << "\n";
-  }
-}
-
 void PrintLogPath(const RunOptions& options, bool can_record,
                   const std::vector<std::string>& logs) {
   if (logs.empty() && !can_record) return;  // the reason was already printed
-  const auto shown = [](const std::string& path) {
-    std::error_code error;
-    const std::string relative = fs::proximate(path, error).string();
-    return error || absl::StartsWith(relative, "..") ? path : relative;
-  };
-  if (logs.empty() && options.start_paused)
+  if (!logs.empty())
+    std::cerr << "memprof: " << RecordedText(logs, options.output, RanksOfJob()) << "\n";
+  else if (options.start_paused)
     std::cerr << "memprof: no log was written: the program used no GPU, or never called "
                  "memprof_start()\n";
-  else if (logs.empty())
-    std::cerr << "memprof: the program used no GPU; no log was written\n";
-  else if (logs.size() == 1)
-    std::cerr << "memprof: recorded to " << shown(logs[0]) << "; next: memprof report "
-              << shown(logs[0]) << "\n";
   else
-    std::cerr << "memprof: recorded " << logs.size() << " processes, " << shown(logs[0]) << " to "
-              << shown(logs.back()) << "; next: memprof report "
-              << PatternOfLogs(shown(options.output)) << "\n";
+    std::cerr << "memprof: the program used no GPU; no log was written\n";
 }
 
 // Programs that a shell starts are not known in advance: their PyTorch may lack libraries, or find
@@ -228,6 +206,37 @@ absl::StatusOr<Loadable> Prepare(const std::vector<std::string>& program, RunOpt
     std::cerr << "memprof: " << loadable->why << ": it runs, but is not recorded; "
               << loadable->remedy << "\n";
   return loadable;
+}
+
+// Runs the program, and returns the status of RunVerb.
+int Record(const RunOptions& values, char** argv, const Loadable& loadable,
+           const std::vector<std::string>& started) {
+  const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
+  const std::string shared_devices = NameOfSharedDevices();
+  if (const absl::Status status =
+          SetEnvironment(values, shared_devices, started, loadable.preloads);
+      !status.ok())
+    return Fail(status);
+  const std::int64_t since_unix_ns = UnixNs();
+  analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
+  const RunList list(SharedDirectory());
+  setenv("MEMPROF_RUN", list.path().c_str(), 1);
+  const Outcome outcome = StartAndWait(argv);
+  if (outcome.start_error != 0) {
+    std::cerr << "memprof run: " << argv[0] << ": " << std::strerror(outcome.start_error) << "\n";
+    return outcome.start_error == ENOENT ? 127 : 126;
+  }
+  const std::vector<std::string> logs = OwnLogs(values.output, since_unix_ns, list);
+  FoldRings(logs);
+  const GroupRemains remains =
+      values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
+  // The stand-in has already printed the reason.
+  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable.recorded(), logs);
+  if (!values.upload.empty())
+    UploadLogs(logs, FixedFolder(values.output), values.upload, values.upload_limit_s);
+  if (!by_torch_sim) PrintTorchHint(values, argv[0], outcome.wait_status == 0 && !logs.empty());
+  return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
+                                          : WEXITSTATUS(outcome.wait_status);
 }
 
 }  // namespace
@@ -274,32 +283,7 @@ int RunVerb(int argc, char** argv) {
   const std::vector<std::string> started(argv + program, argv + argc);
   const absl::StatusOr<Loadable> loadable = Prepare(started, &values);
   if (!loadable.ok()) return Fail(loadable.status());
-  const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
-  const std::string shared_devices = NameOfSharedDevices();
-  if (const absl::Status status =
-          SetEnvironment(values, shared_devices, started, loadable->preloads);
-      !status.ok())
-    return Fail(status);
-  const std::int64_t since_unix_ns = UnixNs();
-  analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
-  const Outcome outcome = StartAndWait(argv + program);
-  if (outcome.start_error != 0) {
-    std::cerr << "memprof run: " << argv[program] << ": " << std::strerror(outcome.start_error)
-              << "\n";
-    return outcome.start_error == ENOENT ? 127 : 126;
-  }
-  const std::vector<std::string> logs = FindLogs(values.output, since_unix_ns);
-  FoldRings(logs);
-  const GroupRemains remains =
-      values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
-  // The stand-in has already printed the reason.
-  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable->recorded(), logs);
-  if (!values.upload.empty())
-    UploadLogs(logs, FixedFolder(values.output), values.upload, values.upload_limit_s);
-  if (!by_torch_sim)
-    PrintTorchHint(values, argv[program], outcome.wait_status == 0 && !logs.empty());
-  return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
-                                          : WEXITSTATUS(outcome.wait_status);
+  return Record(values, argv + program, *loadable, started);
 }
 
 }  // namespace memprof::cli

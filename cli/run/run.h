@@ -34,16 +34,6 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 // recorder can expand, only the folder is checked.
 absl::Status PrepareOutput(const std::string& path);
 
-// The folders of a pattern before the first whose name varies: the recorder makes the others.
-std::string FixedFolder(const std::string& pattern);
-
-// The logs that match the pattern of MEMPROF_OUTPUT and were written after `since_unix_ns`, oldest
-// first. If a name is taken, the recorder inserts ".PID" or ".PID.N" before the extension.
-std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns);
-
-// A shell pattern for the logs of `output`, a value of MEMPROF_OUTPUT: "run.*.mprof".
-std::string PatternOfLogs(const std::string& output);
-
 // `value`, followed by a colon-separated list.
 std::string Prepend(const std::string& value, const char* list);
 

@@ -79,10 +79,11 @@ TEST(Folding, AForkedChildThatLivesOnKeepsItsOwnRing) {
 
 // The log of a guest that was killed after 100 allocations, before all of them were written. On a
 // loaded machine this may take several attempts.
-Log KillBeforeItIsWritten(const TempDirectory& directory) {
+Log KillBeforeItIsWritten(const TempDirectory& directory, const std::string& shared = "") {
   for (;;) {
     std::filesystem::remove(directory.File("g.mprof"));
     GuestOptions options{.directory = directory.path()};
+    if (!shared.empty()) options.environment["MEMPROF_SHM"] = shared;
     options.arguments = {"loop", "100"};
     RunningGuest guest(GuestPath("guest_runtime_life"), options);
     EXPECT_EQ(guest.ReadLine(), "done");
@@ -112,6 +113,52 @@ TEST(Folding, ALogThatWasMovedAfterTheKillFindsItsRing) {
   EXPECT_EQ(*folded, FoldResult::kFolded);
   EXPECT_EQ(CountOf(moved, analysis::Op::kAlloc), 100);
   EXPECT_FALSE(std::filesystem::exists(log.header.ring_path()));
+}
+
+// Of ranks that a scheduler started without `memprof run`.
+TEST(Folding, RingsOfDeadLogsInAPlaceAreFolded) {
+  TempDirectory directory, shared;
+  const std::string ring = KillBeforeItIsWritten(directory, shared.path()).header.ring_path();
+  const std::string log = directory.File("g.mprof");
+  const auto fold = [&](const std::string& place) {
+    return analysis::FoldOrphanedRings(shared.path(), {place});
+  };
+  EXPECT_EQ(fold(log.substr(0, log.size() - 1)), 0);
+  EXPECT_EQ(fold(directory.path().substr(0, directory.path().size() - 1)), 0);
+  EXPECT_TRUE(std::filesystem::exists(ring));
+  EXPECT_EQ(fold(log), 1);
+  EXPECT_EQ(fold(log), 0);
+  EXPECT_FALSE(std::filesystem::exists(ring));
+  EXPECT_EQ(CountOf(log, analysis::Op::kAlloc), 100);
+}
+
+TEST(Folding, TheMapOfAFleetFoldsWhatIsInItsFolders) {
+  TempDirectory directory, other, shared;
+  for (const TempDirectory* folder : {&directory, &other})
+    KillBeforeItIsWritten(*folder, shared.path());
+  GuestOptions map{.preload = false, .standin = false, .output = "", .directory = other.path()};
+  map.environment = {{"MEMPROF_SHM", shared.path()}, {"MEMPROF_PYTHON", "/bin/true"}};
+  map.arguments = {"fleet", "map", directory.path() + "/", "s3://bucket/logs", "none", "-o", "t"};
+  EXPECT_EQ(RunProgram(BuildPath("bin/memprof"), map).status, 0);
+  EXPECT_EQ(ReadLog(directory.File("g.mprof")).counters.at("ring_recovered"), 1u);
+  EXPECT_EQ(ReadLog(other.File("g.mprof")).counters.count("ring_recovered"), 0u);
+  EXPECT_EQ(shared.Files(".ring").size(), 1u);
+}
+
+// While it runs, and while it is a zombie.
+TEST(Folding, WhatStillRecordsIsLeftAlone) {
+  TempDirectory directory, shared;
+  GuestOptions options{.directory = directory.path()};
+  options.environment["MEMPROF_SHM"] = shared.path();
+  options.arguments = {"loop", "100"};
+  RunningGuest guest(GuestPath("guest_runtime_life"), options);
+  ASSERT_EQ(guest.ReadLine(), "done");
+  EXPECT_EQ(analysis::FoldOrphanedRings(shared.path(), {directory.path()}), 0);
+  kill(guest.pid(), SIGKILL);
+  AwaitEnd(guest.pid());
+  EXPECT_EQ(analysis::FoldOrphanedRings(shared.path(), {directory.path()}), 1);
+  guest.Wait();
+  EXPECT_EQ(CountOf(directory.File("g.mprof"), analysis::Op::kAlloc), 100);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "analysis/load/load.h"
 #include "analysis/store/session.h"
 #include "analysis/testing/column.h"
+#include "cli/run/log_names.h"
 #include "cli/run/run.h"
 #include "cli/run/sim.h"
 #include "tests/integration/harness.h"
@@ -133,30 +134,6 @@ TEST(FindTorchSim, IsBesideABuildTreeAndInAnInstalledPrefix) {
   EXPECT_EQ(cli::FindTorchSim(directory.path() + "/tree/build/bin"), of_tree);
   const std::string installed = place("usr/share/memprof/scripts/torch-sim");
   EXPECT_EQ(cli::FindTorchSim(directory.path() + "/usr/bin"), installed);
-}
-
-TEST(FindLogs, MatchesWhatTheRecorderMayHaveNamed) {
-  TempDirectory directory;
-  for (const char* name :
-       {"a.mprof", "a.12.mprof", "a.12.3.mprof", "a.x.mprof", "ab.mprof", "a.mprof.ring"})
-    std::ofstream(directory.File(name)) << "x";
-  EXPECT_EQ(cli::FindLogs(directory.File("a.mprof"), 0).size(), 3u);
-  EXPECT_EQ(cli::FindLogs(directory.File("a.%p.mprof"), 0).size(), 2u);
-  EXPECT_THAT(cli::FindLogs(directory.File("a.mprof"), std::int64_t{1} << 62), IsEmpty());
-}
-
-TEST(FindLogs, LooksIntoFoldersThatVary) {
-  TempDirectory directory;
-  for (const char* name : {"7", "8", "7/deeper"})
-    std::filesystem::create_directory(directory.File(name));
-  for (const char* name : {"7/0.mprof", "7/1.99.mprof", "8/0.mprof", "0.mprof", "7/deeper/0.mprof"})
-    std::ofstream(directory.File(name)) << "log";
-  EXPECT_THAT(
-      cli::FindLogs(directory.File("%j/%r.mprof"), 0),
-      ::testing::UnorderedElementsAre(directory.File("7/0.mprof"), directory.File("7/1.99.mprof"),
-                                      directory.File("8/0.mprof")));
-  EXPECT_TRUE(cli::PrepareOutput(directory.File("%j/%r.mprof")).ok());
-  EXPECT_FALSE(cli::PrepareOutput(directory.File("none/%j/%r.mprof")).ok());
 }
 
 }  // namespace

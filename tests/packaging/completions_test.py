@@ -15,6 +15,7 @@ import shells
 
 SHELL, SHARE = sys.argv[1:3]
 PROGRAMS = sys.argv[3:]
+QUESTIONS = pathlib.Path(__file__).parents[2] / "python/memprof/_fleet/questions"
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 
 
@@ -79,6 +80,16 @@ class Completions(unittest.TestCase):
             if SHELL == "fish" and line == "memprof run -o ":  # any file
                 words -= {"notes.txt", "bin/"}
             self.assertEqual(whole(words, "") - {"bin"}, {"one.mprof", "logs"}, line)
+
+    def test_forms_of_fleet_and_questions(self):
+        questions = {path.stem for path in QUESTIONS.glob("*.sql")}
+        forms = {"map", "ask", "report", "rows"}
+        self.assertGreater(len(questions), 10)
+        found = offers(["memprof fleet ", "memprof fleet r", "memprof fleet ask ", "memprof fleet ask ou",
+                        "memprof fleet map ", "memprof fleet ask ooms "])
+        logs = {"one.mprof", "logs"}
+        for line, words in zip(found, [forms, {"report", "rows"}, questions, {"outliers"}, logs, logs]):
+            self.assertEqual(whole(found[line], "") - {"bin"}, words, line)
 
     def test_the_program_of_a_run_completes_itself(self):
         lines = ["memprof run --torch -o x.mprof -- guest a", "memprof run --source driver guest a",

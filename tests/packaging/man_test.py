@@ -64,6 +64,13 @@ class Pages(unittest.TestCase):
                 for part in re.split(r"  +", line.strip()):
                     self.assertIn(collapsed(part), page, name)
 
+    def test_the_forms_of_a_verb_are_on_its_page(self):
+        page = rendered(MAN / "memprof-fleet.1")
+        for form in ("map", "ask", "report", "rows"):
+            usage, what = run(PROGRAMS[0], "fleet", form, "--help").stdout.split("\n\n")[:2]
+            self.assertIn(collapsed(usage.removeprefix("Usage: ")), page)
+            self.assertIn(collapsed(what), page)
+
     def test_a_program_without_help_costs_one_line(self):
         for program in ("/bin/true", "/bin/false", "/nonexistent"):
             with tempfile.TemporaryDirectory() as folder:

@@ -16,11 +16,11 @@ constexpr std::size_t kMostOfValue = 64;
 // torchrun, Open MPI, MPICH, PMIx, Slurm, indexed jobs of Kubernetes.
 constexpr const char* kRanks[] = {"RANK",      "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                   "PMIX_RANK", "SLURM_PROCID",         "JOB_COMPLETION_INDEX"};
-// Slurm, PBS, LSF, Flux, AWS Batch, manifests of Kubernetes, Ray, torchrun. The order of
-// analysis/base/run_identity.cc.
-constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",          "LSB_JOBID",
-                                 "FLUX_JOB_ID",  "AWS_BATCH_JOB_ID",   "JOB_NAME",
-                                 "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID"};
+// Slurm, PBS, LSF, Flux, AWS Batch, manifests of Kubernetes, Ray, torchrun, a launcher of MPI that
+// has no scheduler. The order of analysis/base/run_identity.cc.
+constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",           "LSB_JOBID",
+                                 "FLUX_JOB_ID",  "AWS_BATCH_JOB_ID",    "JOB_NAME",
+                                 "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE"};
 
 bool IsPartOfName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "libmemprof/src/log/header.h"
+#include "libmemprof/src/log/run_list.h"
 #include "libmemprof/src/recording/control.h"
 #include "libmemprof/src/recording/host_scan.h"
 #include "libmemprof/src/recording/record_event.h"
@@ -79,6 +80,7 @@ int Recorder::Open() {
     ring_.Remove();
     return EAGAIN;
   }
+  AddToRunList(settings_.run_list, log_.path());
   return 0;
 }
 

@@ -64,6 +64,8 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   else if (shared != nullptr && shared[0] != '\0')
     Message("MEMPROF_SHM=%.60s is no absolute path of fewer than %zu bytes; using %s", shared,
             sizeof settings.shared_directory, settings.shared_directory);
+  const char* list = lookup("MEMPROF_RUN");
+  if (list != nullptr && strlen(list) < sizeof settings.run_list) strcpy(settings.run_list, list);
   settings.disabled = IsSet(lookup("MEMPROF_DISABLE"));
   settings.verbose = IsSet(lookup("MEMPROF_VERBOSE"));
   settings.cupti = IsSet(lookup("MEMPROF_CUPTI"));

@@ -21,6 +21,7 @@ struct Settings {
   bool verbose = false;            // MEMPROF_VERBOSE=1
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
+  char run_list[512] = "";                  // MEMPROF_RUN: proto/run_list.h
   bool agent = false;             // MEMPROF_AGENT: the program has the agent of memprof run --torch
   bool begins_by_itself = false;  // at the first CUDA call: if it is preloaded, or has an output
 };

@@ -71,6 +71,8 @@ TEST(Identity, OfOtherLaunchers) {
   const RunIdentity batch = With({"AWS_BATCH_JOB_ID=b-1", "AWS_BATCH_JOB_ATTEMPT=2"});
   EXPECT_EQ(batch.job, "b-1");
   EXPECT_EQ(batch.attempt, 1);  // it counts attempts from 1
+  EXPECT_EQ(With({"PMIX_NAMESPACE=226295809", "PMIX_RANK=1"}).job, "226295809");
+  EXPECT_EQ(With({"PMIX_NAMESPACE=slurm.pmix.7.0", "SLURM_JOB_ID=7"}).job, "7");
   EXPECT_EQ(With({"RAY_JOB_ID=01000000"}).job, "01000000");
   EXPECT_EQ(With({"TORCHELASTIC_RUN_ID=none"}).job, "");  // torchrun's default names nothing
 }

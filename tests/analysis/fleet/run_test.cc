@@ -71,7 +71,7 @@ TEST(FleetRun, NamesDeviceAndFramework) {
   log.definitions().mutable_device(1)->set_uuid(std::string("\x01\x23\x45\x67\x89\xab\xcd\xef") +
                                                 "01234567");
   log.SourceState("torch", 1);
-  log.header().add_argument("train.py");
+  log.header().add_argument("train.py   ");
   log.Alloc(Layer::kLinear, 0x1000, 4096);
   log.Alloc(Layer::kLinear, 0x9000, 8192, {.device = 1});
   const RunRow run = Fleet(log).rows.run;

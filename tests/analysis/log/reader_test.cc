@@ -32,6 +32,23 @@ TEST_F(HostileFileTest, MissingEmptyForeignAndCut) {
             absl::StatusCode::kDataLoss);
 }
 
+// Whatever follows it.
+TEST_F(HostileFileTest, TheFirstChunkAlone) {
+  const auto first = [&](const std::string& bytes) {
+    return LogReader::Open(directory_.Write("a.mprof", bytes), LogReader::Mode::kFirst);
+  };
+  const auto whole = first(log_.Bytes());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ((*whole)->chunks().size(), 1u);
+  EXPECT_EQ((*whole)->chunks()[0].kind(), log::ChunkKind::kHeader);
+  const std::size_t end = (*whole)->chunks()[0].end();
+  EXPECT_TRUE(first(log_.Bytes().substr(0, end)).ok());
+  EXPECT_TRUE(first(log_.Bytes().substr(0, end) + std::string(5000, 'x')).ok());
+  EXPECT_EQ(first(log_.Bytes().substr(0, end - 1)).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(first(log_.Bytes().substr(0, 16) + std::string(500, 'x')).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
 TEST_F(HostileFileTest, DirectoriesAndPipesDoNotBlock) {
   EXPECT_THAT(std::string(LoadLogs({directory_.File("")}).status().message()),
               HasSubstr("directory"));

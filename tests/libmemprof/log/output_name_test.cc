@@ -18,7 +18,7 @@ class OutputName : public ::testing::Test {
     for (const char* name :
          {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
           "JOB_COMPLETION_INDEX", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
-          "RAY_JOB_ID", "TORCHELASTIC_RUN_ID", "AWS_BATCH_JOB_ID", "JOB_NAME"})
+          "RAY_JOB_ID", "TORCHELASTIC_RUN_ID", "AWS_BATCH_JOB_ID", "JOB_NAME", "PMIX_NAMESPACE"})
       unsetenv(name);
   }
   void TearDown() override { SetUp(); }
@@ -45,6 +45,8 @@ TEST_F(OutputName, KnowsJobAndRank) {
   setenv("SLURM_PROCID", "7", 1);
   setenv("TORCHELASTIC_RUN_ID", "none", 1);
   EXPECT_EQ(Expand("%j"), "job");
+  setenv("PMIX_NAMESPACE", "prterun-a-1@1", 1);
+  EXPECT_EQ(Expand("%j"), "prterun-a-1_1");
   setenv("TORCHELASTIC_RUN_ID", "train", 1);
   EXPECT_EQ(Expand("%j/%r"), "train/7");
   setenv("RANK", "3", 1);  // torchrun within Slurm: its own ranks count

@@ -163,6 +163,7 @@ TEST(Environment, OnlyWhatExplainsAGpuProgram) {
                             "OMPI_COMM_WORLD_LOCAL_RANK=1",
                             "OMPI_COMM_WORLD_SIZE=8",
                             "PMI_SIZE=8",
+                            "PMIX_NAMESPACE=1",
                             "MPI_LOCALRANKID=1",
                             "SLURM_JOB_ID=7",
                             "SLURM_ARRAY_JOB_ID=7",
@@ -178,9 +179,9 @@ TEST(Environment, OnlyWhatExplainsAGpuProgram) {
                             "RAY_JOB_ID=01"})
     EXPECT_TRUE(EnvironmentBelongsInLog(named)) << named;
   // What the same launchers and schedulers set besides, which may be secret.
-  for (const char* left_out :
-       {"SLURM_JWT=x", "SLURM_JOB_ACCOUNT=x", "MASTER_ADDR=x", "TORCHELASTIC_ERROR_FILE=x",
-        "RAY_ADDRESS=x", "JOB_TOKEN=x", "AWS_BATCH_JOB_IDENTITY=x", "AWS_SESSION_TOKEN=x"})
+  for (const char* left_out : {"SLURM_JWT=x", "SLURM_JOB_ACCOUNT=x", "MASTER_ADDR=x",
+                               "PMIX_SECURITY_MODE=x", "TORCHELASTIC_ERROR_FILE=x", "RAY_ADDRESS=x",
+                               "JOB_TOKEN=x", "AWS_BATCH_JOB_IDENTITY=x", "AWS_SESSION_TOKEN=x"})
     EXPECT_FALSE(EnvironmentBelongsInLog(left_out)) << left_out;
 }
 
