@@ -1,71 +1,56 @@
 // Launchers' and schedulers' variables.
 #include "analysis/base/run_identity.h"
 
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "proto/run_variables.h"
 
 namespace memprof::analysis {
 namespace {
 
-// Another variable, or another meaning, is one row here and, if the recorder does not write it yet,
-// one in libmemprof/src/log/header.cc.
-struct NumberRow {
-  std::string_view variable;
-  std::optional<std::int64_t> RunIdentity::*meaning;
-  std::int64_t first = 0;  // what the variable counts from
-};
-constexpr NumberRow kNumbers[] = {
-    {"SLURM_RESTART_COUNT", &RunIdentity::attempt},
-    {"TORCHELASTIC_RESTART_COUNT", &RunIdentity::attempt},
-    {"AWS_BATCH_JOB_ATTEMPT", &RunIdentity::attempt, 1},
-    // A launcher inside of a scheduler's task knows better than the scheduler.
-    {"RANK", &RunIdentity::rank},
-    {"OMPI_COMM_WORLD_RANK", &RunIdentity::rank},
-    {"PMI_RANK", &RunIdentity::rank},
-    {"PMIX_RANK", &RunIdentity::rank},
-    {"SLURM_PROCID", &RunIdentity::rank},
-    {"JOB_COMPLETION_INDEX", &RunIdentity::rank},  // of a pod: with one process each
-    {"LOCAL_RANK", &RunIdentity::local_rank},
-    {"OMPI_COMM_WORLD_LOCAL_RANK", &RunIdentity::local_rank},
-    {"MPI_LOCALRANKID", &RunIdentity::local_rank},
-    {"SLURM_LOCALID", &RunIdentity::local_rank},
-    {"WORLD_SIZE", &RunIdentity::world_size},
-    {"OMPI_COMM_WORLD_SIZE", &RunIdentity::world_size},
-    {"PMI_SIZE", &RunIdentity::world_size},
-    {"SLURM_NTASKS", &RunIdentity::world_size},
-    {"TP_RANK", &RunIdentity::tensor_rank},
-    {"PP_RANK", &RunIdentity::pipeline_rank},
-    {"DP_RANK", &RunIdentity::data_rank},
-    {"EP_RANK", &RunIdentity::expert_rank},
-};
+std::optional<std::int64_t>* NumberOf(log::RunVariable meaning, RunIdentity* identity) {
+  switch (meaning) {
+    case log::RunVariable::kAttempt:
+      return &identity->attempt;
+    case log::RunVariable::kRank:
+      return &identity->rank;
+    case log::RunVariable::kLocalRank:
+      return &identity->local_rank;
+    case log::RunVariable::kWorldSize:
+      return &identity->world_size;
+    case log::RunVariable::kTensorRank:
+      return &identity->tensor_rank;
+    case log::RunVariable::kPipelineRank:
+      return &identity->pipeline_rank;
+    case log::RunVariable::kDataRank:
+      return &identity->data_rank;
+    case log::RunVariable::kExpertRank:
+      return &identity->expert_rank;
+    default:
+      return nullptr;
+  }
+}
 
-// With a second variable, the job is one task of an array: "4711_3".
-struct JobRow {
-  std::string_view variable, task;
-};
-constexpr JobRow kJobs[] = {
-    {"SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"},
-    {"SLURM_JOB_ID", ""},
-    {"PBS_JOBID", ""},
-    {"LSB_JOBID", ""},
-    {"FLUX_JOB_ID", ""},
-    {"AWS_BATCH_JOB_ID", ""},
-    {"JOB_NAME", ""},
-    {"RAY_JOB_ID", ""},
-    {"TORCHELASTIC_RUN_ID", ""},
-    {"PMIX_NAMESPACE", ""},
-};
-
-std::string JobOf(const RunInfo& run) {
-  for (const JobRow& row : kJobs) {
-    const std::string_view job = VariableOf(run, row.variable);
-    if (job.empty() || job == "none") continue;  // torchrun's default
-    const std::string_view task = row.task.empty() ? "" : VariableOf(run, row.task);
-    return task.empty() ? std::string(job) : absl::StrCat(std::string(job), "_", std::string(task));
+// The first that is set; "none" is torchrun's id of a run that was given none.
+std::string_view TextOf(const RunInfo& run, log::RunVariable meaning) {
+  for (const log::RunVariableRow& row : log::kRunVariables) {
+    if (row.meaning != meaning) continue;
+    const std::string_view text = VariableOf(run, row.name);
+    if (!text.empty() && text != "none") return text;
   }
   return "";
+}
+
+// "4711_3" for a task of an array.
+std::string JobOf(const RunInfo& run) {
+  const std::string_view array = TextOf(run, log::RunVariable::kArrayJob);
+  const std::string_view task = TextOf(run, log::RunVariable::kArrayTask);
+  if (array.empty()) return std::string(TextOf(run, log::RunVariable::kJob));
+  return task.empty() ? std::string(array)
+                      : absl::StrCat(std::string(array), "_", std::string(task));
 }
 
 }  // namespace
@@ -81,11 +66,13 @@ RunIdentity IdentityOf(const RunInfo& run) {
   constexpr std::int64_t kMost = 1'000'000;
   RunIdentity identity;
   identity.job = JobOf(run);
-  for (const NumberRow& row : kNumbers) {
-    std::optional<std::int64_t>& meaning = identity.*row.meaning;
+  for (const log::RunVariableRow& row : log::kRunVariables) {
+    std::optional<std::int64_t>* meant = NumberOf(row.meaning, &identity);
     std::int64_t number = 0;
-    if (meaning || !absl::SimpleAtoi(std::string(VariableOf(run, row.variable)), &number)) continue;
-    if (number >= row.first && number < kMost) meaning = number - row.first;
+    if (meant == nullptr || *meant ||
+        !absl::SimpleAtoi(std::string(VariableOf(run, row.name)), &number))
+      continue;
+    if (number >= row.first && number < kMost) *meant = number - row.first;
   }
   return identity;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/run/log_names.h"
+#include "proto/run_variables.h"
 
 namespace memprof::cli {
 namespace {
@@ -76,8 +77,9 @@ std::string RecordedText(const std::vector<std::string>& logs, const std::string
 
 std::int64_t RanksOfJob() {
   std::int64_t most = 1;
-  for (const char* name : {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
-    const char* value = getenv(name);
+  for (const log::RunVariableRow& row : log::kRunVariables) {
+    if (row.meaning != log::RunVariable::kWorldSize) continue;
+    const char* value = getenv(row.name);
     std::int64_t number = 0;
     if (value != nullptr && absl::SimpleAtoi(value, &number)) most = std::max(most, number);
   }

@@ -11,6 +11,7 @@
 #include "libmemprof/src/base/text.h"
 #include "libmemprof/src/log/proto_writer.h"
 #include "proto/framing.h"
+#include "proto/run_variables.h"
 
 #define MEMPROF_STRING_(x) #x
 #define MEMPROF_STRING(x) MEMPROF_STRING_(x)
@@ -48,26 +49,12 @@ void AddArguments(ProtoWriter* message) {
 }  // namespace
 
 bool EnvironmentBelongsInLog(const char* variable) {
-  // By their whole names, because a scheduler's other variables may hold a secret. The names of
-  // jobs, attempts and ranks: analysis/base/run_identity.cc says what each means.
-  static constexpr const char* kPrefixes[] = {
-      "CUDA_", "MEMPROF_", "SIMCUDA=", "PYTORCH_",
-      // torchrun and its like
-      "RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "GROUP_RANK=", "TORCHELASTIC_RUN_ID=",
-      "TORCHELASTIC_RESTART_COUNT=", "TP_RANK=", "PP_RANK=", "DP_RANK=", "EP_RANK=",
-      // MPI
-      "OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=", "OMPI_COMM_WORLD_SIZE=", "PMI_RANK=",
-      "PMI_SIZE=", "PMIX_RANK=", "PMIX_NAMESPACE=", "MPI_LOCALRANKID=",
-      // Slurm
-      "SLURM_JOB_ID=", "SLURM_ARRAY_JOB_ID=", "SLURM_ARRAY_TASK_ID=", "SLURM_RESTART_COUNT=",
-      "SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=", "SLURM_NTASKS=",
-      // PBS, LSF, Flux
-      "PBS_JOBID=", "LSB_JOBID=", "FLUX_JOB_ID=",
-      // Kubernetes' indexed jobs, AWS Batch, Ray; JOB_NAME is a habit of manifests
-      "JOB_COMPLETION_INDEX=", "JOB_NAME=", "AWS_BATCH_JOB_ID=", "AWS_BATCH_JOB_ATTEMPT=",
-      "RAY_JOB_ID="};
-  for (const char* prefix : kPrefixes)
+  for (const char* prefix : {"CUDA_", "MEMPROF_", "SIMCUDA=", "PYTORCH_"})
     if (strncmp(variable, prefix, strlen(prefix)) == 0) return true;
+  for (const log::RunVariableRow& row : log::kRunVariables) {
+    const std::size_t length = strlen(row.name);
+    if (strncmp(variable, row.name, length) == 0 && variable[length] == '=') return true;
+  }
   return false;
 }
 

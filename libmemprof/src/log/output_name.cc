@@ -8,19 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/run_variables.h"
+
 namespace memprof::recorder {
 namespace {
 
 constexpr std::size_t kMostOfValue = 64;
-
-// torchrun, Open MPI, MPICH, PMIx, Slurm, indexed jobs of Kubernetes.
-constexpr const char* kRanks[] = {"RANK",      "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                  "PMIX_RANK", "SLURM_PROCID",         "JOB_COMPLETION_INDEX"};
-// Slurm, PBS, LSF, Flux, AWS Batch, manifests of Kubernetes, Ray, torchrun, a launcher of MPI that
-// has no scheduler. The order of analysis/base/run_identity.cc.
-constexpr const char* kJobs[] = {"SLURM_JOB_ID", "PBS_JOBID",           "LSB_JOBID",
-                                 "FLUX_JOB_ID",  "AWS_BATCH_JOB_ID",    "JOB_NAME",
-                                 "RAY_JOB_ID",   "TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE"};
 
 bool IsPartOfName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -35,10 +28,10 @@ void CopyName(const char* value, char* piece) {
   if (piece[0] == '.') piece[0] = '_';  // "..", or a hidden file
 }
 
-template <std::size_t N>
-void FirstOf(const char* const (&names)[N], const char* otherwise, char* piece) {
-  for (const char* name : names) {
-    const char* value = getenv(name);
+void FirstOf(log::RunVariable meaning, const char* otherwise, char* piece) {
+  for (const log::RunVariableRow& row : log::kRunVariables) {
+    if (row.meaning != meaning) continue;
+    const char* value = getenv(row.name);
     // "none" is torchrun's id of a run that was given none.
     if (value != nullptr && value[0] != '\0' && strcmp(value, "none") != 0)
       return CopyName(value, piece);
@@ -56,10 +49,10 @@ bool Value(char letter, char (&piece)[kMostOfValue + 8]) {
       if (gethostname(piece, sizeof piece - 1) != 0) strcpy(piece, "localhost");
       return true;
     case 'j':
-      FirstOf(kJobs, "job", piece);
+      FirstOf(log::RunVariable::kJob, "job", piece);
       return true;
     case 'r':
-      FirstOf(kRanks, "rank", piece);
+      FirstOf(log::RunVariable::kRank, "rank", piece);
       return true;
     case '%':
       strcpy(piece, "%");
