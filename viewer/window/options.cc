@@ -6,7 +6,10 @@
 namespace memprof::viewer {
 namespace {
 
+constexpr auto kFleetView = QLatin1String("fleet");
+
 std::optional<ViewKind> ParseView(const QString& name) {
+  if (name == kFleetView) return ViewKind::kFleet;
   for (const ViewEntry& view : ViewTable())
     if (name == QString::fromUtf8(view.name)) return view.kind;
   return std::nullopt;
@@ -22,7 +25,8 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   } else if (name == QLatin1String("--view")) {
     options.view = ParseView(value);
     if (!options.view.has_value()) {
-      return QStringLiteral("unknown view '%1': choose %2").arg(value, ViewNames());
+      return QStringLiteral("unknown view '%1': choose %2")
+          .arg(value, ViewNames());  // a fleet needs no choice
     }
   } else if (name == QLatin1String("--size")) {
     const QStringList parts = value.split(QLatin1Char('x'));
@@ -134,10 +138,13 @@ QString HelpText() {
              "Usage: memprof-viewer [OPTION]... [LOG]...\n"
              "Look at where the device memory of a GPU program went. Several logs, or a folder of "
              "them, "
-             "are\nthe processes of one job and open together in one window.\n"
+             "are\nthe processes of one job and open together in one window. A folder that "
+             "'memprof fleet "
+             "map'\nmade shows the ranks of its jobs.\n"
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
+             "                       fleet: of a folder that 'memprof fleet map' made\n"
              "  --diff BEFORE        compare with this log, in the view diff\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
