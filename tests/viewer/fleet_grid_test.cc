@@ -34,6 +34,13 @@ class FleetGridTest : public ::testing::Test {
     head[QString::fromUtf8(field)] = value;
     return FleetBytes(head, FourSteps());
   }
+  QByteArray TooManyCells() {
+    QJsonObject head = FleetHead(FourSteps(), 1'000'000);
+    QJsonArray rows;
+    for (int i = 0; i < 300; ++i) rows.append(QJsonObject());
+    head[QStringLiteral("rows")] = rows;
+    return FleetBytes(head, {});
+  }
   std::shared_ptr<const FleetGrid> Good() {
     const auto grid = Read(FleetBytes(FleetHead(FourSteps(), 4), FourSteps()));
     EXPECT_TRUE(grid.ok()) << grid.status();
@@ -71,6 +78,7 @@ TEST_F(FleetGridTest, HasWhatTheFileHas) {
 TEST_F(FleetGridTest, ColoursAreNeitherOfNoiseNorOfOneExtremeRank) {
   std::vector<FileRank> ranks = FourSteps();
   for (double& value : ranks[0].values) value = 100.1 * kMiBytes;
+  for (double& value : ranks[2].values) value = 100 * kMiBytes;
   EXPECT_DOUBLE_EQ((*Read(FleetBytes(FleetHead(ranks, 4), ranks)))->limit, 2 * kMiBytes);
   for (double& value : ranks[0].values) value = 1e6 * kMiBytes;
   EXPECT_DOUBLE_EQ((*Read(FleetBytes(FleetHead(ranks, 4), ranks)))->limit, 50 * kMiBytes);
@@ -151,6 +159,7 @@ TEST_F(FleetGridTest, FilesThatAreNoneGiveOneLine) {
       {"columns as text", With("columns", QStringLiteral("4")), "cannot be"},
       {"no stride", With("step_stride", 0), "cannot be"},
       {"a stride that overflows", With("step_stride", 9e15), "cannot be"},
+      {"too many cells", TooManyCells(), "cannot be"},
       {"no rows", With("rows", QJsonArray()), "cannot be"},
       {"negative attempt", With("attempt", -1), "cannot be"},
       {"no first step", With("first_step", QJsonValue()), "cannot be"},

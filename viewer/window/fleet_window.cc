@@ -1,9 +1,11 @@
 // The window of a fleet.
 #include "viewer/window/fleet_window.h"
 
-#include <QCoreApplication>
+#include <QAction>
+#include <QApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSaveFile>
