@@ -73,10 +73,10 @@ void AddDuckdb(Options* options, FleetArguments* values) {
 void AddFigure(Options* options, FleetArguments* values) {
   options->Integer("attempt", &values->attempt, "N",
                    "Which attempt of the job. Default: the one that began last.");
-  options->Choice(
-      "figure", &values->figure,
-      {"allocated_peak", "peak", "reserved_peak", "allocated_end", "reserved_end", "duration"},
-      "Of each step. Default: allocated_peak, without a framework's allocator peak.");
+  options->Text("figure", &values->figure, "FIGURE",
+                "Of each step. Default: allocated_peak, or peak where no framework's allocator was "
+                "seen. One of: allocated_peak, peak, reserved_peak, allocated_end, reserved_end or "
+                "duration.");
 }
 void AddQueries(Options* options, FleetArguments* values) {
   AddChoice(options, values);

@@ -6,10 +6,8 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr auto kFleetView = QLatin1String("fleet");
-
 std::optional<ViewKind> ParseView(const QString& name) {
-  if (name == kFleetView) return ViewKind::kFleet;
+  if (name == QLatin1String(kFleetViewName)) return ViewKind::kFleet;
   for (const ViewEntry& view : ViewTable())
     if (name == QString::fromUtf8(view.name)) return view.kind;
   return std::nullopt;
@@ -25,8 +23,7 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   } else if (name == QLatin1String("--view")) {
     options.view = ParseView(value);
     if (!options.view.has_value()) {
-      return QStringLiteral("unknown view '%1': choose %2")
-          .arg(value, ViewNames());  // a fleet needs no choice
+      return QStringLiteral("unknown view '%1': choose %2").arg(value, ViewNames());
     }
   } else if (name == QLatin1String("--size")) {
     const QStringList parts = value.split(QLatin1Char('x'));
@@ -144,7 +141,6 @@ QString HelpText() {
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
-             "                       fleet: of a folder that 'memprof fleet map' made\n"
              "  --diff BEFORE        compare with this log, in the view diff\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"

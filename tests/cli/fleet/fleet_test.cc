@@ -289,7 +289,6 @@ TEST(Fleet, WrongUsage) {
                                              {"grid", "-o", "g"},
                                              {"grid", "-o", "g", "t", "u"},
                                              {"grid", "-o", "g", "--attempt=-1", "t"},
-                                             {"grid", "-o", "g", "--figure=size", "t"},
                                              {"grid", "-o", "g", "--json", "t"}}) {
     std::vector<std::string> arguments = {"fleet"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());
