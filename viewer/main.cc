@@ -9,6 +9,7 @@
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/app_icon.h"
+#include "viewer/window/fleet_window.h"
 #include "viewer/window/main_window.h"
 #include "viewer/window/options.h"
 #include "viewer/window/screenshot.h"
@@ -45,6 +46,17 @@ void SetUpPlatform(const Options& options) {
   qputenv("QT_SCALE_FACTOR", QByteArray::number(options.scale));
 }
 
+// One line if the view and the folder do not go together, else "".
+QString CheckFleet(const Options& options) {
+  using memprof::viewer::ViewKind;
+  const bool fleet = options.logs.size() == 1 && memprof::viewer::IsFleet(options.logs.front());
+  if (options.view == ViewKind::kFleet && !fleet)
+    return QStringLiteral("--view fleet needs a folder that 'memprof fleet map' made");
+  if (fleet && options.view.value_or(ViewKind::kFleet) != ViewKind::kFleet)
+    return QStringLiteral("a fleet has the view fleet alone");
+  return {};
+}
+
 int OpenWindows(const Options& options) {
   std::vector<QStringList> windows;
   if (!options.separate) windows.push_back(options.logs);
@@ -52,6 +64,10 @@ int OpenWindows(const Options& options) {
     if (options.separate) windows.push_back({log});
   if (windows.empty()) windows.emplace_back();
   for (const QStringList& logs : windows) {
+    if (logs.size() == 1 && memprof::viewer::IsFleet(logs.front())) {
+      memprof::viewer::OpenFleetWindow(logs.front(), MainWindow::Settings::kKept);
+      continue;
+    }
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
     if (options.axis.has_value()) window->selection().SetAxis(*options.axis);
@@ -75,6 +91,10 @@ int main(int argc, char** argv) {
   if (options.help) {
     std::fputs(qPrintable(memprof::viewer::HelpText()), stdout);
     return 0;
+  }
+  if (const QString wrong = CheckFleet(options); !wrong.isEmpty() && !options.version) {
+    std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(wrong));
+    return 2;
   }
   if (options.version) {
     std::puts("memprof-viewer " MEMPROF_VERSION);

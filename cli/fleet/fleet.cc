@@ -21,9 +21,9 @@ namespace {
 
 // Of options that Python reads, only the form is checked here.
 struct FleetArguments {
-  std::string as, output, engine, master, since, until, memory;
+  std::string as, output, engine, master, since, until, memory, job, figure;
   std::vector<std::string> settings, parameters, jobs_wanted;
-  std::int64_t jobs = 1, top = 0, threads = 1;
+  std::int64_t jobs = 1, top = 0, threads = 1, attempt = 0;
   bool json = false, list = false, again = false;
 };
 
@@ -44,12 +44,15 @@ void AddQuestion(Options* options, FleetArguments* values) {
   options->List("set", &values->parameters, "NAME=VALUE",
                 "A parameter of the question. Any number of times.");
 }
-void AddChoice(Options* options, FleetArguments* values) {
-  options->List("job", &values->jobs_wanted, "NAME", "Only this job. Any number of times.");
+void AddDays(Options* options, FleetArguments* values) {
   options->Text("since", &values->since, "DAY",
                 "Only processes that started on this day (UTC) or later: 2026-11-26.");
   options->Text("until", &values->until, "DAY",
                 "Only processes that started on this day or before.");
+}
+void AddChoice(Options* options, FleetArguments* values) {
+  options->List("job", &values->jobs_wanted, "NAME", "Only this job. Any number of times.");
+  AddDays(options, values);
   options->Integer("top", &values->top, "N",
                    "Rows of each table; 0 = all. With --json, all are printed.");
 }
@@ -67,6 +70,14 @@ void AddEngine(Options* options, FleetArguments* values, std::vector<std::string
 void AddDuckdb(Options* options, FleetArguments* values) {
   options->Text("memory", &values->memory, "SIZE", "What DuckDB may take. Default: 1GB.");
   options->Integer("threads", &values->threads, "N", "Of DuckDB. Default: one a processor.");
+}
+void AddFigure(Options* options, FleetArguments* values) {
+  options->Integer("attempt", &values->attempt, "N",
+                   "Which attempt of the job. Default: the one that began last.");
+  options->Text("figure", &values->figure, "FIGURE",
+                "Of each step. Default: allocated_peak, or peak where no framework's allocator was "
+                "seen. One of: allocated_peak, peak, reserved_peak, allocated_end, reserved_end or "
+                "duration.");
 }
 void AddQueries(Options* options, FleetArguments* values) {
   AddChoice(options, values);
@@ -130,12 +141,27 @@ Options ReportForm(FleetArguments* values) {
   return options;
 }
 
+Options GridForm(FleetArguments* values) {
+  Options options("fleet grid -o FILE [OPTION...] DIR",
+                  "Writes one figure of a job, rank by step, ranks apart from their peers first: a "
+                  "line of JSON, then numbers. memprof-viewer shows it. Needs Python: pip install "
+                  "memprof-gpu[fleet].");
+  options.Text("output", &values->output, "FILE", "Where to; - is the standard output.", 'o');
+  options.Text("job", &values->job, "NAME", "Which job. Default: the one that began last.");
+  AddFigure(&options, values);
+  AddDays(&options, values);
+  AddDuckdb(&options, values);
+  options.Example("memprof fleet grid --job=4711 --figure=allocated_end -o grid tables",
+                  "What each rank held at the end of each step.");
+  return options;
+}
+
 Options WholeVerb(FleetArguments* values) {
   Options options(
-      "fleet map|ask|report|rows [OPTION...] [QUESTION] LOG|DIR...",
+      "fleet map|ask|report|grid|rows [OPTION...] [QUESTION] LOG|DIR...",
       "Answers questions about the logs of many processes, machines and days: map makes tables of "
-      "them, ask and report read these, rows prints those of one log. 'memprof fleet map --help' "
-      "and so on explain each, with its options. All but rows need Python: pip install "
+      "them, ask, report and grid read these, rows prints those of one log. 'memprof fleet map "
+      "--help' and so on explain each, with its options. All but rows need Python: pip install "
       "memprof-gpu[fleet].");
   AddMapping(&options, values);
   AddQuestion(&options, values);
@@ -143,6 +169,7 @@ Options WholeVerb(FleetArguments* values) {
   AddJson(&options, values);
   AddEngine(&options, values, {"local", "duckdb", "spark"},
             "map: local (the default) or spark; ask and report: duckdb (the default) or spark.");
+  AddFigure(&options, values);
   AddDuckdb(&options, values);
   AddAs(&options, values);
   options.Example("memprof fleet map -o tables /logs/job4711", "Make the tables of a job's logs.");
@@ -163,6 +190,9 @@ int PrintRows(const std::string& log, const std::string& name) {
 std::string Misuse(const std::string& form, const FleetArguments& values, std::size_t arguments) {
   if (form == "rows" && arguments != 1) return "give one log";
   if (form == "map" && values.output.empty()) return "where to? Name a folder with -o";
+  if (form == "grid" && values.output.empty()) return "where to? Name a file with -o";
+  if (form == "grid" && arguments != 1) return "which tables? Name one folder of 'fleet map'";
+  if (values.attempt < 0) return "--attempt cannot be negative";
   if (form == "map" && arguments == 0) return "which logs? Name some, or folders with logs";
   if (values.jobs < 1) return "--jobs is at least 1";
   if (values.threads < 1) return "--threads is at least 1";
@@ -180,8 +210,11 @@ int FleetVerb(int argc, char** argv) {
     std::string name;
     Options (*options)(FleetArguments*);
   };
-  const std::vector<Form> forms = {
-      {"rows", RowsForm}, {"map", MapForm}, {"ask", AskForm}, {"report", ReportForm}};
+  const std::vector<Form> forms = {{"rows", RowsForm},
+                                   {"map", MapForm},
+                                   {"ask", AskForm},
+                                   {"report", ReportForm},
+                                   {"grid", GridForm}};
   FleetArguments values;
   const std::string word = argc < 2 ? "" : argv[1];
   for (const Form& form : forms) {
@@ -200,11 +233,11 @@ int FleetVerb(int argc, char** argv) {
   }
   Options options = WholeVerb(&values);
   if (word == "--help" || word == "-h") return ParseOrExit(options, "fleet", argc, argv);
-  if (word.empty()) return UsageError("fleet", "map, ask, report or rows?");
-  const auto nearest = Nearest(word, {"rows", "map", "ask", "report"});
+  if (word.empty()) return UsageError("fleet", "map, ask, report, grid or rows?");
+  const auto nearest = Nearest(word, {"rows", "map", "ask", "report", "grid"});
   return UsageError("fleet", Cat("there is no '", word, "'",
                                  nearest ? Cat("; did you mean '", *nearest, "'?") : "",
-                                 " (map, ask, report, rows)"));
+                                 " (map, ask, report, grid, rows)"));
 }
 
 }  // namespace memprof::cli

@@ -41,6 +41,7 @@ TEST(Options, EveryChoiceIsTaken) {
         Parse(qPrintable(QStringLiteral("--view %1 a").arg(QString::fromUtf8(name)))).options.view,
         view);
   }
+  EXPECT_EQ(Parse("--view fleet a").options.view, ViewKind::kFleet);
   EXPECT_FALSE(Parse("a").options.view.has_value()) << "the view that was last shown";
   EXPECT_EQ(Parse("--axis steps a").options.axis, AxisKind::kSteps);
   EXPECT_EQ(Parse("--axis=time a").options.axis, AxisKind::kTime);
@@ -92,7 +93,7 @@ TEST(Options, WrongUsageIsNamed) {
 
 TEST(Options, HelpNamesEveryOption) {
   for (const char* option : {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale",
-                             "--help", "--diff", "--separate"}) {
+                             "--help", "--diff", "--separate", "fleet"}) {
     EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
   }
   EXPECT_TRUE(Parse("--help").options.help);

@@ -131,6 +131,28 @@ TEST(Program, CutLogsAreShownAsFarAsTheyGo) {
   EXPECT_TRUE(QFile::exists(picture));
 }
 
+TEST(Program, AFleetHasOneView) {
+  QTemporaryDir directory;
+  const QString log = testing::WriteDemoLog(directory, {.steps = 3});
+  const QString picture = directory.filePath(QStringLiteral("x.png"));
+  Outcome outcome =
+      RunViewer({QStringLiteral("--screenshot"), picture, QStringLiteral("--view=fleet"), log});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
+  QFile schema(directory.filePath(QStringLiteral("_schema.json")));
+  ASSERT_TRUE(schema.open(QIODevice::WriteOnly));
+  schema.write("no JSON");
+  schema.close();
+  outcome = RunViewer({QStringLiteral("--view=leaks"), directory.path()});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_TRUE(outcome.err.contains(QStringLiteral("the view fleet alone")));
+  // Whatever lacks here: no memprof, no Python, no module, or the fleet.
+  outcome = RunViewer({QStringLiteral("--screenshot"), picture, directory.path()});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
+  EXPECT_FALSE(QFile::exists(picture));
+}
+
 TEST(Program, UnwritablePicturesGiveStatusOne) {
   QTemporaryDir directory;
   const QString log = testing::WriteDemoLog(directory, {.steps = 3});

@@ -150,5 +150,17 @@ TEST_P(ThemeTest, CategoriesDifferForAnyColourVision) {
   }
 }
 
+// Less, more and as much are told apart, and each from no value (the surface).
+TEST_P(ThemeTest, LessAndMoreDifferForAnyColourVision) {
+  for (const Matrix* eye : {&kNormal, &kProtanope, &kDeuteranope}) {
+    const auto seen = [&](double share) { return Lab(theme_.Diverging(share), *eye); };
+    EXPECT_GE(Ciede2000(seen(-1), seen(1)), 40);
+    EXPECT_GE(Ciede2000(seen(-0.5), seen(0.5)), 15);
+    for (const double share : {-1.0, 1.0}) EXPECT_GE(Ciede2000(seen(share), seen(0)), 30) << share;
+    for (double share = -1; share <= 1; share += 0.125)
+      EXPECT_GE(Ciede2000(seen(share), Lab(theme_.surface, *eye)), 8) << share;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::viewer

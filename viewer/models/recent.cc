@@ -2,6 +2,8 @@
 #include "viewer/models/recent.h"
 
 #include <QCoreApplication>
+#include <QFileInfo>
+#include <QSettings>
 
 namespace memprof::viewer {
 
@@ -10,6 +12,19 @@ QString RecentEntry(const QStringList& paths) { return paths.join(QLatin1Char('\
 
 QStringList PathsOfRecent(const QString& entry) {
   return entry.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+}
+
+QStringList AddToRecent(const QStringList& paths) {
+  QSettings store;
+  QStringList recent = store.value(QStringLiteral("recent")).toStringList();
+  QStringList absolute;
+  for (const QString& path : paths) absolute << QFileInfo(path).absoluteFilePath();
+  const QString entry = RecentEntry(absolute);
+  recent.removeAll(entry);
+  recent.prepend(entry);
+  while (recent.size() > 10) recent.removeLast();
+  store.setValue(QStringLiteral("recent"), recent);
+  return recent;
 }
 
 QString RecentTitle(const QString& entry) {

@@ -120,6 +120,14 @@ QColor Theme::Ramp(double share) const {
   return share < 0.5 ? Mix(low, middle, share * 2) : Mix(middle, high, share * 2 - 1);
 }
 
+QColor Theme::Diverging(double share) const {
+  const QColor middle = Mix(surface, text, dark ? 0.20 : 0.18);
+  const QColor less = dark ? QColor(0x4f, 0xb4, 0xff) : QColor(0x00, 0x43, 0xa8);
+  const QColor more = dark ? QColor(0xff, 0xa6, 0x2b) : QColor(0xb8, 0x4a, 0x00);
+  share = std::clamp(share, -1.0, 1.0);
+  return Mix(middle, share < 0 ? less : more, std::abs(share));
+}
+
 QColor Theme::Frame(bool python, const QString& function) const {
   std::uint32_t hash = 2166136261u;
   for (const QChar c : function) hash = (hash ^ c.unicode()) * 16777619u;

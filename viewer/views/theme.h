@@ -38,6 +38,8 @@ struct Theme {
   QColor Group(int index) const;
   // A sequential ramp, light to strong, for 0 … 1.
   QColor Ramp(double share) const;
+  // From -1 (less, blue) over 0 (a grey that is not the surface) to 1 (more, orange).
+  QColor Diverging(double share) const;
   // Frames of a flame graph: warm for native, green-blue for Python; varied by name so that
   // neighbours differ.
   QColor Frame(bool python, const QString& function) const;

@@ -24,6 +24,7 @@ namespace memprof::viewer {
 void MainWindow::BuildActions() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
   AddAction(file, tr("&Open log …"), QKeySequence::Open, this, &MainWindow::AskForLog);
+  AddAction(file, tr("Open &fleet …"), QKeySequence(), this, &MainWindow::AskForFleet);
   QMenu* recent = file->addMenu(tr("Open &recent"));
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { FillRecent(recent); });
   AddAction(file, tr("&Load again"), QKeySequence::Refresh, this, [this] {
@@ -123,6 +124,12 @@ void MainWindow::AskForLog() {
       this, tr("Open a log, or several of one job"), QFileInfo(document_->path()).absolutePath(),
       tr("memprof logs (*.mprof);;All files (*)"));
   if (!paths.isEmpty()) OpenTogether(paths);
+}
+
+void MainWindow::AskForFleet() {
+  const QString folder = QFileDialog::getExistingDirectory(
+      this, tr("Open a fleet: the folder that 'memprof fleet map' made"));
+  if (!folder.isEmpty()) OpenTogether({folder});
 }
 
 }  // namespace memprof::viewer

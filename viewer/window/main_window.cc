@@ -20,6 +20,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/demo_recorder.h"
+#include "viewer/jobs/fleet_grid_maker.h"
 #include "viewer/models/recent.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/diff_view.h"
@@ -33,6 +34,7 @@
 #include "viewer/views/theme.h"
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
+#include "viewer/window/fleet_window.h"
 #include "viewer/window/navigation.h"
 #include "viewer/window/view_stack.h"
 #include "viewer/window/view_table.h"
@@ -161,7 +163,13 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   if (details_ != nullptr) details_->setMaximumWidth(std::max(440, width() * 3 / 10));
 }
 
-void MainWindow::OpenTogether(const QStringList& paths) { document_->OpenTogether(paths); }
+void MainWindow::OpenTogether(const QStringList& paths) {
+  if (paths.size() == 1 && IsFleet(paths.front())) {
+    OpenFleetWindow(paths.front(), settings_);
+    return;
+  }
+  document_->OpenTogether(paths);
+}
 
 void MainWindow::Chosen(int view) {
   views_->setCurrentIndex(view);
@@ -267,19 +275,9 @@ QWidget* MainWindow::FrontPage() const {
   return pages_->currentWidget() == content_ ? views_->currentWidget() : welcome_;
 }
 
-// Logs that were opened together are one entry.
 void MainWindow::Remember(const QStringList& paths) {
   if (settings_ == Settings::kIgnored) return;
-  QSettings store;
-  QStringList recent = store.value(QStringLiteral("recent")).toStringList();
-  QStringList absolute;
-  for (const QString& path : paths) absolute << QFileInfo(path).absoluteFilePath();
-  const QString entry = RecentEntry(absolute);
-  recent.removeAll(entry);
-  recent.prepend(entry);
-  while (recent.size() > 10) recent.removeLast();
-  store.setValue(QStringLiteral("recent"), recent);
-  welcome_->SetRecent(recent);
+  welcome_->SetRecent(AddToRecent(paths));
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

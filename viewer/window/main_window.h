@@ -41,7 +41,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   void Open(const QString& path) { OpenTogether({path}); }
-  // Several logs of one job as one session.
+  // Several logs of one job as one session. A fleet opens in a window of its own.
   void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
   // Shows the view that the command line names, and the comparison.
@@ -86,6 +86,7 @@ class MainWindow : public QMainWindow {
   void TimelinesReady();
   QWidget* FrontPage() const;  // the current view, or the welcome page
   void AskForLog();
+  void AskForFleet();
   void AskForExport();
   void CopyPicture();
   void GoToSearch();

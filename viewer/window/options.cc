@@ -7,6 +7,7 @@ namespace memprof::viewer {
 namespace {
 
 std::optional<ViewKind> ParseView(const QString& name) {
+  if (name == QLatin1String(kFleetViewName)) return ViewKind::kFleet;
   for (const ViewEntry& view : ViewTable())
     if (name == QString::fromUtf8(view.name)) return view.kind;
   return std::nullopt;
@@ -134,7 +135,9 @@ QString HelpText() {
              "Usage: memprof-viewer [OPTION]... [LOG]...\n"
              "Look at where the device memory of a GPU program went. Several logs, or a folder of "
              "them, "
-             "are\nthe processes of one job and open together in one window.\n"
+             "are\nthe processes of one job and open together in one window. A folder that "
+             "'memprof fleet "
+             "map'\nmade shows the ranks of its jobs.\n"
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"

@@ -23,6 +23,7 @@ enum class ViewKind {
   kDiff,
   kProcesses,
   kQuality,
+  kFleet,  // of a folder of tables; no view of a log
 };
 enum class ThemeChoice { kSystem, kLight, kDark };
 

@@ -4,11 +4,35 @@
 #include <QPixmap>
 #include <cstdio>
 
+#include "viewer/window/fleet_window.h"
 #include "viewer/window/main_window.h"
 
 namespace memprof::viewer {
 
+namespace {
+
+int Save(QWidget* window, const QString& path) {
+  if (window->grab().save(path, "PNG")) return 0;
+  std::fprintf(stderr, "memprof-viewer: cannot write the picture %s\n", qPrintable(path));
+  return 1;
+}
+
+int TakeScreenshotOfFleet(const Options& options) {
+  FleetWindow window(MainWindow::Settings::kIgnored);
+  window.setFixedSize(options.size / options.scale);
+  window.show();
+  window.Open(options.logs.front());
+  window.WaitUntilSettled();
+  if (window.error().isEmpty()) return Save(&window, options.screenshot);
+  std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(window.error()));
+  return 1;
+}
+
+}  // namespace
+
 int TakeScreenshot(const Options& options) {
+  if (options.logs.size() == 1 && IsFleet(options.logs.front()))
+    return TakeScreenshotOfFleet(options);
   MainWindow window(MainWindow::Settings::kIgnored);
   // Fixed, so that the picture has the requested size, whatever size the views prefer.
   window.setFixedSize(options.size / options.scale);
@@ -22,12 +46,7 @@ int TakeScreenshot(const Options& options) {
     std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(window.document().error()));
     return 1;
   }
-  if (!window.grab().save(options.screenshot, "PNG")) {
-    std::fprintf(stderr, "memprof-viewer: cannot write the picture %s\n",
-                 qPrintable(options.screenshot));
-    return 1;
-  }
-  return 0;
+  return Save(&window, options.screenshot);
 }
 
 }  // namespace memprof::viewer

@@ -74,7 +74,7 @@ int ViewIndex(ViewKind kind) {
 QString ViewNames() {
   QStringList names;
   for (const ViewEntry& view : kViews) names << QString::fromUtf8(view.name);
-  const QString last = names.takeLast();
+  const QString last = QString::fromUtf8(kFleetViewName);
   return names.join(QStringLiteral(", ")) + QStringLiteral(" or ") + last;
 }
 

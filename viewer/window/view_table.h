@@ -23,6 +23,9 @@ std::span<const ViewEntry> ViewTable();
 // Index into ViewTable(); -1 if there is no view of that kind.
 int ViewIndex(ViewKind kind);
 
+// The page of a fleet has a name too, and is no view of a log.
+inline constexpr const char* kFleetViewName = "fleet";
+
 // The names of all views, for messages: "timeline, map, leaks or flame".
 QString ViewNames();
 

@@ -1,4 +1,4 @@
-"""memprof fleet map, ask and report. `memprof fleet` starts it; docs/fleet.md says more."""
+"""memprof fleet map, ask, report and grid. `memprof fleet` starts it; docs/fleet.md says more."""
 import argparse
 import datetime
 import os
@@ -31,6 +31,10 @@ _REPORT = """examples:
   memprof fleet report fleet --since 2026-11-20 --job 4711
       The same of one job.
 """
+_GRID = """examples:
+  memprof fleet grid fleet --job 4711 --figure=allocated_end -o grid
+      What each rank held at the end of each step, for the viewer: a line of JSON that describes it, then numbers.
+"""
 
 
 def _number(least):
@@ -59,17 +63,24 @@ def _engine(parser, own):
     return group
 
 
-def _reader(parser):
-    parser.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
-    parser.add_argument("--job", action="append", metavar="NAME", help="only this job; may be repeated")
+def _days(parser):
     parser.add_argument("--since", type=_day, metavar="DAY",
                         help="only processes that started on this day (UTC) or later: 2026-11-26")
     parser.add_argument("--until", type=_day, metavar="DAY", help="only processes that started on this day or before")
+
+
+def _duckdb(parser):
+    parser.add_argument("--memory", default="1GB", metavar="SIZE", help="that DuckDB may use (default 1GB)")
+    parser.add_argument("--threads", type=_number(1), metavar="N", help="of DuckDB (default: all cores)")
+
+
+def _reader(parser):
+    parser.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
+    parser.add_argument("--job", action="append", metavar="NAME", help="only this job; may be repeated")
+    _days(parser)
     parser.add_argument("--top", type=_number(0), metavar="N", help="rows of each table; 0 = all. JSON always has all")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    group = _engine(parser, "duckdb")
-    group.add_argument("--memory", default="1GB", metavar="SIZE", help="that DuckDB may use (default 1GB)")
-    group.add_argument("--threads", type=_number(1), metavar="N", help="of DuckDB (default: all cores)")
+    _duckdb(_engine(parser, "duckdb"))
 
 
 def _map_parser(make):
@@ -102,13 +113,28 @@ def _report_parser(make):
     return three
 
 
-_VERBS = {"map": _map_parser, "ask": _ask_parser, "report": _report_parser}
+def _grid_parser(make):
+    from . import grid
+
+    four = make("grid", _GRID, "Writes one figure of a job, rank by step, for the viewer and other programs.")
+    four.add_argument("fleet", metavar="DIR", help="what 'memprof fleet map -o DIR' made; or a URI of it")
+    four.add_argument("-o", "--output", required=True, metavar="FILE", help="'-' is the standard output")
+    four.add_argument("--job", metavar="NAME", help="default: the one that began last")
+    four.add_argument("--attempt", type=_number(0), metavar="N", help="of the job (default: the one that began last)")
+    four.add_argument("--figure", choices=grid.FIGURES,
+                      help="of each step (default: allocated_peak, without a framework's allocator peak)")
+    _days(four)
+    _duckdb(four)
+    return four
+
+
+_VERBS = {"map": _map_parser, "ask": _ask_parser, "report": _report_parser, "grid": _grid_parser}
 
 
 def parsed(arguments):
     """The options; one parser a verb, because only a parser of its own takes options between the folders."""
     top = argparse.ArgumentParser(prog="memprof fleet", description="Answers questions about the logs of many processes.")
-    top.add_argument("verb", choices=_VERBS, help="logs to tables; one question; the important ones on a page")
+    top.add_argument("verb", choices=_VERBS, help="logs to tables; one question; the important ones on a page; a figure, rank by step")
     verb = top.parse_args(arguments[:1]).verb
 
     def make(name, examples, description):
@@ -121,6 +147,10 @@ def parsed(arguments):
 def _run(options):
     if options.verb == "map":
         from . import map as verb
+
+        return verb.run(options)
+    if options.verb == "grid":
+        from . import grid as verb
 
         return verb.run(options)
     from . import ask

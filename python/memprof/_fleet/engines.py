@@ -1,5 +1,8 @@
 """Who computes the answers: DuckDB in this process, or Spark."""
 import json
+import shutil
+import tempfile
+import weakref
 
 from . import catalog, names, schema, spark, storage, views
 from .errors import FleetError, needed
@@ -69,6 +72,9 @@ class DuckDB:
         if options.threads:
             self._do(f"SET threads = {int(options.threads)}")
         self._do("SET preserve_insertion_order = false")
+        spilled = tempfile.mkdtemp(prefix="memprof-fleet-")
+        weakref.finalize(self, shutil.rmtree, spilled, ignore_errors=True)
+        self._do(f"SET temp_directory = '{spilled.replace(chr(39), chr(39) * 2)}'")
         self.fleet, self.ready, self.mixed = fleet, set(), False
         self._register(fleet)
         self._tolerant(self._open)
@@ -123,15 +129,33 @@ class DuckDB:
         return FleetError(f"DuckDB: {storage.line(error)}")
 
     def ask(self, question, values):
-        return self._tolerant(lambda: self._ask(question, values))
+        return self.read(views.read_by(question.sql), lambda: self._rows(question, values))
 
-    def _ask(self, question, values):
-        for table in views.read_by(question.sql) - self.ready:
-            self._do(f"CREATE OR REPLACE VIEW files_{table} AS {self._files(self.fleet, table)}")
-            self._do(f"CREATE OR REPLACE VIEW {table} AS {views.view(table)}")
-            self.ready.add(table)
+    def _rows(self, question, values):
         try:
             return self._do(catalog.written(question.sql, values, "$"), values).fetchall()
+        except self.error as error:
+            raise self._said(error) from None
+
+    def read(self, tables, work, part=None):
+        """work(), which may be done twice, with views of the tables; of `part` of the fleet, where that is enough."""
+        return self._tolerant(lambda: self._with_views(tables, work, part or self.fleet))
+
+    def _with_views(self, tables, work, part):
+        for table in tables - self.ready:
+            self._do(f"CREATE OR REPLACE VIEW files_{table} AS {self._files(part, table)}")
+            self._do(f"CREATE OR REPLACE VIEW {table} AS {views.view(table)}")
+            self.ready.add(table)
+        return work()
+
+    def rows(self, sql, values=None):
+        return self._do(sql, values).fetchall()
+
+    def batches(self, sql):
+        """The answer in the order of its rows, as Arrow's batches."""
+        try:
+            answer = self.connection.sql(sql)
+            yield from (getattr(answer, "to_arrow_reader", None) or answer.fetch_arrow_reader)(1 << 17)
         except self.error as error:
             raise self._said(error) from None
 

@@ -64,15 +64,16 @@ class Local:
             return file.read()
 
     def write(self, path, content):
-        self._fill(path, lambda file: file.write(content))
+        self.fill(path, lambda file: file.write(content))
 
     def put(self, source, path):
         """Copies a local file."""
         with open(source, "rb") as log:
-            self._fill(path, lambda file: shutil.copyfileobj(log, file, 1 << 20))
+            self.fill(path, lambda file: shutil.copyfileobj(log, file, 1 << 20))
 
     @staticmethod
-    def _fill(path, fill):
+    def fill(path, fill):
+        """Writes a file by fill(file)."""
         folder, name = os.path.split(path)
         os.makedirs(folder, exist_ok=True)
         handle, part = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".part", dir=folder)

@@ -284,7 +284,12 @@ TEST(Fleet, WrongUsage) {
                                              {"report"},
                                              {"report", "--list", "t"},
                                              {"report", "--top=-1", "t"},
-                                             {"report", "--threads=0", "t"}}) {
+                                             {"report", "--threads=0", "t"},
+                                             {"grid", "t"},
+                                             {"grid", "-o", "g"},
+                                             {"grid", "-o", "g", "t", "u"},
+                                             {"grid", "-o", "g", "--attempt=-1", "t"},
+                                             {"grid", "-o", "g", "--json", "t"}}) {
     std::vector<std::string> arguments = {"fleet"};
     arguments.insert(arguments.end(), wrong.begin(), wrong.end());
     SCOPED_TRACE(::testing::PrintToString(arguments));
@@ -295,7 +300,7 @@ TEST(Fleet, WrongUsage) {
 }
 
 TEST(Fleet, EveryFormHasAHelp) {
-  for (const std::string form : {"rows", "map", "ask", "report"}) {
+  for (const std::string form : {"rows", "map", "ask", "report", "grid"}) {
     const Result help = Memprof({"fleet", form, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: memprof fleet " + form));
