@@ -1,4 +1,4 @@
-"""memprof fleet map, ask and report. `memprof fleet` starts it; docs/fleet.md says more."""
+"""memprof fleet map, compact, ask and report. `memprof fleet` starts it; docs/fleet.md says more."""
 import argparse
 import datetime
 import os
@@ -30,6 +30,11 @@ _REPORT = """examples:
       What is wrong, how memory is spread, and how good the recordings are.
   memprof fleet report fleet --since 2026-11-20 --job 4711
       The same of one job.
+"""
+
+_COMPACT = """examples:
+  memprof fleet compact fleet
+      The small files of a job and day become one file a table: after each map, or once a day.
 """
 
 
@@ -102,13 +107,21 @@ def _report_parser(make):
     return three
 
 
-_VERBS = {"map": _map_parser, "ask": _ask_parser, "report": _report_parser}
+def _compact_parser(make):
+    four = make("compact", _COMPACT, "Merges small files, so that engines open fewer. The answers stay the same. Not while a "
+                "map of the fleet runs.")
+    four.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
+    four.add_argument("--json", action="store_true", help="print one JSON object a fleet")
+    return four
+
+
+_VERBS = {"map": _map_parser, "compact": _compact_parser, "ask": _ask_parser, "report": _report_parser}
 
 
 def parsed(arguments):
     """The options; one parser a verb, because only a parser of its own takes options between the folders."""
     top = argparse.ArgumentParser(prog="memprof fleet", description="Answers questions about the logs of many processes.")
-    top.add_argument("verb", choices=_VERBS, help="logs to tables; one question; the important ones on a page")
+    top.add_argument("verb", choices=_VERBS, help="logs to tables; small files to large ones; one question; the important ones on a page")
     verb = top.parse_args(arguments[:1]).verb
 
     def make(name, examples, description):
@@ -123,6 +136,10 @@ def _run(options):
         from . import map as verb
 
         return verb.run(options)
+    if options.verb == "compact":
+        from . import compact
+
+        return compact.run(options)
     from . import ask
 
     if options.verb == "list":
