@@ -44,9 +44,11 @@ def _complete(program):
 
 
 def _held(rows):
-    device = rows["runs"][0]["device"]
-    return {row["step"]: row["allocated_end"] for row in rows["rank_step"]
-            if row["device"] == device and row.get("allocated_end") is not None}
+    """{step: bytes}; of a program whose allocator has no blocks, the peaks."""
+    about = rows["runs"][0]
+    column = "peak" if about.get("allocated_peak") is None else "allocated_end"
+    return {row["step"]: row[column] for row in rows["rank_step"]
+            if row["device"] == about["device"] and row.get(column) is not None}
 
 
 def leaves(rows, plain):

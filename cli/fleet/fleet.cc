@@ -104,6 +104,16 @@ Options MapForm(FleetArguments* values) {
   return options;
 }
 
+Options CompactForm(FleetArguments* values) {
+  Options options("fleet compact [OPTION...] DIR...",
+                  "Merges the small files of a job and a day to one a table, so that engines open "
+                  "fewer. Answers stay the same. It may be killed, but not run beside a map of the "
+                  "same tables. Needs Python: pip install memprof-gpu[fleet].");
+  AddJson(&options, values);
+  options.Example("memprof fleet compact tables", "After a map of many logs, or once a day.");
+  return options;
+}
+
 Options AskForm(FleetArguments* values) {
   Options options("fleet ask QUESTION [OPTION...] DIR...",
                   "Answers one question from the tables that 'fleet map' made: which ranks differ "
@@ -131,11 +141,11 @@ Options ReportForm(FleetArguments* values) {
 
 Options WholeVerb(FleetArguments* values) {
   Options options(
-      "fleet map|ask|report|rows [OPTION...] [QUESTION] LOG|DIR...",
+      "fleet map|compact|ask|report|rows [OPTION...] [QUESTION] LOG|DIR...",
       "Answers questions about the logs of many processes, machines and days: map makes tables of "
-      "them, ask and report read these, rows prints those of one log. 'memprof fleet map --help' "
-      "and so on explain each, with its options. All but rows need Python: pip install "
-      "memprof-gpu[fleet].");
+      "them, compact merges their files, ask and report read them, rows prints those of one log. "
+      "'memprof fleet map --help' and so on explain each, with its options. All but rows need "
+      "Python: pip install memprof-gpu[fleet].");
   AddMapping(&options, values);
   AddQuestion(&options, values);
   AddChoice(&options, values);
@@ -168,7 +178,8 @@ std::string Misuse(const std::string& form, const FleetArguments& values, std::s
   if (values.top < 0) return "--top cannot be negative";
   if (form == "ask" && !values.list && arguments < 2)
     return "give a question and the folders of tables; --list names the questions";
-  if (form == "report" && arguments == 0) return "which tables? Name a folder of 'fleet map'";
+  if ((form == "report" || form == "compact") && arguments == 0)
+    return "which tables? Name a folder of 'fleet map'";
   return "";
 }
 
@@ -179,8 +190,11 @@ int FleetVerb(int argc, char** argv) {
     std::string name;
     Options (*options)(FleetArguments*);
   };
-  const std::vector<Form> forms = {
-      {"rows", RowsForm}, {"map", MapForm}, {"ask", AskForm}, {"report", ReportForm}};
+  const std::vector<Form> forms = {{"rows", RowsForm},
+                                   {"map", MapForm},
+                                   {"compact", CompactForm},
+                                   {"ask", AskForm},
+                                   {"report", ReportForm}};
   FleetArguments values;
   const std::string word = argc < 2 ? "" : argv[1];
   for (const Form& form : forms) {
@@ -197,11 +211,11 @@ int FleetVerb(int argc, char** argv) {
   }
   Options options = WholeVerb(&values);
   if (word == "--help" || word == "-h") return ParseOrExit(options, "fleet", argc, argv);
-  if (word.empty()) return UsageError("fleet", "map, ask, report or rows?");
-  const auto nearest = Nearest(word, {"rows", "map", "ask", "report"});
+  if (word.empty()) return UsageError("fleet", "map, compact, ask, report or rows?");
+  const auto nearest = Nearest(word, {"rows", "map", "compact", "ask", "report"});
   return UsageError("fleet", Cat("there is no '", word, "'",
                                  nearest ? Cat("; did you mean '", *nearest, "'?") : "",
-                                 " (map, ask, report, rows)"));
+                                 " (map, compact, ask, report, rows)"));
 }
 
 }  // namespace memprof::cli

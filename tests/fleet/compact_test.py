@@ -149,7 +149,7 @@ class Compact(Case):
     def test_files_of_other_versions(self):
         made = self.leaking(3)
         self.put(made)
-        older, newer = self.files("leaks")[0], self.files("runs")[0]
+        older, newer = self.files("leaks")[0], self.files("sites")[0]
         pq.write_table(pq.read_table(older, partitioning=None).drop_columns(["holder"]), older)
         self.compact()
         self.assertIsNone(asked("leaks", self.fleet)[0]["holder"])

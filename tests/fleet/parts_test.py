@@ -189,14 +189,14 @@ class Command(unittest.TestCase):
         return status, out.getvalue(), errors.getvalue()
 
     def test_help_has_examples(self):
-        for verb in ("map", "ask", "report"):
+        for verb in ("map", "compact", "ask", "report"):
             status, out, _ = self.said(verb, "--help")
             self.assertEqual(status, 0)
             self.assertIn("examples:\n  memprof fleet " + verb, out)
         self.assertTrue(all(f"\n  {name} " in self.said("ask", "--help")[1] for name in catalog.names()))
 
     def test_usage_has_status_2(self):
-        for arguments in ((), ("map",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0"),
+        for arguments in ((), ("map",), ("compact",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0"),
                           ("report", "f", "--since=last week")):
             self.assertEqual(self.said(*arguments)[0], 2, arguments)
 

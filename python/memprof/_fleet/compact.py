@@ -54,21 +54,12 @@ def _chosen(place, files):
 
 
 def _batches(place, table, files, chosen):
-    """The rows of a table in some files, as this version has its columns."""
-    pa, pq, pc = needed("pyarrow"), needed("pyarrow.parquet"), needed("pyarrow.compute")
-    wanted = writer.arrow_schema(table)
+    """The rows of a table in some files that count."""
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     for name, tables in sorted(files.items()):
-        if table not in tables or not chosen[name]:
-            continue
-        path = tables[table][0]
-        file = pq.ParquetFile(io.BytesIO(place.read(path)))
-        have = set(file.schema_arrow.names)
-        if have - set(wanted.names):
-            raise FleetError(f"{path}: a newer memprof wrote it, and has to merge it")
-        for batch in file.iter_batches(_ROWS):
-            kept = batch.filter(pc.is_in(batch["run"], pa.array(sorted(chosen[name]))))
-            yield pa.Table.from_arrays([kept[field.name].cast(field.type) if field.name in have else
-                                        pa.nulls(len(kept), field.type) for field in wanted], schema=wanted)
+        if table in tables and chosen[name]:
+            for batch in writer.read(table, place, tables[table][0], _ROWS, strict=True):
+                yield pa.Table.from_batches([batch.filter(pc.is_in(batch["run"], pa.array(sorted(chosen[name]))))])
 
 
 def _merge(place, table, files, chosen, target):
