@@ -84,18 +84,17 @@ class Compact(Case):
         self.assertEqual([row["ranks"] for row in asked("leaks", self.fleet, "--job=llm-2")], [2])
         self.assertEqual(self.compact()["before"], found["after"])  # nothing more to do
 
-    def test_it_may_be_killed_at_any_point(self):
-        made, questions = self.leaking(3), ("leaks", "divergence")
-        self.put(made)
+    def killed_everywhere(self, begin):
+        """How often a merge of what `begin` makes can be killed; and what is there then is as good."""
+        questions, steps = ("leaks", "divergence"), 0
+        begin()
         part, expected = self.part(), self.answers(questions)
-        steps, seen = 0, set()
         while True:
             try:
                 compact._part(Mortal(steps), str(self.fleet), part)
-                break
+                return steps
             except Killed:
-                seen.add(self.counts()[0])
-            self.assertEqual(self.answers(questions), expected, steps)
+                self.assertEqual(self.answers(questions), expected, steps)
             if steps % 4 == 0:  # the next one ends what was begun
                 self.compact()
                 self.assertEqual(len(self.counts()[1]), 1)
@@ -103,10 +102,37 @@ class Compact(Case):
                 self.assertEqual(self.answers(questions), expected, steps)
             for path in (*self.files(), *(self.fleet / compact.MERGED).glob("*")):
                 path.unlink()
-            self.put(made)
+            begin()
             steps += 1
-        self.assertGreater(steps, 30)
-        self.assertGreater(len(seen), 20)
+
+    def test_it_may_be_killed_at_any_point(self):
+        made = self.leaking(3)
+        self.assertGreater(self.killed_everywhere(lambda: self.put(made)), 30)
+
+    def test_it_may_be_killed_while_it_merges_what_is_merged(self):
+        made = self.leaking(4)
+
+        def begin():
+            kept = {}
+            for half in (made[:2], made[2:]):
+                self.put(half)
+                self.compact()
+                kept.update({path: path.read_bytes() for path in self.files()})
+                for path in self.files():
+                    path.unlink()
+            for path, content in kept.items():
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content)
+            self.assertEqual(len(self.counts()[1]), 2)
+
+        self.assertGreater(self.killed_everywhere(begin), 20)
+
+    def limited(self, size):
+        before, compact.LARGE = compact.LARGE, size
+        try:
+            return self.compact()
+        finally:
+            compact.LARGE = before
 
     def test_what_was_written_again_meanwhile_stays(self):
         self.put(self.leaking(3))
@@ -139,12 +165,11 @@ class Compact(Case):
         self.put(self.ranks(5))
         sizes = [compact._bytes(tables) for tables in compact._files(
             storage.Local(), str(self.fleet), self.part()).values()]
-        before, compact.LARGE = compact.LARGE, int(max(sizes) * 2.5)
-        self.addCleanup(setattr, compact, "LARGE", before)
-        self.compact()
+        self.limited(int(max(sizes) * 2.5))
         self.assertEqual(len(self.counts()[1]), 3)  # of 2, 2 and 1
-        compact.LARGE = min(sizes)
-        self.assertEqual(self.compact()["before"], self.compact()["after"])
+        before = self.counts()
+        self.limited(min(sizes))
+        self.assertEqual(self.counts(), before)
 
     def test_files_of_other_versions(self):
         made = self.leaking(3)
