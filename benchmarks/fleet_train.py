@@ -34,7 +34,7 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters())
     metrics = Metrics()
     for step in range(steps):
-        outputs = model(torch.randn(48 if defect == "large" else 32, *shape, device="cuda"))
+        outputs = model(torch.randn(64 if defect == "large" else 32, *shape, device="cuda"))
         outputs.square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()

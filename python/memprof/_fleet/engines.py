@@ -170,6 +170,7 @@ class Spark:
 
     def _fetched(self, table, folders, declared):
         """Files of a store that Hadoop cannot read as it is installed: executors read them as `map` does."""
+        needed("pandas", "fleet-spark")  # Spark asks for it before it gives anybody Arrow
         context = self.session.sparkContext
         if not self.shipped:
             spark.ship(context)

@@ -21,6 +21,8 @@ _DEFAULTS = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     "spark.log.level": "ERROR",
 }
+# A session within this process is short: what its Java compiles thoroughly, or collects in parallel, costs more than it saves.
+_LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 _PASSED = ("MEMPROF_COMMAND", "AWS_ENDPOINT_URL")  # names and places, never keys
 
 
@@ -32,7 +34,7 @@ def session(options):
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("memprof fleet").master(master)
-    settings = dict(_DEFAULTS)
+    settings = {**_DEFAULTS, **(_LOCAL if re.fullmatch(r"local(\[.*\])?", master) else {})}
     for name in _PASSED:
         if os.environ.get(name):
             settings[f"spark.executorEnv.{name}"] = os.environ[name]
