@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(sys.argv[1])
 sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests/fleet")]
 
 import made_rows  # noqa: E402
-from memprof._fleet import __main__ as command, catalog, names, rows, schema, storage, text, upload, views  # noqa: E402
+from memprof._fleet import __main__ as command, catalog, names, rows, schema, spark, storage, text, upload, views  # noqa: E402
 from memprof._fleet.errors import FleetError  # noqa: E402
 
 
@@ -217,6 +217,17 @@ class Command(unittest.TestCase):
             status, out, errors = self.said(*arguments)
             self.assertEqual((status, out, errors.count("\n")), (1, "", 1))
             self.assertIn(words, errors)
+
+
+class Spark(unittest.TestCase):
+    def test_settings_are_for_a_short_session_unless_told(self):
+        java = "spark.driver.extraJavaOptions"
+        self.assertIn("Serial", spark.settings("local[2]", [])[java])
+        self.assertNotIn(java, spark.settings("local-cluster[2,1,1024]", []))
+        found = spark.settings("local[*]", [f"{java}=-Xmx1g -Da=b", "spark.sql.shuffle.partitions=80"])
+        self.assertEqual((found[java], found["spark.sql.shuffle.partitions"]), ("-Xmx1g -Da=b", "80"))
+        with self.assertRaisesRegex(FleetError, "NAME=VALUE"):
+            spark.settings("yarn", ["spark.x"])
 
 
 def page_of_tables():

@@ -26,6 +26,20 @@ _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 _PASSED = ("MEMPROF_COMMAND", "AWS_ENDPOINT_URL")  # names and places, never keys
 
 
+def settings(master, changes):
+    """{name: value}, with changes NAME=VALUE."""
+    found = {**_DEFAULTS, **(_LOCAL if re.fullmatch(r"local(\[.*\])?", master) else {})}
+    for name in _PASSED:
+        if os.environ.get(name):
+            found[f"spark.executorEnv.{name}"] = os.environ[name]
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise FleetError(f"--conf {change}: it is NAME=VALUE")
+        found[name] = value
+    return found
+
+
 def session(options):
     needed("pyspark", "fleet-spark")
     from pyspark.sql import SparkSession
@@ -34,16 +48,7 @@ def session(options):
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("memprof fleet").master(master)
-    settings = {**_DEFAULTS, **(_LOCAL if re.fullmatch(r"local(\[.*\])?", master) else {})}
-    for name in _PASSED:
-        if os.environ.get(name):
-            settings[f"spark.executorEnv.{name}"] = os.environ[name]
-    for setting in options.conf or ():
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise FleetError(f"--conf {setting}: it is NAME=VALUE")
-        settings[name] = value
-    for name, value in settings.items():
+    for name, value in settings(master, options.conf or ()).items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
