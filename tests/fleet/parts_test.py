@@ -229,6 +229,12 @@ class Spark(unittest.TestCase):
         with self.assertRaisesRegex(FleetError, "NAME=VALUE"):
             spark.settings("yarn", ["spark.x"])
 
+    def test_an_error_is_the_line_that_says_most(self):
+        java = "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: No memory\n\tat java.base/x"
+        for text, line in ((java, "Spark: SparkException: No memory"), ("at x\nfleet.FleetError: s3: no\nat y", "s3: no"),
+                           ("plain\nmore", "Spark: plain")):
+            self.assertEqual(str(spark.failure(Exception(text))), line)
+
 
 def page_of_tables():
     lines = []

@@ -139,10 +139,12 @@ class Spark(unittest.TestCase):
         server.start()
         self.addCleanup(server.stop)
         host, port = server.get_host_and_port()
-        address = f"http://{host}:{port}"
-        os.environ.update(AWS_ENDPOINT_URL=address, AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_DEFAULT_REGION="us-east-1")
-        s3fs.S3FileSystem().mkdir("bucket")
-        s3fs.S3FileSystem().put(str(self.fleet), "bucket/fleet", recursive=True)
+        os.environ.update(AWS_ENDPOINT_URL=f"http://{host}:{port}", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x",
+                          AWS_DEFAULT_REGION="us-east-1")
+        s3 = s3fs.S3FileSystem()
+        s3.mkdir("bucket")
+        for path in filter(pathlib.Path.is_file, self.fleet.rglob("*")):
+            s3.put_file(str(path), f"bucket/fleet/{path.relative_to(self.fleet)}")
         command_ = [sys.executable, "-m", "memprof._fleet", "ask", "--json", "--engine=spark", "--master=local[2]"]
         for name in ("leaks", "divergence", "health"):  # each in a session of its own, which knows the address
             done = subprocess.run([*command_[:4], name, "s3://bucket/fleet", *command_[4:]], capture_output=True, check=True)

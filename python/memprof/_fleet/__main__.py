@@ -108,8 +108,8 @@ def _report_parser(make):
 
 
 def _compact_parser(make):
-    four = make("compact", _COMPACT, "Merges small files, so that engines open fewer. The answers stay the same. Not while a "
-                "map of the fleet runs.")
+    four = make("compact", _COMPACT, "Merges small files, so that engines open fewer. The answers stay the same. Not while a map "
+                "of the fleet runs.")
     four.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
     four.add_argument("--json", action="store_true", help="print one JSON object a fleet")
     return four

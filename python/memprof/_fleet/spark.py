@@ -19,6 +19,8 @@ _DEFAULTS = {
     # Thousands of small files: fewer tasks, and listed by the driver.
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # A row of a merged file may take less than a byte. Without this, Spark takes millions of rows for few, and sends them everywhere.
+    "spark.sql.sources.fileCompressionFactor": "100",
     "spark.log.level": "ERROR",
 }
 # A session within this process is short: what its Java compiles thoroughly, or collects in parallel, costs more than it saves.
@@ -57,9 +59,10 @@ def session(options):
 
 
 def failure(error):
-    """One line of an error with the traces of Python and Java: ours if it has one."""
+    """One line of an error with the traces of Python and Java: ours if it has one, else the first that names an exception."""
     own = re.search(r"FleetError: (.*)", str(error))
-    return FleetError(own.group(1) if own else f"Spark: {storage.line(error)}")
+    java = re.search(r"^: (?:[\w.$]+\.)?(\w+: .*)", str(error), re.M)
+    return FleetError(own.group(1) if own else f"Spark: {java.group(1)[:300] if java else storage.line(error)}")
 
 
 def ship(context):
