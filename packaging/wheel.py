@@ -45,6 +45,7 @@ Requires-Dist: duckdb; extra == "fleet-spark"
 Requires-Dist: pyarrow; extra == "fleet-spark"
 Requires-Dist: fsspec; extra == "fleet-spark"
 Requires-Dist: pyspark; extra == "fleet-spark"
+Requires-Dist: pandas; extra == "fleet-spark"
 Description-Content-Type: text/markdown
 
 """

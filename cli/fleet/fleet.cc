@@ -116,6 +116,16 @@ Options MapForm(FleetArguments* values) {
   return options;
 }
 
+Options CompactForm(FleetArguments* values) {
+  Options options("fleet compact [OPTION...] DIR...",
+                  "Merges the small files of a job and a day to one a table, so that engines open "
+                  "fewer. Answers stay the same. It may be killed, but not run beside a map of the "
+                  "same tables. Needs Python: pip install memprof-gpu[fleet].");
+  AddJson(&options, values);
+  options.Example("memprof fleet compact tables", "After a map of many logs, or once a day.");
+  return options;
+}
+
 Options AskForm(FleetArguments* values) {
   Options options("fleet ask QUESTION [OPTION...] DIR...",
                   "Answers one question from the tables that 'fleet map' made: which ranks differ "
@@ -158,11 +168,11 @@ Options GridForm(FleetArguments* values) {
 
 Options WholeVerb(FleetArguments* values) {
   Options options(
-      "fleet map|ask|report|grid|rows [OPTION...] [QUESTION] LOG|DIR...",
+      "fleet map|compact|ask|report|grid|rows [OPTION...] [QUESTION] LOG|DIR...",
       "Answers questions about the logs of many processes, machines and days: map makes tables of "
-      "them, ask, report and grid read these, rows prints those of one log. 'memprof fleet map "
-      "--help' and so on explain each, with its options. All but rows need Python: pip install "
-      "memprof-gpu[fleet].");
+      "them, compact merges their files, ask, report and grid read them, rows prints those of one "
+      "log. 'memprof fleet map --help' and so on explain each, with its options. All but rows need "
+      "Python: pip install memprof-gpu[fleet].");
   AddMapping(&options, values);
   AddQuestion(&options, values);
   AddChoice(&options, values);
@@ -199,7 +209,8 @@ std::string Misuse(const std::string& form, const FleetArguments& values, std::s
   if (values.top < 0) return "--top cannot be negative";
   if (form == "ask" && !values.list && arguments < 2)
     return "give a question and the folders of tables; --list names the questions";
-  if (form == "report" && arguments == 0) return "which tables? Name a folder of 'fleet map'";
+  if ((form == "report" || form == "compact") && arguments == 0)
+    return "which tables? Name a folder of 'fleet map'";
   return "";
 }
 
@@ -210,11 +221,9 @@ int FleetVerb(int argc, char** argv) {
     std::string name;
     Options (*options)(FleetArguments*);
   };
-  const std::vector<Form> forms = {{"rows", RowsForm},
-                                   {"map", MapForm},
-                                   {"ask", AskForm},
-                                   {"report", ReportForm},
-                                   {"grid", GridForm}};
+  const std::vector<Form> forms = {{"rows", RowsForm},       {"map", MapForm},
+                                   {"compact", CompactForm}, {"ask", AskForm},
+                                   {"report", ReportForm},   {"grid", GridForm}};
   FleetArguments values;
   const std::string word = argc < 2 ? "" : argv[1];
   for (const Form& form : forms) {
@@ -233,11 +242,11 @@ int FleetVerb(int argc, char** argv) {
   }
   Options options = WholeVerb(&values);
   if (word == "--help" || word == "-h") return ParseOrExit(options, "fleet", argc, argv);
-  if (word.empty()) return UsageError("fleet", "map, ask, report, grid or rows?");
-  const auto nearest = Nearest(word, {"rows", "map", "ask", "report", "grid"});
+  if (word.empty()) return UsageError("fleet", "map, compact, ask, report, grid or rows?");
+  const auto nearest = Nearest(word, {"rows", "map", "compact", "ask", "report", "grid"});
   return UsageError("fleet", Cat("there is no '", word, "'",
                                  nearest ? Cat("; did you mean '", *nearest, "'?") : "",
-                                 " (map, ask, report, grid, rows)"));
+                                 " (map, compact, ask, report, grid, rows)"));
 }
 
 }  // namespace memprof::cli

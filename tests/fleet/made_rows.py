@@ -99,7 +99,8 @@ def leak(rows, slope, from_step=10, holder="Metrics.predictions"):
 def outlier(rows, factor):
     """Another peak, and the same at the end of steps: a longer input."""
     for name in ("peak", "device_peak", "reserved_peak"):
-        rows["runs"][0][name] = int(rows["runs"][0][name] * factor)
+        if rows["runs"][0].get(name):
+            rows["runs"][0][name] = int(rows["runs"][0][name] * factor)
 
 
 def foreign(rows, size):

@@ -271,6 +271,43 @@ class Asks(Case):
         self.assertIn("Leaks: none\n", run("report", self.folder / "empty")[1])
 
 
+class Programs(Case):
+    """What questions say of programs that are not as the made one."""
+
+    def put(self, made):
+        names.create(storage.Local(), str(self.fleet))
+        for name, rows in made:
+            writer.write(storage.Local(), str(self.fleet), name, rows)
+
+    def test_an_allocator_without_blocks(self):
+        made = self.ranks(6, steps=24)
+        made_rows.leak(made[4][1], 500 << 20, 6)
+        for _, rows in made:
+            for row in rows["rank_step"] + rows["runs"]:
+                row.update({name: None for name in ("allocated_peak", "reserved_peak", "allocated_end", "reserved_end") if name in row})
+        self.put(made)
+        self.assertEqual([(row["rank"], row["from_step"] < 12) for row in asked("divergence", self.fleet)], [(4, True)])
+        steps, = asked("steps", self.fleet)
+        self.assertEqual((steps["rank"], steps["middle_growth"]), (4, 0))
+        self.assertAlmostEqual(steps["most_growth"], 500 << 20, delta=5 << 20)
+
+    def test_a_change_of_one_rank_is_none_of_its_job(self):
+        made = []
+        for day, job in enumerate(("before", "after")):
+            for rank in range(16):
+                own = made_rows.multiplied(made_rows.template(12, 4), job, rank, 16, 4, start=made_rows.START + day * 10**13)
+                sites = {row["site"]: row for row in own[1]["rank_site_step"]}
+                if rank == 3 + 9 * day:  # in another stage, which is larger
+                    sites[made_rows.site(made_rows.SITES[5])].update(site=made_rows.site(made_rows.KEPT))
+                if job == "after" and rank // 4 == 2:
+                    for row in own[1]["rank_site_step"]:
+                        row["at_peak"] *= 3 if row["site"] == made_rows.site(made_rows.SITES[1]) else 1
+                if (job, rank) != ("after", 1):  # has no log
+                    made.append(own)
+        self.put(made)
+        self.assertEqual([row["name"] for row in asked("regressions", self.fleet)], [made_rows.SITES[1]])
+
+
 class Objects(Case):
     """A store as S3's, by moto."""
 

@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(sys.argv[1])
 sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests/fleet")]
 
 import made_rows  # noqa: E402
-from memprof._fleet import __main__ as command, catalog, names, rows, schema, storage, text, upload, views  # noqa: E402
+from memprof._fleet import __main__ as command, catalog, names, rows, schema, spark, storage, text, upload, views  # noqa: E402
 from memprof._fleet.errors import FleetError  # noqa: E402
 
 
@@ -189,14 +189,14 @@ class Command(unittest.TestCase):
         return status, out.getvalue(), errors.getvalue()
 
     def test_help_has_examples(self):
-        for verb in ("map", "ask", "report"):
+        for verb in ("map", "compact", "ask", "report"):
             status, out, _ = self.said(verb, "--help")
             self.assertEqual(status, 0)
             self.assertIn("examples:\n  memprof fleet " + verb, out)
         self.assertTrue(all(f"\n  {name} " in self.said("ask", "--help")[1] for name in catalog.names()))
 
     def test_usage_has_status_2(self):
-        for arguments in ((), ("map",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0"),
+        for arguments in ((), ("map",), ("compact",), ("ask", "outliers"), ("report", "--engine=x", "f"), ("map", "a", "-o", "b", "--jobs=0"),
                           ("report", "f", "--since=last week")):
             self.assertEqual(self.said(*arguments)[0], 2, arguments)
 
@@ -217,6 +217,23 @@ class Command(unittest.TestCase):
             status, out, errors = self.said(*arguments)
             self.assertEqual((status, out, errors.count("\n")), (1, "", 1))
             self.assertIn(words, errors)
+
+
+class Spark(unittest.TestCase):
+    def test_settings_are_for_a_short_session_unless_told(self):
+        java = "spark.driver.extraJavaOptions"
+        self.assertIn("Serial", spark.settings("local[2]", [])[java])
+        self.assertNotIn(java, spark.settings("local-cluster[2,1,1024]", []))
+        found = spark.settings("local[*]", [f"{java}=-Xmx1g -Da=b", "spark.sql.shuffle.partitions=80"])
+        self.assertEqual((found[java], found["spark.sql.shuffle.partitions"]), ("-Xmx1g -Da=b", "80"))
+        with self.assertRaisesRegex(FleetError, "NAME=VALUE"):
+            spark.settings("yarn", ["spark.x"])
+
+    def test_an_error_is_the_line_that_says_most(self):
+        java = "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: No memory\n\tat java.base/x"
+        for text, line in ((java, "Spark: SparkException: No memory"), ("at x\nfleet.FleetError: s3: no\nat y", "s3: no"),
+                           ("plain\nmore", "Spark: plain")):
+            self.assertEqual(str(spark.failure(Exception(text))), line)
 
 
 def page_of_tables():

@@ -2,12 +2,16 @@
 
 usage: spark_test.py SOURCE_DIR
 """
+import json
+import logging
 import math
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -97,6 +101,19 @@ class Spark(unittest.TestCase):
                     for column, a, b in zip(question.columns, one, other):
                         self.assertTrue(same(a, b), (column, one, other))
 
+    def test_merged_files_have_the_same_answers(self):
+        copy = self.folder / "merged"
+        shutil.copytree(self.fleet, copy)
+        self.assertEqual(command.main(["compact", str(copy)]), 0)
+        merged = engines.Spark(engines.Fleet([str(copy)]), self.options(*CLUSTER))
+        try:
+            for name in ("peak", "outliers", "leaks"):
+                question, expected = ask.answer(self.duckdb, name)
+                for one, other in zip(ask.answer(merged, name)[1], expected, strict=True):
+                    self.assertTrue(all(map(same, one, other)), (name, one, other))
+        finally:  # views belong to the session
+            type(self).spark = engines.open_engine(self.options(*CLUSTER))
+
     def test_parameters_reach_the_query(self):
         for settings in (["share=0.25"], ["z=25"]):
             _, expected = ask.answer(self.duckdb, "outliers", settings)
@@ -110,6 +127,34 @@ class Spark(unittest.TestCase):
         os.kill(mine[0], 9)
         self.assertEqual([row[:4] for row in ask.answer(self.spark, "divergence")[1]], expected)
 
+    def test_a_store_that_hadoop_cannot_read(self):
+        try:
+            import pandas  # noqa: F401
+            import s3fs
+            from moto.server import ThreadedMotoServer
+        except ImportError as error:
+            self.skipTest(str(error))
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        server = ThreadedMotoServer(port=0, verbose=False)
+        server.start()
+        self.addCleanup(server.stop)
+        host, port = server.get_host_and_port()
+        os.environ.update(AWS_ENDPOINT_URL=f"http://{host}:{port}", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x",
+                          AWS_DEFAULT_REGION="us-east-1")
+        s3 = s3fs.S3FileSystem()
+        s3.mkdir("bucket")
+        for path in filter(pathlib.Path.is_file, self.fleet.rglob("*")):
+            s3.put_file(str(path), f"bucket/fleet/{path.relative_to(self.fleet)}")
+        command_ = [sys.executable, "-m", "memprof._fleet", "ask", "--json", "--engine=spark", "--master=local[2]"]
+        for name in ("leaks", "divergence", "health"):  # each in a session of its own, which knows the address
+            done = subprocess.run([*command_[:4], name, "s3://bucket/fleet", *command_[4:]], capture_output=True, check=True)
+            question, expected = ask.answer(self.duckdb, name)
+            found = json.loads(done.stdout)["rows"]
+            self.assertEqual(len(found), len(expected))
+            for one, other in zip(found, expected):
+                for a, b in zip(one, other):
+                    self.assertTrue(same(a, b), (name, one, other))
+
     @staticmethod
     def _of_this_process(pid):
         while pid > 1:
@@ -120,6 +165,37 @@ class Spark(unittest.TestCase):
             except OSError:
                 return False
         return False
+
+
+@unittest.skipUnless("MEMPROF_FLEET" in os.environ, "MEMPROF_FLEET names no large fleet")
+class Large(unittest.TestCase):
+    """A fleet that is there (of benchmarks/fleet): an executor dies a few seconds after each question began."""
+
+    def test_every_question_has_the_same_answer_though_an_executor_dies(self):
+        options = command.parsed(["ask", "outliers", os.environ["MEMPROF_FLEET"], "--memory=600MB"])
+        expected = {name: ask.answer(engines.open_engine(options), name)[1] for name in catalog.names()}
+        options.engine, options.master = "spark", CLUSTER[1].split("=", 1)[1]
+        spark = engines.open_engine(options)
+        self.addCleanup(spark.session.stop)
+        for name in catalog.names():
+            dead = []
+
+            def kill():
+                mine = [pid for pid in executors() if Spark._of_this_process(pid)]
+                dead.extend(mine[:1])
+                os.kill(mine[0], 9)
+
+            timer, began = threading.Timer(3, kill), time.monotonic()
+            timer.start()
+            question, found = ask.answer(spark, name)
+            seconds = time.monotonic() - began
+            timer.cancel()
+            print(f"{name}: {seconds:.0f} s, {len(found)} rows, {'killed ' + str(dead[0]) if dead else 'done before'}", flush=True)
+            with self.subTest(name):
+                for one, other in zip(found, expected[name], strict=True):
+                    self.assertTrue(all(map(same, one, other)), (one, other))
+            while len([pid for pid in executors() if Spark._of_this_process(pid)]) < 2:
+                time.sleep(0.5)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""memprof fleet map, ask, report and grid. `memprof fleet` starts it; docs/fleet.md says more."""
+"""memprof fleet map, compact, ask, report and grid. `memprof fleet` starts it; docs/fleet.md says more."""
 import argparse
 import datetime
 import os
@@ -34,6 +34,11 @@ _REPORT = """examples:
 _GRID = """examples:
   memprof fleet grid fleet --job 4711 --figure=allocated_end -o grid
       What each rank held at the end of each step, for the viewer: a line of JSON that describes it, then numbers.
+"""
+
+_COMPACT = """examples:
+  memprof fleet compact fleet
+      The small files of a job and day become one file a table: after each map, or once a day.
 """
 
 
@@ -128,13 +133,22 @@ def _grid_parser(make):
     return four
 
 
-_VERBS = {"map": _map_parser, "ask": _ask_parser, "report": _report_parser, "grid": _grid_parser}
+def _compact_parser(make):
+    four = make("compact", _COMPACT, "Merges small files, so that engines open fewer. The answers stay the same. Not while a map "
+                "of the fleet runs.")
+    four.add_argument("fleets", metavar="DIR", nargs="+", help="what 'memprof fleet map -o DIR' made; or a URI of it")
+    four.add_argument("--json", action="store_true", help="print one JSON object a fleet")
+    return four
+
+
+_VERBS = {"map": _map_parser, "compact": _compact_parser, "ask": _ask_parser, "report": _report_parser, "grid": _grid_parser}
 
 
 def parsed(arguments):
     """The options; one parser a verb, because only a parser of its own takes options between the folders."""
     top = argparse.ArgumentParser(prog="memprof fleet", description="Answers questions about the logs of many processes.")
-    top.add_argument("verb", choices=_VERBS, help="logs to tables; one question; the important ones on a page; a figure, rank by step")
+    top.add_argument("verb", choices=_VERBS, help="logs to tables; small files to large ones; one question; the important ones on a "
+                     "page; a figure, rank by step")
     verb = top.parse_args(arguments[:1]).verb
 
     def make(name, examples, description):
@@ -153,6 +167,10 @@ def _run(options):
         from . import grid as verb
 
         return verb.run(options)
+    if options.verb == "compact":
+        from . import compact
+
+        return compact.run(options)
     from . import ask
 
     if options.verb == "list":

@@ -1,13 +1,15 @@
 """Who computes the answers: DuckDB in this process, or Spark."""
+import functools
 import json
 import shutil
 import tempfile
 import weakref
 
-from . import catalog, names, schema, spark, storage, views
+from . import catalog, names, schema, spark, storage, views, writer
 from .errors import FleetError, needed
 
 DUCKDB, SPARK = "duckdb", "spark"
+_HADOOPS = ("s3a://", "hdfs://", "abfs://", "wasb://", "viewfs://")  # Spark's own reader takes these
 
 
 class Fleet:
@@ -170,7 +172,7 @@ class Spark:
 
     def __init__(self, fleet, options):
         self.session = spark.session(options)
-        self.fleet, self.ready = fleet, set()
+        self.fleet, self.ready, self.shipped = fleet, set(), False
         self._files(fleet, "runs").cache().createOrReplaceTempView("files_runs")  # a row a log
         self._view("chosen", views.CHOSEN)
         self._view("runs", views.view("runs"))
@@ -178,11 +180,29 @@ class Spark:
 
     def _files(self, fleet, table):
         declared = ", ".join(f"{name} {self._TYPES[kind]}" for name, kind, _ in schema.columns(table))
-        folders = [_hadoop(folder) for folder in fleet.folders(table)]
-        if not folders:
+        folders = fleet.folders(table)
+        ours = [folder for folder in folders if storage.is_uri(folder) and not folder.startswith(_HADOOPS)]
+        parts = [self._fetched(table, ours, declared + ", place STRING")] if ours else []
+        if len(ours) < len(folders):
+            reader = self.session.read.schema(declared).option("recursiveFileLookup", "true")
+            reader = reader.option("pathGlobFilter", "*.parquet")
+            parts.append(reader.parquet(*(_hadoop(folder) for folder in folders if folder not in ours)).selectExpr(
+                "*", "_metadata.file_path AS place"))
+        if not parts:
             return self.session.createDataFrame([], declared + ", place STRING")
-        reader = self.session.read.schema(declared).option("recursiveFileLookup", "true")
-        return reader.option("pathGlobFilter", "*.parquet").parquet(*folders).selectExpr("*", "_metadata.file_path AS place")
+        return functools.reduce(lambda one, other: one.union(other), parts)
+
+    def _fetched(self, table, folders, declared):
+        """Files of a store that Hadoop cannot read as it is installed: executors read them as `map` does."""
+        needed("pandas", "fleet-spark")  # Spark asks for it before it gives anybody Arrow
+        context = self.session.sparkContext
+        if not self.shipped:
+            spark.ship(context)
+            self.shipped = True
+        paths = [(file[0],) for folder in folders for file in storage.of(folder).files(folder) if file[0].endswith(".parquet")]
+        slices = max(1, min(len(paths), 4 * context.defaultParallelism))
+        return self.session.createDataFrame(context.parallelize(paths, slices), "path STRING").mapInArrow(
+            functools.partial(_batches, table), declared)
 
     def _view(self, name, sql):
         self.session.sql(sql).createOrReplaceTempView(name)
@@ -199,10 +219,17 @@ class Spark:
         return [tuple(row) for row in rows]
 
 
+def _batches(table, lists):
+    """The rows of the files that are listed, with their `place`. Runs on an executor."""
+    pa = needed("pyarrow")
+    for paths in lists:
+        for path in paths["path"].to_pylist():
+            for batch in writer.read(table, storage.of(path), path):
+                yield batch.append_column("place", pa.array([path] * len(batch), pa.string()))
+
+
 def _hadoop(path):
-    """As Hadoop names it: s3a is its only S3; a glob's signs in local paths are no patterns."""
-    if path.startswith("s3://"):
-        return "s3a://" + path[len("s3://"):]
+    """As Hadoop names it; a glob's signs in local paths are no patterns."""
     if storage.is_uri(path):
         return path
     return "file://" + "".join("\\" + c if c in "*?[]{}\\" else c for c in path)

@@ -19,9 +19,27 @@ _DEFAULTS = {
     # Thousands of small files: fewer tasks, and listed by the driver.
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    # A row of a merged file may take less than a byte. Without this, Spark takes millions of rows for few, and sends them everywhere.
+    "spark.sql.sources.fileCompressionFactor": "100",
     "spark.log.level": "ERROR",
 }
+# A session within this process is short: what its Java compiles thoroughly, or collects in parallel, costs more than it saves.
+_LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 _PASSED = ("MEMPROF_COMMAND", "AWS_ENDPOINT_URL")  # names and places, never keys
+
+
+def settings(master, changes):
+    """{name: value}, with changes NAME=VALUE."""
+    found = {**_DEFAULTS, **(_LOCAL if re.fullmatch(r"local(\[.*\])?", master) else {})}
+    for name in _PASSED:
+        if os.environ.get(name):
+            found[f"spark.executorEnv.{name}"] = os.environ[name]
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise FleetError(f"--conf {change}: it is NAME=VALUE")
+        found[name] = value
+    return found
 
 
 def session(options):
@@ -32,16 +50,7 @@ def session(options):
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("memprof fleet").master(master)
-    settings = dict(_DEFAULTS)
-    for name in _PASSED:
-        if os.environ.get(name):
-            settings[f"spark.executorEnv.{name}"] = os.environ[name]
-    for setting in options.conf or ():
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise FleetError(f"--conf {setting}: it is NAME=VALUE")
-        settings[name] = value
-    for name, value in settings.items():
+    for name, value in settings(master, options.conf or ()).items():
         builder = builder.config(name, value)
     try:
         return builder.getOrCreate()
@@ -50,9 +59,10 @@ def session(options):
 
 
 def failure(error):
-    """One line of an error with the traces of Python and Java: ours if it has one."""
+    """One line of an error with the traces of Python and Java: ours if it has one, else the first that names an exception."""
     own = re.search(r"FleetError: (.*)", str(error))
-    return FleetError(own.group(1) if own else f"Spark: {storage.line(error)}")
+    java = re.search(r"^: (?:[\w.$]+\.)?(\w+: .*)", str(error), re.M)
+    return FleetError(own.group(1) if own else f"Spark: {java.group(1)[:300] if java else storage.line(error)}")
 
 
 def ship(context):

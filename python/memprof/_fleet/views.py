@@ -15,7 +15,8 @@ DERIVED = (
     ("stage", "i64", "`pipeline_rank`, -1 if nothing tells: ranks of one job, attempt and stage are peers"),
 )
 
-# The files of a table have their paths as `place`. Those of one process have the same end in every table.
+# The files of a table have their paths as `place`. Those of one process have the same end in every table;
+# a file may have several processes (compact.py).
 CHOSEN = """
 SELECT run, substr(place, 1, length(place) - length(tail) - 5) AS root, tail
 FROM (SELECT run, place, regexp_extract(place, '[/]runs(/date=[^/]*/job=[^/]*/[^/]*)$', 1) AS tail,
@@ -26,10 +27,11 @@ WHERE n = 1"""
 _RUNS = """
 SELECT {columns}, regexp_extract(c.tail, 'date=([^/]*)', 1) AS day, coalesce(t.attempt, 0) AS attempt_no,
        coalesce(t.pipeline_rank, -1) AS stage
-FROM files_runs AS t JOIN chosen AS c ON t.place = concat(c.root, '/runs', c.tail)"""
+FROM files_runs AS t JOIN chosen AS c ON t.run = c.run AND t.place = concat(c.root, '/runs', c.tail)"""
 
 _OTHER = """
-SELECT {columns} FROM files_{table} AS t JOIN chosen AS c ON t.place = concat(c.root, '/{table}', c.tail)"""
+SELECT {columns}
+FROM files_{table} AS t JOIN chosen AS c ON t.run = c.run AND t.place = concat(c.root, '/{table}', c.tail)"""
 
 # Every site once: it is the same in all ranks, so any of its rows tells its name.
 _SITES = """

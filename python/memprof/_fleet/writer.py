@@ -2,7 +2,7 @@
 import io
 
 from . import names, schema
-from .errors import needed
+from .errors import FleetError, needed
 
 _MARKS = {"text": "string", "i64": "int64", "f64": "float64", "bool": "bool_", "bytes": "int64", "ns": "int64"}
 
@@ -47,6 +47,19 @@ def parquet(table, run, rows):
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(arrays, schema=wanted), stream, compression="zstd", store_schema=False)
     return stream.getvalue()
+
+
+def read(table, place, path, rows=122_880, strict=False):
+    """The rows of a file as this version has its columns, in batches; others are left out, or are an error."""
+    pa, pq = needed("pyarrow"), needed("pyarrow.parquet")
+    file, wanted = pq.ParquetFile(io.BytesIO(place.read(path))), arrow_schema(table)
+    have = set(file.schema_arrow.names)
+    if strict and have - set(wanted.names):
+        raise FleetError(f"{path}: a newer memprof wrote it, and has to read it")
+    columns = [field.name for field in wanted if field.name in have]
+    for batch in file.iter_batches(rows, columns=columns, use_threads=False):
+        yield pa.RecordBatch.from_arrays([batch[field.name].cast(field.type) if field.name in have else
+                                          pa.nulls(len(batch), field.type) for field in wanted], schema=wanted)
 
 
 def _events(content):

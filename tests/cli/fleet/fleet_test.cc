@@ -283,6 +283,8 @@ TEST(Fleet, WrongUsage) {
                                              {"ask", "outliers", "t", "--engine=local"},
                                              {"report"},
                                              {"report", "--list", "t"},
+                                             {"compact"},
+                                             {"compact", "--top=1", "t"},
                                              {"report", "--top=-1", "t"},
                                              {"report", "--threads=0", "t"},
                                              {"grid", "t"},
@@ -300,7 +302,7 @@ TEST(Fleet, WrongUsage) {
 }
 
 TEST(Fleet, EveryFormHasAHelp) {
-  for (const std::string form : {"rows", "map", "ask", "report", "grid"}) {
+  for (const std::string form : {"rows", "map", "compact", "ask", "report", "grid"}) {
     const Result help = Memprof({"fleet", form, "--help"});
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.out, StartsWith("Usage: memprof fleet " + form));
@@ -343,6 +345,7 @@ TEST(Fleet, StartsPythonWithTheSameWords) {
       lines, ElementsAre("-m", "memprof._fleet", "map", "-o", "t $HOME", "--jobs=2", "a b", "c;d"));
   EXPECT_THAT(LinesOf(WithPython({"fleet", "ask", "--list"}).out), ::testing::Contains("--list"));
   EXPECT_EQ(WithPython({"fleet", "report", "t"}).status, 7);
+  EXPECT_EQ(LinesOf(WithPython({"fleet", "compact", "t"}).out).back(), "t");
 }
 
 TEST(Fleet, SaysWhatToInstall) {

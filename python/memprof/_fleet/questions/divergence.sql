@@ -1,7 +1,7 @@
 -- title: Ranks that left their peers
 -- answers: From which step on does a rank hold more or less than the ranks of its stage, until its end? A step counts
---   if what is live at its end differs from the stage's median by more than `k` robust standard deviations and more
---   than `share` of the median.
+--   if what is live at its end (its peak, without an allocator that has blocks) differs from the stage's median by more
+--   than `k` robust standard deviations and more than `share` of the median.
 -- parameter: k 6.0 least distance, in robust standard deviations
 -- parameter: share 0.03 least distance, as a share of the median
 -- parameter: least 5 steps that it has to last
@@ -10,14 +10,14 @@
 --   per_step bytes/step, log log
 -- next: memprof steps
 WITH steps AS (
-  SELECT r.run, r.job, r.attempt_no, r.stage, s.step, s.allocated_end AS held
-  FROM rank_step AS s JOIN runs AS r ON r.run = s.run AND r.device = s.device
-  WHERE s.allocated_end IS NOT NULL AND s.step IS NOT NULL
+  SELECT r.run, r.job, r.attempt_no, r.stage, s.step,
+         CASE WHEN r.allocated_peak IS NULL THEN s.peak ELSE s.allocated_end END AS held
+  FROM rank_step AS s JOIN runs AS r ON r.run = s.run AND r.device = s.device WHERE s.step IS NOT NULL
 ), apart AS (
   SELECT *, held - median(held) OVER (PARTITION BY job, attempt_no, stage, step) AS distance,
          median(held) OVER (PARTITION BY job, attempt_no, stage, step) AS middle,
          count(*) OVER (PARTITION BY job, attempt_no, stage, step) AS peers
-  FROM steps
+  FROM steps WHERE held IS NOT NULL
 ), judged AS (
   SELECT run, step, distance, CASE WHEN abs(distance) > greatest(
            :k * 1.4826 * median(abs(distance)) OVER (PARTITION BY job, attempt_no, stage, step), :share * middle)

@@ -1,6 +1,7 @@
 -- title: What changed between two jobs
--- answers: Which stages and call sites have another peak in a job than in an earlier one? Medians of ranks. Without
---   names, the two jobs that started last.
+-- answers: Which stages and call sites have another peak in a job than in an earlier one? Medians of ranks, of a
+--   site the mean of its stages; what fewer than half of the ranks of a stage have does not count. Without names, the two
+--   jobs that started last.
 -- parameter: before '' the job to compare with; empty for the last but one
 -- parameter: after '' the job that may be worse; empty for the last
 -- parameter: share 0.01 least change, as a share of what there was
@@ -14,19 +15,27 @@ WITH ages AS (
   FROM ages
   WHERE (:after <> '' AND job = :after) OR (:after = '' AND age = 1)
      OR (:before <> '' AND job = :before) OR (:before = '' AND age = 2)
+), stages AS (
+  SELECT job, stage, count(*) AS ranks FROM runs GROUP BY job, stage
+), held AS (
+  SELECT p.side, s.site, r.job, r.stage, max(s.at_peak) AS size, r.run, r.log,
+         count(*) OVER (PARTITION BY p.side, s.site, r.stage) AS having_it
+  FROM rank_site_step AS s JOIN runs AS r ON r.run = s.run AND r.device = s.device JOIN pair AS p ON p.job = r.job
+  WHERE s.site <> '' AND s.at_peak > 0 GROUP BY p.side, s.site, r.job, r.stage, r.run, r.log
 ), sizes AS (
-  SELECT p.side, 'stage' AS part, CAST(r.stage AS STRING) AS name, r.peak AS size, r.run, r.log
+  SELECT p.side, 'stage' AS part, CAST(r.stage AS STRING) AS name, r.stage, r.peak AS size, r.run, r.log
   FROM runs AS r JOIN pair AS p ON p.job = r.job WHERE r.peak IS NOT NULL
   UNION ALL
-  SELECT p.side, 'site' AS part, s.site AS name, max(s.at_peak) AS size, r.run, r.log
-  FROM rank_site_step AS s JOIN runs AS r ON r.run = s.run AND r.device = s.device JOIN pair AS p ON p.job = r.job
-  WHERE s.site <> '' GROUP BY p.side, s.site, r.run, r.log
+  SELECT h.side, 'site' AS part, h.site AS name, h.stage, h.size, h.run, h.log
+  FROM held AS h JOIN stages AS t ON t.job = h.job AND t.stage = h.stage WHERE 2 * h.having_it >= t.ranks
 ), ordered AS (
-  SELECT side, part, name, size, log, row_number() OVER (PARTITION BY side, part, name ORDER BY size DESC, log, run) AS n
+  SELECT side, part, name, stage, size, log, row_number() OVER (PARTITION BY side, part, name ORDER BY size DESC, log, run) AS n
   FROM sizes
+), middles AS (
+  SELECT side, part, name, stage, median(size) AS middle, max(CASE WHEN n = 1 THEN log END) AS log
+  FROM ordered GROUP BY side, part, name, stage
 ), sides AS (
-  SELECT side, part, name, median(size) AS middle, max(CASE WHEN n = 1 THEN log END) AS log
-  FROM ordered GROUP BY side, part, name
+  SELECT side, part, name, avg(middle) AS middle, max(log) AS log FROM middles GROUP BY side, part, name
 ), compared AS (
   SELECT part, name, sum(CASE WHEN side = 'before' THEN middle ELSE 0 END) AS size_before,
          sum(CASE WHEN side = 'after' THEN middle ELSE 0 END) AS size_after,
