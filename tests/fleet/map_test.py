@@ -345,7 +345,10 @@ class Objects(Case):
             self.assertEqual(status, 0, errors)
             counts = json.loads(out)
             self.assertEqual((counts["mapped"], counts["unchanged"], counts["failed"]), (mapped, unchanged, 1))
-        self.assertEqual(asked("leaks", "s3://bucket/fleet")[0]["log"], "s3://bucket/logs/2.mprof")
+        for _ in range(2):
+            self.assertEqual(asked("leaks", "s3://bucket/fleet")[0]["log"], "s3://bucket/logs/2.mprof")
+            self.assertEqual(run("compact", "s3://bucket/fleet")[0], 0)
+        self.assertEqual([len(s3.find(f"bucket/fleet/{table}")) for table in ("runs", "leaks", "_merged")], [1, 1, 0])
         self.assertEqual(asked("health", "s3://bucket/fleet", "--job=j")[0]["log"], "s3://bucket/logs/bad.mprof")
         status, _, errors = run("ask", "leaks", "s3://bucket/none")
         self.assertEqual((status, errors.count("\n")), (1, 1))
