@@ -4,6 +4,7 @@ A file appears whole or not at all: locally it is written under a hidden name an
 whole objects. Names that begin with '.' or '_' are no data, neither for us nor for Spark.
 """
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -105,6 +106,8 @@ class Remote:
         needed("fsspec")
         import fsspec
 
+        # What gcsfs still reads ahead when the process ends is of no interest, but asyncio tells of each.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         try:
             self.system = fsspec.filesystem(self.scheme, skip_instance_cache=True, use_listings_cache=False)
         except (ImportError, ValueError) as error:
