@@ -144,6 +144,23 @@ class Compact(Case):
         compact._remove(storage.Local(), str(self.fleet), files)
         self.assertEqual(self.files(), [kept])
 
+    def test_a_list_of_somebody_else_removes_no_other_files(self):
+        self.put(self.ranks(2))
+        kept, others = self.files("runs")[0], self.folder / "others.parquet"
+        others.write_bytes(b"important")
+        lists = self.fleet / compact.MERGED
+        lists.mkdir()
+        for number, path in enumerate((str(others), "../others.parquet", f"../{self.fleet.name}/../others.parquet",
+                                       "runs/../../others.parquet", "_schema.json", 7, None)):
+            about = storage.Local().stat(str(others))[1:] if number < 4 else (0, "")
+            (lists / f"{number}.json").write_text(json.dumps([[path, *about]]))
+        (lists / "no.json").write_text("{")
+        (lists / "none.json").write_text("[[1]]")
+        (lists / "ours.json").write_text(json.dumps(
+            [[str(kept.relative_to(self.fleet)), *storage.Local().stat(str(kept))[1:]]]))
+        self.assertEqual(run("compact", self.fleet)[0], 0)
+        self.assertEqual((others.read_bytes(), kept.exists(), list(lists.glob("*"))), (b"important", False, []))
+
     def test_a_process_counts_once_and_its_fullest_log_wins(self):
         made = self.leaking(4)
         self.put(made)

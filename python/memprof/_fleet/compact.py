@@ -5,6 +5,7 @@ It may be killed at any time: `runs` is written last, so that nobody reads the o
 process is in the fleet twice, which counts once. The files that are to go are listed in _merged/ before the first one
 goes, so that the next time finishes it; one that was written again meanwhile is not removed.
 """
+import contextlib
 import hashlib
 import io
 import json
@@ -98,20 +99,31 @@ def _remove(place, root, files):
     """Removes the files of some names, `runs` first; what was left to do is in a file of its own until then."""
     gone = [tables[table] for table in ("runs", *(table for table in schema.TABLES if table != "runs"))
             for _, tables in sorted(files.items()) if table in tables]
-    text = json.dumps(gone)
+    text = json.dumps([(path[len(root) + 1:], size, version) for path, size, version in gone])
     list_ = f"{root}/{MERGED}/{hashlib.sha1(text.encode()).hexdigest()}.json"
     place.write(list_, text.encode())
-    _finish(place, list_)
+    _finish(place, root, list_)
 
 
-def _finish(place, list_):
-    for path, size, version in json.loads(place.read(list_)):
-        try:
-            same = place.stat(path)[1:] == (size, version)
-        except FileNotFoundError:
-            continue
-        if same:
-            place.remove(path)
+def _is_ours(name):
+    """Whether it is a file of a table: TABLE/date=…/job=…/NAME.parquet. Others may write to a fleet, too."""
+    parts = name.split("/") if isinstance(name, str) else []
+    return (len(parts) == 4 and parts[0] in schema.TABLES and parts[1].startswith("date=") and parts[2].startswith("job=")
+            and parts[3].endswith(".parquet"))
+
+
+def _finish(place, root, list_):
+    with contextlib.suppress(ValueError, TypeError):  # a list that is none
+        for name, size, version in json.loads(place.read(list_)):
+            if not _is_ours(name):
+                continue
+            path = f"{root}/{name}"
+            try:
+                same = place.stat(path)[1:] == (size, version)
+            except FileNotFoundError:
+                continue
+            if same:
+                place.remove(path)
     place.remove(list_)
 
 
@@ -141,7 +153,7 @@ def run(options):
         names.check(place, root)
         try:
             for name in place.names(f"{root}/{MERGED}"):
-                _finish(place, f"{root}/{MERGED}/{name}")
+                _finish(place, root, f"{root}/{MERGED}/{name}")
             for day in place.names(f"{root}/runs"):
                 for job in place.names(f"{root}/runs/{day}"):
                     counts = tuple(map(sum, zip(counts, _part(place, root, f"{day}/{job}"))))
