@@ -83,7 +83,7 @@ class Completions(unittest.TestCase):
 
     def test_forms_of_fleet_and_questions(self):
         questions = {path.stem for path in QUESTIONS.glob("*.sql")}
-        forms = {"map", "ask", "report", "rows"}
+        forms = {"map", "compact", "ask", "report", "grid", "rows"}
         self.assertGreater(len(questions), 10)
         found = offers(["memprof fleet ", "memprof fleet r", "memprof fleet ask ", "memprof fleet ask ou",
                         "memprof fleet map ", "memprof fleet ask ooms "])

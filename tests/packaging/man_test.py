@@ -66,7 +66,7 @@ class Pages(unittest.TestCase):
 
     def test_the_forms_of_a_verb_are_on_its_page(self):
         page = rendered(MAN / "memprof-fleet.1")
-        for form in ("map", "ask", "report", "rows"):
+        for form in ("map", "compact", "ask", "report", "grid", "rows"):
             usage, what = run(PROGRAMS[0], "fleet", form, "--help").stdout.split("\n\n")[:2]
             self.assertIn(collapsed(usage.removeprefix("Usage: ")), page)
             self.assertIn(collapsed(what), page)
