@@ -32,6 +32,7 @@ Requires-Python: >=3.8
 Keywords: cuda,gpu,memory,profiler,leak,pytorch
 Classifier: Development Status :: 4 - Beta
 Classifier: Environment :: GPU :: NVIDIA CUDA
+Classifier: Framework :: Pytest
 Classifier: License :: OSI Approved :: Apache Software License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3
@@ -53,6 +54,10 @@ WHEEL = """Wheel-Version: 1.0
 Generator: memprof scripts/package
 Root-Is-Purelib: false
 Tag: py3-none-{platform}_{machine}
+"""
+# Named as `pytest -p` names it, so that it is not loaded twice.
+ENTRY_POINTS = """[pytest11]
+memprof.pytest_plugin = memprof.pytest_plugin
 """
 
 
@@ -122,6 +127,7 @@ def make(args):
     metadata = METADATA.format(version=args.version) + description(text(args.readme))
     wheel.add(f"{information}/METADATA", metadata.encode())
     wheel.add(f"{information}/WHEEL", WHEEL.format(platform=PLATFORM, machine=args.machine).encode())
+    wheel.add(f"{information}/entry_points.txt", ENTRY_POINTS.encode())
     wheel.add_file(args.license, f"{information}/licenses/LICENSE")
     wheel.close(information)
     os.replace(path + ".part", path)

@@ -8,6 +8,7 @@
 #include "analysis/base/quantity.h"
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
+#include "analysis/diff/use.h"
 #include "analysis/peak/peak.h"
 #include "analysis/symbols/symbols.h"
 #include "cli/budget/budget.h"
@@ -17,6 +18,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/diff/diff.h"
+#include "cli/diff/internal/diff_markdown.h"
 #include "cli/diff/internal/diff_text.h"
 #include "cli/shared/instants.h"
 #include "cli/shared/names.h"
@@ -34,9 +36,9 @@ using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
 
 struct DiffOptions {
-  bool json = false;
+  bool json = false, only_new = false;
   std::int64_t top = 15;
-  std::string from, to, at, threshold_text;
+  std::string from, to, at, threshold_text, format;
   std::optional<std::uint64_t> threshold;
   std::vector<std::string> fail_on;
 };
@@ -55,7 +57,6 @@ bool ReadNumber(std::string_view text, std::int64_t* number) {
 bool IsMoment(std::string_view text) {
   std::int64_t number = 0;
   if (text.starts_with("step=")) return ReadNumber(text.substr(5), &number);
-  if (text.starts_with("event=")) return ReadNumber(text.substr(6), &number);
   return text == "start" || text == "peak" || text == "end" || IsMarkedInstant(text);
 }
 
@@ -83,11 +84,6 @@ absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text)
       return absl::NotFoundError(Cat(session.path(), ": no device memory, hence no peak"));
     return Moment{highest->event,
                   Cat("the peak of device ", highest->device, StepLabel(session, highest->step))};
-  }
-  if (text.starts_with("event=") && ReadNumber(text.substr(6), &number)) {
-    if (static_cast<std::uint64_t>(number) >= session.events().size())
-      return absl::NotFoundError(Cat(session.path(), ": there is no event ", number));
-    return Moment{EventId(static_cast<std::uint32_t>(number)), Cat("event ", number)};
   }
   ReadNumber(text.substr(5), &number);
   const analysis::StepInfo *found = nullptr, *next = nullptr;
@@ -152,38 +148,61 @@ std::uint64_t ThresholdOf(const DiffOptions& arguments, const DiffReport& report
   return static_cast<std::uint64_t>(most / 1000);
 }
 
+// A part of one log.
+struct Part {
+  Moment from, to;
+  std::vector<analysis::DeviceUse> uses;  // empty if `to` is before `from`
+};
+
 Json SideJson(const Session& session, const std::string& what, analysis::TimeNs time,
-              bool moments) {
+              const Moment* moment) {
   Json json = {{"log", session.path()},
                {"complete", session.run().complete},
                {"simulated", Simulated(session)},
                {"steps", session.steps().size()}};
-  if (moments) {
+  if (moment != nullptr) {
     json["moment"] = what;
     json["time_ns"] = time;
+    if (moment->event.valid()) json["event"] = moment->event.value;
   }
   return json;
 }
 
+Json UseJson(const std::vector<analysis::DeviceUse>& uses) {
+  Json list = Json::array();
+  for (const analysis::DeviceUse& use : uses)
+    list.push_back({{"device", use.device},
+                    {"before_bytes", use.before},
+                    {"after_bytes", use.after},
+                    {"peak_bytes", use.peak}});
+  return list;
+}
+
 // Prints the report, and checks the budget.
 int Finish(const DiffOptions& arguments, const SessionPointer& before, const SessionPointer& after,
-           const DiffReport& report, const DiffSides& sides, const Budget& budget) {
+           const DiffReport& report, const DiffSides& sides, const Budget& budget,
+           const Part* part = nullptr) {
   const std::uint64_t threshold = ThresholdOf(arguments, report);
   int status = kExitFine;
-  if (arguments.json) {
+  const auto top = static_cast<std::size_t>(arguments.top);
+  if (arguments.json || arguments.format == "json") {
     Json json = {{"schema", "memprof.diff/1"},
                  {"mode", sides.moments ? "moments" : "runs"},
                  {"threshold_bytes", threshold},
-                 {"before", SideJson(*before, sides.before, report.before_time, sides.moments)},
-                 {"after", SideJson(*after, sides.after, report.after_time, sides.moments)}};
+                 {"before", SideJson(*before, sides.before, report.before_time,
+                                     part == nullptr ? nullptr : &part->from)},
+                 {"after", SideJson(*after, sides.after, report.after_time,
+                                    part == nullptr ? nullptr : &part->to)}};
+    if (part != nullptr) json["in_use"] = UseJson(part->uses);
     if (!sides.moments) json["sites_at"] = sides.at_end ? "end" : "peak";
     json.update(DiffJson(report, threshold));
     status = PrintJsonList(json, "steps", report.steps.size(),
                            [&](std::size_t i) { return DiffStepJson(report.steps[i]); });
+  } else if (arguments.format == "markdown") {
+    if (!WriteOut(DiffMarkdown(report, sides, threshold, top))) status = kExitFailed;
   } else {
     const std::string text =
-        Cat(sides.moments ? RunLines(*after) + "\n" : "",
-            DiffText(report, sides, threshold, static_cast<std::size_t>(arguments.top)));
+        Cat(sides.moments ? RunLines(*after) + "\n" : "", DiffText(report, sides, threshold, top));
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (budget.empty()) return status;
@@ -216,6 +235,28 @@ int DiffTwoRuns(const DiffOptions& arguments, const std::vector<std::string>& lo
                 *budget);
 }
 
+// With --at=peak, `to` becomes the instant at which most was in use.
+absl::Status FindPart(const Session& session, const DiffOptions& arguments, const Moment& from,
+                      const Moment& to, Part* part) {
+  *part = {from, to, {}};
+  // None, which is the start, comes before all others.
+  const bool backwards = from.event.valid() && (!to.event.valid() || to.event < from.event);
+  if (!backwards) part->uses = analysis::UseBetween(session, from.event, to.event);
+  if (arguments.at != "peak") return absl::OkStatus();
+  if (backwards)
+    return absl::NotFoundError(
+        Cat(session.path(), ": no peak, because ", from.words, " is after ", to.words));
+  const analysis::DeviceUse* highest = analysis::HighestRise(part->uses);
+  if (highest == nullptr || !highest->peak_event.valid()) {
+    part->to = from;
+  } else {
+    part->to = {highest->peak_event, Cat("the highest use of device ", highest->device, " until ",
+                                         to.words, " (event ", highest->peak_event.value, ")")};
+  }
+  part->uses = analysis::UseBetween(session, from.event, part->to.event);
+  return absl::OkStatus();
+}
+
 int DiffTwoMoments(const DiffOptions& arguments, const std::string& log) {
   const auto budget =
       Budget::Parse(arguments.fail_on, Compares::kYes,
@@ -230,10 +271,54 @@ int DiffTwoMoments(const DiffOptions& arguments, const std::string& log) {
     PrintError(analysis::StatusText(status));
     return kExitFailed;
   }
+  Part part;
+  if (const absl::Status status = FindPart(*session, arguments, *from, *to, &part); !status.ok()) {
+    PrintError(analysis::StatusText(status));
+    return kExitFailed;
+  }
   analysis::Symbols symbols(session);
-  const DiffReport report = analysis::DiffMoments(*session, symbols, from->event, to->event);
-  return Finish(arguments, session, session, report, {from->words, to->words, true, false},
-                *budget);
+  std::optional<analysis::AllocationSet> recent;
+  if (arguments.only_new) recent = analysis::AllocatedAfter(*session, part.from.event);
+  const DiffReport report =
+      analysis::DiffMoments(*session, symbols, part.from.event, part.to.event,
+                            {.before = nullptr, .after = recent ? &*recent : nullptr});
+  return Finish(arguments, session, session, report, {part.from.words, part.to.words, true, false},
+                *budget, &part);
+}
+
+void Declare(Options* options, DiffOptions* arguments) {
+  options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.diff/1).");
+  options->Choice(
+      "format", &arguments->format, {"text", "json", "markdown"},
+      "How to print it (default text); markdown: tables for a comment on a pull request.");
+  options->Text(
+      "from", &arguments->from, "MOMENT",
+      "Of one log: step=N (its end), event=N, start, peak, end, oom (when a request for memory "
+      "last failed) or snapshot=LABEL.");
+  options->Text("to", &arguments->to, "MOMENT", "Likewise (default end).");
+  options->Choice("at", &arguments->at, {"peak", "end"},
+                  "Of two runs: compare call sites by what was live at each device's peak "
+                  "(default), or at the end. Of two moments, peak: in place of --to, the instant "
+                  "between them at which most was in use, on the device where it rose most.");
+  options->Flag(
+      "new", &arguments->only_new,
+      "Of two moments: only call sites of what was allocated after --from and not freed.");
+  options->Text("threshold", &arguments->threshold_text, "SIZE",
+                "Leave out call sites that change by less, e.g. 1MiB (default: a thousandth of "
+                "the larger peak); 0 = none.");
+  options->Integer("top", &arguments->top, "N", "Rows of each table; 0 = all (default 15).");
+  options->List("fail-on", &arguments->fail_on, "CONDITION",
+                "Exit with status 3 and a line on standard error if it holds of AFTER, such as "
+                "peak>20GiB, or of the change, such as peak>+5%, peak>+100MiB, step-time>+10%, "
+                "growth>+0, fragmentation>+5% (points). May be given several times, or with "
+                "commas; see 'memprof report --help' for what there is.");
+  options->Example("memprof diff main.mprof branch.mprof", "What a change of the program cost.");
+  options->Example("memprof diff --from step=3 --to step=30 train.mprof",
+                   "What 27 steps left behind.");
+  options->Example("memprof diff --format=markdown main.mprof branch.mprof > comment.md",
+                   "For a comment on a pull request.");
+  options->Example("memprof diff --fail-on='peak>+5%,growing' main.mprof branch.mprof",
+                   "A test that fails when the branch needs more.");
 }
 
 }  // namespace
@@ -246,29 +331,7 @@ int DiffVerb(int argc, char** argv) {
       "Runs are aligned by step and by the names of functions, so that addresses, clocks and a "
       "new build do not matter; a change within the variation of one run is marked. The method is "
       "in docs/diff.md.");
-  options.Flag("json", &arguments.json, "Print one JSON object (schema memprof.diff/1).");
-  options.Text(
-      "from", &arguments.from, "MOMENT",
-      "Of one log: step=N (its end), event=N, start, peak, end, oom (when a request for memory "
-      "last failed) or snapshot=LABEL.");
-  options.Text("to", &arguments.to, "MOMENT", "Likewise (default end).");
-  options.Choice("at", &arguments.at, {"peak", "end"},
-                 "Of two runs: compare call sites by what was live at each device's peak "
-                 "(default), or at the end.");
-  options.Text("threshold", &arguments.threshold_text, "SIZE",
-               "Leave out call sites that change by less, e.g. 1MiB (default: a thousandth of "
-               "the larger peak); 0 = none.");
-  options.Integer("top", &arguments.top, "N", "Rows of each table; 0 = all (default 15).");
-  options.List("fail-on", &arguments.fail_on, "CONDITION",
-               "Exit with status 3 and a line on standard error if it holds of AFTER, such as "
-               "peak>20GiB, or of the change, such as peak>+5%, peak>+100MiB, step-time>+10%, "
-               "growth>+0, fragmentation>+5% (points). May be given several times, or with "
-               "commas; see 'memprof report --help' for what there is.");
-  options.Example("memprof diff main.mprof branch.mprof", "What a change of the program cost.");
-  options.Example("memprof diff --from step=3 --to step=30 train.mprof",
-                  "What 27 steps left behind.");
-  options.Example("memprof diff --fail-on='peak>+5%,growing' main.mprof branch.mprof",
-                  "A test that fails when the branch needs more.");
+  Declare(&options, &arguments);
   if (const int status = ParseOrExit(options, "diff", argc, argv); status >= 0) return status;
   if (arguments.top < 0) return UsageError("diff", "--top cannot be negative");
   if (!arguments.threshold_text.empty()) {
@@ -281,6 +344,7 @@ int DiffVerb(int argc, char** argv) {
   const std::vector<std::string>& logs = options.arguments();
   const bool moments = !arguments.from.empty() || !arguments.to.empty();
   if (!moments) {
+    if (arguments.only_new) return UsageError("diff", "--new is for two moments: it needs --from");
     if (logs.size() == 2) return DiffTwoRuns(arguments, logs);
     return UsageError("diff", logs.size() == 1
                                   ? "one log needs two moments: --from step=3 --to end"
@@ -292,7 +356,7 @@ int DiffVerb(int argc, char** argv) {
       return UsageError(
           "diff", Cat("'", Printable(moment),
                       "' is no moment: step=N, event=N, start, peak, end, oom or snapshot=LABEL"));
-  if (!arguments.at.empty()) return UsageError("diff", "--at is for two runs");
+  if (arguments.at == "end") return UsageError("diff", "--at=end is for two runs; use --to");
   if (logs.size() != 1) return UsageError("diff", "--from and --to are of one log");
   return DiffTwoMoments(arguments, logs[0]);
 }

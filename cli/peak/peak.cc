@@ -118,8 +118,8 @@ void Declare(Options* options, PeakArguments* arguments) {
                    "What was live at the end of step N, in place of the peak.");
   options->Text(
       "at", &arguments->at, "WHEN",
-      "What was live when a request for memory last failed (oom), or at the program's last "
-      "snapshot of a name (snapshot=LABEL), in place of the peak.");
+      "What was live when a request for memory last failed (oom), after an event (event=N), or at "
+      "the program's last snapshot of a name (snapshot=LABEL), in place of the peak.");
   options->List(
       "what-if", &arguments->what_if, "TEXT=FACTOR",
       "Also the exact peak if all memory that has TEXT in the name of its call site, or of a "
@@ -146,7 +146,7 @@ std::string Misuse(const PeakArguments& arguments) {
   if (arguments.step != kNoStep && arguments.step < 0) return "--step cannot be negative";
   if (!arguments.by.empty() && arguments.by != "library") return "--by takes library only";
   if (!arguments.at.empty() && !IsMarkedInstant(arguments.at))
-    return "--at takes oom or snapshot=LABEL";
+    return "--at takes oom, event=N or snapshot=LABEL";
   if (arguments.step != kNoStep && !arguments.at.empty())
     return "--step and --at are two instants: name one";
   if ((arguments.step != kNoStep || !arguments.at.empty()) && !arguments.what_if.empty())

@@ -15,7 +15,15 @@ using analysis::EventId;
 using analysis::Op;
 using analysis::Session;
 
-constexpr std::string_view kSnapshot = "snapshot=", kStep = "step=";
+constexpr std::string_view kSnapshot = "snapshot=", kStep = "step=", kEvent = "event=";
+
+std::optional<std::int64_t> ReadNumber(std::string_view text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  return number;
+}
 
 // The last event of one kind; none if there is none.
 EventId LastOf(const Session& session, Op op) {
@@ -38,11 +46,18 @@ absl::StatusOr<MarkedInstant> FindOom(const Session& session) {
 }  // namespace
 
 bool IsMarkedInstant(std::string_view text) {
+  if (text.starts_with(kEvent)) return ReadNumber(text.substr(kEvent.size())).has_value();
   return text == "oom" || (text.starts_with(kSnapshot) && text.size() > kSnapshot.size());
 }
 
 absl::StatusOr<MarkedInstant> FindMarkedInstant(const Session& session, std::string_view text) {
   if (text == "oom") return FindOom(session);
+  if (text.starts_with(kEvent)) {
+    const std::int64_t number = ReadNumber(text.substr(kEvent.size())).value_or(0);
+    if (static_cast<std::uint64_t>(number) >= session.events().size())
+      return absl::NotFoundError(Cat(session.path(), ": there is no event ", number));
+    return MarkedInstant{EventId(static_cast<std::uint32_t>(number)), Cat("event ", number)};
+  }
   const std::string_view label = text.substr(kSnapshot.size());
   const auto snapshots = session.snapshots();
   for (std::size_t i = snapshots.size(); i-- > 0;)
@@ -68,10 +83,8 @@ std::optional<When> ParseWhen(std::string_view text) {
   if (text == "end") return When{.end = true};
   if (IsMarkedInstant(text)) return When{.marked = std::string(text)};
   if (!text.starts_with(kStep)) return std::nullopt;
-  std::int64_t number = 0;
-  const char *begin = text.data() + kStep.size(), *end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(begin, end, number);
-  if (error != std::errc() || at != end || number < 0) return std::nullopt;
+  const std::optional<std::int64_t> number = ReadNumber(text.substr(kStep.size()));
+  if (!number) return std::nullopt;
   return When{.step = number};
 }
 

@@ -1,6 +1,6 @@
 // Instants of a log that options name: the peak, the end, the end of a step, and those that the log
-// marks: "oom", when a request for memory last failed, and "snapshot=LABEL", where the program took
-// a snapshot. All memory live at such an instant is known.
+// has: "oom", when a request for memory last failed, "snapshot=LABEL", where the program took a
+// snapshot, and "event=N". All memory live at such an instant is known.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 usage: wheel_test.py SOURCE_DIR
 """
 import base64
+import configparser
 import csv
 import email
 import hashlib
@@ -68,11 +69,18 @@ class Wheel(unittest.TestCase):
         return self.zip.read(f"{STEM}.dist-info/{name}").decode()
 
     def test_every_file_is_at_the_place_that_pip_knows(self):
-        about = [f"{STEM}.dist-info/{name}" for name in ("METADATA", "WHEEL", "licenses/LICENSE", "RECORD")]
+        about = [f"{STEM}.dist-info/{name}" for name in ("METADATA", "WHEEL", "entry_points.txt", "licenses/LICENSE", "RECORD")]
         self.assertEqual(self.zip.namelist(), [*PLACES, *about])
         for name, content in PLACES.items():
             self.assertEqual(self.zip.read(name).decode(), content, name)
         self.assertEqual(self.text("licenses/LICENSE"), "the licence\n")
+
+    def test_pytest_finds_the_plugin(self):
+        points = configparser.ConfigParser(delimiters="=")
+        points.read_string(self.text("entry_points.txt"))
+        for name, module in points["pytest11"].items():
+            self.assertEqual(name, module)
+            self.assertTrue((SOURCE / "python" / module.replace(".", "/")).with_suffix(".py").is_file(), module)
 
     def test_programs_stay_programs(self):
         for info in self.zip.infolist():

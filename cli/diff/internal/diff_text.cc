@@ -11,6 +11,7 @@
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/diff/internal/diff_rows.h"
 #include "cli/shared/names.h"
 #include "cli/shared/object_json.h"
 
@@ -24,86 +25,12 @@ using analysis::DiffSite;
 using analysis::FormatBytes;
 using analysis::FormatCount;
 
-std::string_view Title(DiffFigureKind kind, bool moments) {
-  switch (kind) {
-    case DiffFigureKind::kPeak:
-      return "peak";
-    case DiffFigureKind::kReserved:
-      return moments ? "reserved" : "peak reserved";
-    case DiffFigureKind::kLive:
-      return moments ? "live" : "live at the end";
-    case DiffFigureKind::kFragmentation:
-      return moments ? "free share of segments" : "free share of segments at their peak";
-    case DiffFigureKind::kGrowth:
-      return "growth per step";
-    case DiffFigureKind::kStepTime:
-      return "time of a step";
-    case DiffFigureKind::kStepBytes:
-      return "allocated in a step";
-    case DiffFigureKind::kStepCount:
-      return "allocations in a step";
-    case DiffFigureKind::kSteps:
-      break;
-  }
-  return "steps";
-}
-
-std::string Value(DiffFigureKind kind, double value) {
-  char text[32];
-  switch (kind) {
-    case DiffFigureKind::kFragmentation:
-      std::snprintf(text, sizeof text, "%.3g %%", value);
-      return text;
-    case DiffFigureKind::kStepTime:
-      return analysis::FormatDuration(static_cast<analysis::TimeNs>(value));
-    case DiffFigureKind::kStepCount:
-    case DiffFigureKind::kSteps:
-      return FormatCount(static_cast<std::uint64_t>(value));
-    default:
-      return FormatBytes(value);
-  }
-}
-
-std::string Relative(double before, double after) {
-  if (before == 0) return after == 0 ? "" : "new";
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.3g %%", 100 * (after - before) / before);
-  return text;
-}
-
 std::string FigureTable(const DiffReport& report, const DiffSides& sides) {
   Table table(
       {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   table.Header({"", "before", "after", "change", "", ""});
-  for (const DiffFigure& figure : report.figures) {
-    if (figure.before == 0 && figure.after == 0) continue;
-    const double change = figure.change();
-    const std::string words = Cat(change < 0 ? "-" : "+", Value(figure.kind, std::abs(change)));
-    table.Row({Cat(Title(figure.kind, sides.moments),
-                   figure.device == analysis::kNoDevice ? "" : Cat(", device ", figure.device)),
-               Value(figure.kind, figure.before), Value(figure.kind, figure.after),
-               change == 0 ? "=" : words,
-               change == 0 || figure.kind == DiffFigureKind::kFragmentation
-                   ? ""
-                   : Relative(figure.before, figure.after),
-               figure.within_variation() ? "within variation" : ""});
-  }
+  for (FigureRow& row : FigureRows(report, sides.moments)) table.Row(std::move(row));
   return table.Text(kWidth);
-}
-
-std::string Mark(const DiffReport& report, const DiffSite& site, bool moments) {
-  const analysis::AlignedPlace& place = report.alignment.places[site.place];
-  std::string mark;
-  if (site.fresh) mark = "new";
-  if (site.gone) mark = "gone";
-  if (site.within_variation()) mark = "within variation";
-  if (!moments && place.match == analysis::MatchKind::kFolded && mark.empty()) mark = "folded";
-  return mark;
-}
-
-std::string SiteName(const DiffReport& report, const DiffSite& site) {
-  const analysis::SourceFrame& frame = report.alignment.places[site.place].site;
-  return frame.function.empty() ? "(no call stack)" : FrameLabel(frame);
 }
 
 std::string SiteTable(const DiffReport& report, const DiffSides& sides, std::uint64_t threshold,
@@ -111,26 +38,13 @@ std::string SiteTable(const DiffReport& report, const DiffSides& sides, std::uin
   Table table(
       {Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"change", "before", "after", "blocks", "", "site"});
-  std::size_t shown = 0, rows = 0, small = 0;
-  for (const DiffSite& site : report.sites) {
-    if (site.size() == 0) continue;
-    if (site.size() < threshold) {
-      ++small;
-      continue;
-    }
-    ++rows;
-    if (top != 0 && shown >= top) continue;
-    ++shown;
-    const auto count = static_cast<std::int64_t>(site.after_count - site.before_count);
-    table.Row({Cat(site.after > site.before ? "+" : "-", FormatBytes(site.size())),
-               FormatBytes(site.before), FormatBytes(site.after),
-               count == 0 ? std::string("=") : Cat(count > 0 ? "+" : "", count),
-               Mark(report, site, sides.moments), SiteName(report, site)});
-  }
+  SiteRows sites = MakeSiteRows(report, sides.moments, threshold, top);
+  const std::size_t shown = sites.rows.size();
+  for (std::vector<std::string>& row : sites.rows) table.Row(std::move(row));
   std::string text = table.empty() ? "  No call site holds more or less.\n" : table.Text(kWidth);
-  Append(text, MoreLine(shown, rows));
-  if (small > 0)
-    Append(text, "  ", analysis::FormatNumberOf(small, "site"), " changed by less than ",
+  Append(text, MoreLine(shown, sites.total));
+  if (sites.small > 0)
+    Append(text, "  ", analysis::FormatNumberOf(sites.small, "site"), " changed by less than ",
            FormatBytes(threshold), " (--threshold).\n");
   return text;
 }
@@ -200,10 +114,7 @@ std::string DiffText(const DiffReport& report, const DiffSides& sides, std::uint
       Cat("  before  ", CutFront(Printable(sides.before), kWidth - 10), "\n  after   ",
           CutFront(Printable(sides.after), kWidth - 10), "\n\n", FigureTable(report, sides));
   if (!sides.moments) Append(text, StepLines(report));
-  const std::string_view what = sides.moments  ? "Live memory by call site"
-                                : sides.at_end ? "Live at the end, by call site"
-                                               : "Live at the peaks, by call site";
-  Append(text, Heading(what), SiteTable(report, sides, threshold, top));
+  Append(text, Heading(SitesTitle(sides)), SiteTable(report, sides, threshold, top));
   if (!sides.moments) Append(text, GrowthTable(report), TrafficTable(report, top));
   return text;
 }

@@ -61,6 +61,11 @@ TEST_F(DiffVerbTest, PrintsWhatItPrinted) {
       {"diff_moments.txt", "diff", "--from=step=3", "--to=step=30", "train.mprof"},
       {"diff_peak.txt", "diff", "--from=start", "--to=peak", "--top=2", "train.mprof"},
       {"diff_same.txt", "diff", "train.mprof", "train.mprof"},
+      {"diff_highest.txt", "diff", "--from=step=3", "--to=step=30", "--at=peak", "train.mprof"},
+      {"diff_markdown.txt", "diff", "--format=markdown", "--top=2", "--threshold=0", "raw.mprof",
+       "train.mprof"},
+      {"diff_markdown_moments.txt", "diff", "--format=markdown", "--from=step=3", "train.mprof"},
+      {"diff_markdown_same.txt", "diff", "--format=markdown", "train.mprof", "train.mprof"},
       {"help_diff.txt", "diff", "--help"}};
   for (const std::vector<std::string>& one : shown) {
     const Result result = Run({one.begin() + 1, one.end()});
@@ -111,6 +116,63 @@ TEST_F(DiffVerbTest, JsonOfMoments) {
             27 * kMiB);
 }
 
+// The log of `before` has only short-lived blocks of 100 MiB, one a step.
+TEST_F(DiffVerbTest, PartOfALog) {
+  const auto at = [this](std::vector<std::string> options) {
+    options.insert(options.begin(), {"diff", "--json", "--from=step=3", "--to=step=5"});
+    options.push_back("after.mprof");
+    return Json::parse(Run(options).out, nullptr, false);
+  };
+  const Json whole = at({});
+  EXPECT_TRUE(whole["sites"].empty());
+  ASSERT_EQ(whole["in_use"].size(), 1u);
+  EXPECT_EQ(
+      whole["in_use"][0],
+      (Json{{"device", 0}, {"before_bytes", 0}, {"after_bytes", 0}, {"peak_bytes", 96 * kMiB}}));
+  const Json highest = at({"--at=peak"});
+  EXPECT_EQ(highest["in_use"][0]["after_bytes"], 96 * kMiB);
+  ASSERT_EQ(highest["sites"].size(), 2u);
+  EXPECT_EQ(highest["sites"][1]["site"], "Extra (small.cc:20)");
+  EXPECT_GT(highest["after"]["event"], highest["before"]["event"]);
+  // The same instant by its number.
+  const std::string event = "--at=event=" + highest["after"]["event"].dump();
+  const Json peak = Json::parse(Run({"peak", "--json", event, "after.mprof"}).out, nullptr, false);
+  EXPECT_EQ(peak["peaks"][0]["bytes"], 96 * kMiB);
+}
+
+TEST_F(DiffVerbTest, OnlyWhatIsNew) {
+  LogBuilder log;
+  log.Device(0, 1024 * kMiB);
+  const int old = log.Stack({"main (a.cc:5)"}), made = log.Stack({"main (a.cc:9)"});
+  log.Alloc(Layer::kLinear, 0x1000000000, 8 * kMiB, {.stack = old});
+  log.Snapshot("begins");
+  log.Alloc(Layer::kLinear, 0x2000000000, 8 * kMiB, {.stack = made});
+  log.Free(0x1000000000);
+  logs_.directory().Write("part.mprof", log.Bytes());
+  const auto sites = [this](std::vector<std::string> options) {
+    options.insert(options.begin(), {"diff", "--json", "--from=snapshot=begins"});
+    options.push_back("part.mprof");
+    return Json::parse(Run(options).out, nullptr, false)["sites"];
+  };
+  EXPECT_EQ(sites({}).size(), 2u);
+  ASSERT_EQ(sites({"--new"}).size(), 1u);
+  EXPECT_EQ(sites({"--new"})[0]["site"], "main (a.cc:9)");
+  EXPECT_EQ(sites({"--new"})[0]["after_bytes"], 8 * kMiB);
+}
+
+TEST_F(DiffVerbTest, MarkdownFromALogIsNoMarkup) {
+  LogBuilder log;
+  log.Device(0, 1024 * kMiB);
+  const int stack = log.Stack({"a|b<img>@me[x]`#1_*\\\n (a.cc:5)"});
+  log.Alloc(Layer::kLinear, 0x1000000000, 8 * kMiB, {.stack = stack});
+  logs_.directory().Write("a@b.mprof", log.Bytes());
+  const std::string text =
+      Run({"diff", "--format=markdown", "--threshold=0", "before.mprof", "a@b.mprof"}).out;
+  EXPECT_THAT(text, HasSubstr("a&#124;b&#60;img&#62;&#64;me&#91;x&#93;&#96;&#35;1&#95;&#42;"));
+  for (const char* raw : {"<img>", "@", "[", "`", "\\"})
+    EXPECT_EQ(text.find(raw), std::string::npos) << raw;
+}
+
 TEST_F(DiffVerbTest, FragmentationAtItsWorst) {
   const auto at = [this](std::vector<std::string> options) {
     options.insert(options.begin(), {"fragmentation", "--json"});
@@ -138,6 +200,8 @@ TEST_F(DiffVerbTest, WrongUse) {
       {"--from=event=x", "train.mprof"},
       {"--from=start", "train.mprof", "raw.mprof"},
       {"--from=start", "--at=end", "train.mprof"},
+      {"--new", "train.mprof", "raw.mprof"},
+      {"--format=html", "train.mprof", "raw.mprof"},
       {"--at=middle", "train.mprof", "raw.mprof"},
       {"--threshold=some", "train.mprof", "raw.mprof"},
       {"--threshold=-1", "train.mprof", "raw.mprof"},
@@ -152,6 +216,8 @@ TEST_F(DiffVerbTest, WrongUse) {
   EXPECT_THAT(Run({"diff", "train.mprof"}).err, HasSubstr("--from step=3 --to end"));
   ExpectOneLine(Run({"diff", "--from=step=99", "train.mprof"}), 1);
   ExpectOneLine(Run({"diff", "--from=event=99999", "train.mprof"}), 1);
+  ExpectOneLine(Run({"diff", "--from=end", "--to=start", "--at=peak", "train.mprof"}), 1);
+  ExpectOneLine(Run({"peak", "--at=event=99999", "train.mprof"}), 1);
   ExpectOneLine(Run({"diff", "none.mprof", "train.mprof"}), 1);
   ExpectOneLine(Run({"diff", "train.mprof", "none.mprof"}), 1);
 }
