@@ -27,7 +27,7 @@ from ._library import function as _function
 
 __all__ = [
     "recording", "start", "stop", "flush", "step", "snapshot", "range", "holders", "stats", "log_path",
-    "report", "available", "profile", "phase",
+    "report", "available", "profile", "phase", "phases",
 ]
 
 _PATH_BYTES = 4096
@@ -181,4 +181,4 @@ def report(json=False, file=None):
     return None
 
 
-from ._profile import Profile as profile, phase  # pylint: disable=wrong-import-position  # It needs the above.
+from ._profile import Profile as profile, phase, phases  # pylint: disable=wrong-import-position  # It needs the above.

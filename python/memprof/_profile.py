@@ -1,6 +1,7 @@
-"""memprof.profile and memprof.phase: answers about one part of a program, while it runs."""
+"""memprof.profile, memprof.phase and memprof.phases: answers about one part of a program, while it runs."""
 
 import contextlib
+import functools
 import json
 import logging
 import os
@@ -22,6 +23,20 @@ def phase(name):
     """A part of the work, such as "rollout" or "train": a range whose peak `memprof.profile` reports. For `with`."""
     _phases.add(str(name))
     return memprof.range(name)
+
+
+def phases(target, **methods):
+    """Makes methods of an object or a class phases: phases(trainer, rollout="generate", train="training_step")."""
+    for name, method in methods.items():
+        setattr(target, method, _in_phase(getattr(target, method), name))
+
+
+def _in_phase(function, name):
+    @functools.wraps(function)
+    def call(*args, **more):
+        with phase(name):
+            return function(*args, **more)
+    return call
 
 
 def is_out_of_memory(error):
