@@ -13,7 +13,8 @@ _SECONDS = 120  # The longest that one verb may take: a training waits for it.
 _SITES = 20
 
 # Memory in use, each byte once: the blocks of a framework's allocator, and what the driver gave for other purposes.
-_USED = """CREATE TEMP TABLE used AS SELECT device, bytes, birth_ns, birth_event, death_ns, death_event, stack, on_device
+_USED = """CREATE TEMP TABLE used AS
+  SELECT device, bytes, birth_ns, birth_event, death_ns, death_event, stack, on_device
   FROM allocations WHERE layer = 'block' OR (on_device AND allocation NOT IN
     (SELECT parent FROM allocations WHERE layer = 'segment' AND parent IS NOT NULL))"""
 _CHANGES = """SELECT birth_event AS event, birth_ns AS time, bytes FROM {0} WHERE device = ?1 {1}

@@ -132,6 +132,31 @@ class Parts(unittest.TestCase):
                               (RuntimeError("out of range"), False), (KeyError("out of memory"), False)):
             self.assertEqual(_profile.is_out_of_memory(error), wanted, error)
 
+    def test_a_failure_by_growth_names_the_line_to_change_and_who_keeps_it(self):
+        site = {"site": "f (a.py:5)", "bytes": 3 << 20, "blocks": 3}
+        failure = {"bytes": 1 << 20, "device": 1, "step": -1, "site": "g (a.py:9)", "why": "Growth:\n x.",
+                   "space": {"blocks_bytes": 3 << 20, "direct": {"linear": 1 << 20}}, "sites": [site] * 9,
+                   "growth": {"site": "f (a.py:5)", "bytes_per_step": 1 << 20},
+                   "holders": [{"path": "list `kept`", "bytes": 3 << 20}],
+                   "remedies": [{"words": "no", "fits": False}, {"words": "a", "fits": True},
+                                {"words": "b", "fits": True}]}
+        row = "    3.00 MiB   75 %      3 blocks  f (a.py:5)"
+        wanted = ["memprof: out of memory: 1.00 MiB on device 1, requested by g (a.py:9)", "  Growth: x.",
+                  "  in use then: 4.00 MiB, by the line that allocated it:", row, row, row,
+                  "  kept by: list `kept` (3.00 MiB)",
+                  "  to change: keep less at f (a.py:5): 1.00 MiB more stay with every step",
+                  "  it would fit with: a", "  log: a b; more: memprof oom 'a b'"]
+        self.assertEqual(_profile._failure(failure, "a b"), wanted)
+        del failure["growth"]
+        wanted[7:9] = ["  it would fit with: a", "  it would fit with: b"]
+        self.assertEqual(_profile._failure(failure, "a b"), wanted)
+
+    def test_the_highest_level_of_a_span_begins_with_what_was_held(self):
+        level = _window._Level([(1, 10, 5), (2, 20, 3), (3, 20, -8), (4, 30, 2)])
+        for span, wanted in (((0, 5), (0, -1)), ((12, 15), (5, 1)), ((10, 20), (8, 2)), ((20, 40), (2, 4)),
+                             ((25, 26), (0, 3)), ((0, 99), (8, 2)), ((40, 99), (2, 4))):
+            self.assertEqual(level.highest(*span), wanted, span)
+
     def test_a_command_that_fails_or_is_not_there(self):
         with self.assertLogs("memprof") as logs:
             self.assertEqual(_window.verb(MEMPROF, "leaks", "/nonexistent.mprof"), {})

@@ -1,4 +1,4 @@
-"""memprof in trainers and experiment trackers: docs/trainers.md. Each module imports its package only when it is used."""
+"""memprof in trainers and experiment trackers: docs/trainers.md. A module imports its package only when it is used."""
 
 import contextlib
 import os

@@ -18,6 +18,6 @@ def recorded(train_loop, on_oom="report", out=None):
 
 
 def report(metrics, **more):
-    """ray.train.report with this worker's figures; the workers that Ray shows are those of rank 0."""
+    """ray.train.report with this worker's figures."""
     import ray.train
     ray.train.report({**metrics, **figures()}, **more)
