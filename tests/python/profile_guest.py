@@ -59,10 +59,16 @@ with memprof.profile(out=sys.argv[2]) as p:
 said.update(wanted=wanted, peak=p.peak(), phases=p.phases(), leaks=p.leaks(), text=str(p), level=max(levels[2:]))
 allocate(300 << 20)
 said["after"] = p.peak()
+free(list(blocks)[-1])
 with memprof.profile() as p:
-    pass
-said["at_once"] = p.peak()[0]["peak_bytes"]
-said["now"] = levels[-1]
+    said["now"] = levels[-1]
+allocate(400 << 20)  # After the block, and higher.
+said["at_once"] = p.peak()[0]
+with memprof.profile() as p:
+    assert cudart.cudaSetDevice(1) == 0
+    allocate(900 << 20)
+    assert cudart.cudaSetDevice(0) == 0
+said["devices"] = [peak["device"] for peak in p.peak()]
 
 
 @memprof.profile(on_oom="report")
@@ -76,6 +82,11 @@ for number in (1, 2):
         too_much(number << 40)
     except RuntimeError as error:
         said["error%d" % number] = [str(error), getattr(error, "__notes__", None)]
+try:
+    with memprof.profile(on_oom="report"):
+        raise RuntimeError("out of memory")  # which the log does not know
+except RuntimeError as error:
+    said["unknown"] = getattr(error, "__notes__", None)
 try:
     with memprof.profile(on_oom="report", out="/nonexistent/folder/x.txt"):
         raise KeyError("mine")

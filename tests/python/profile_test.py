@@ -36,7 +36,7 @@ class Recorded(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.log = os.path.join(cls.folder.name, "a b.mprof")
         cls.elastic = os.path.join(cls.folder.name, "error.json")
-        done = run([MEMPROF, "run", "-o", cls.log, "--sim=memory=1GiB", "--", sys.executable, GUEST, RUNTIME,
+        done = run([MEMPROF, "run", "-o", cls.log, "--sim=devices=2,memory=2GiB", "--", sys.executable, GUEST, RUNTIME,
                     os.path.join(cls.folder.name, "out.%r.json")], RANK="3", TORCHELASTIC_ERROR_FILE=cls.elastic)
         cls.said, cls.errors = json.loads(done.stdout.splitlines()[-1]), done.stderr
 
@@ -55,7 +55,11 @@ class Recorded(unittest.TestCase):
         self.assertTrue(any("profile_guest.py:" in site["site"] for site in sites), sites)
 
     def test_a_block_without_an_allocation_has_the_level_at_its_begin(self):
-        self.assertEqual(self.said["at_once"], self.said["now"])
+        self.assertEqual(self.said["at_once"]["peak_bytes"], self.said["now"])
+        self.assertEqual(sum(site["bytes"] for site in self.said["at_once"]["sites"]), self.said["now"])
+
+    def test_the_device_with_the_highest_peak_comes_first(self):
+        self.assertEqual(self.said["devices"], [1, 0])
 
     def test_the_peak_of_each_phase_is_what_the_program_counted(self):
         phases = self.said["phases"]
@@ -99,6 +103,7 @@ class Recorded(unittest.TestCase):
 
     def test_other_exceptions_pass(self):
         self.assertEqual(self.said["other"], ["'mine'", None])
+        self.assertIsNone(self.said["unknown"])
         self.assertIn("no report: FileNotFoundError", self.errors)
 
 

@@ -30,6 +30,6 @@ at = mlflow.active_run().info.run_id
 print(json.dumps({"figures": integrations.figures(), "metrics": mlflow.get_run(at).data.metrics,
                   "artifacts": {f.path: f.file_size for f in found.list_artifacts(at, "memprof")},
                   "summary": {name: run.summary.get(name) for name in integrations.figures()},
-                  "log": memprof.log_path(), "dir": run.dir}))
+                  "log": memprof.log_path(), "run": run.id}))
 mlflow.end_run()
 run.finish()
