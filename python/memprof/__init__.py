@@ -27,7 +27,7 @@ from ._library import function as _function
 
 __all__ = [
     "recording", "start", "stop", "flush", "step", "snapshot", "range", "holders", "stats", "log_path",
-    "report",
+    "report", "available", "profile", "phase", "phases",
 ]
 
 _PATH_BYTES = 4096
@@ -139,6 +139,11 @@ def recording():
     return found is not None and found["recording"] == 1
 
 
+def available():
+    """True if the recorder is in this process (`memprof run`), also before the first call to CUDA begins the log."""
+    return _start is not None
+
+
 def log_path():
     """The log of this process, or None."""
     if _log_path is None:
@@ -174,3 +179,6 @@ def report(json=False, file=None):
         return _json.loads(done.stdout)
     print(done.stdout, end="", file=file or sys.stdout)
     return None
+
+
+from ._profile import Profile as profile, phase, phases  # pylint: disable=wrong-import-position  # It needs the above.
