@@ -1,0 +1,77 @@
+"""Source lines in what the verbs say: of a site's text, of a stack, of a holder's path."""
+import os
+import re
+
+_PLACE = re.compile(r"([^\s()`,]+):(\d+)")
+_ASSIGNED = re.compile(r"assigned at ([^\s()`,]+):(\d+)")
+_NAME = re.compile(r"`([^`]*)`")
+_FOREIGN = ("site-packages/", "dist-packages/", "/usr/", "../", "./", "<", "/tmp/python-build")
+_WORDS = {"list", "dict", "state", "keys", "values", "items", "self", "grad", "data"}
+
+
+def line_of(entry):
+    """The line of the user's program that an entry of a verb is about: {file, line}, or None."""
+    frame = entry.get("site_frame")
+    if frame and frame.get("line"):
+        return _line(frame["file"], frame["line"], frame["function"])
+    match = _PLACE.search(entry.get("site") or "")
+    if not match:
+        return None
+    file, line = match[1], int(match[2])
+    # The site's text has the end of the path; the stack has all of it.
+    for frame in entry.get("stack") or []:
+        if frame["line"] == line and os.path.basename(frame["file"]) == os.path.basename(file):
+            return _line(frame["file"], line, frame["function"])
+    return _line(file, line, None)
+
+
+def _line(file, line, function):
+    return {"file": file, "line": line, **({"function": function} if function else {})}
+
+
+def lines_of(entries, most=3):
+    """The lines that an answer points at, the likeliest first."""
+    lines = []
+    for entry in entries:
+        line = line_of(entry)
+        if line and not any(same_line(line, each) for each in lines):
+            lines.append(line)
+    return lines[:most]
+
+
+def same_line(one, other):
+    return one["line"] == other["line"] and os.path.basename(one["file"]) == os.path.basename(other["file"])
+
+
+def own_stack(entry, most=6):
+    """The frames of the user's own program, from the innermost, as file:line function."""
+    frames = [frame for frame in entry.get("stack") or []
+              if frame["line"] and not any(part in frame["file"] if part.endswith("packages/") else
+                                           frame["file"].startswith(part) for part in _FOREIGN)]
+    return [f"{frame['file']}:{frame['line']} {frame['function']}" for frame in frames[:most]]
+
+
+def holder_lines(holder, site):
+    """Where a holder was made or assigned, by its path: the container first, then what leads to it."""
+    text = holder.get("path", "")
+    matches = [*_ASSIGNED.findall(text), *_PLACE.findall(text)]
+    folder = os.path.dirname(site["file"]) if site else ""
+    lines = []
+    for file, line in matches:
+        # Paths name files shortly; the allocation's file is known in full.
+        whole = site["file"] if site and os.path.basename(site["file"]) == os.path.basename(file) else \
+            file if os.path.isabs(file) else os.path.join(folder, file)
+        each = {"file": whole, "line": int(line)}
+        if not any(same_line(each, other) for other in lines):
+            lines.append(each)
+    return lines
+
+
+def holder_names(holder):
+    """The identifiers of a holder's path, the one that holds first: what to look for in the source."""
+    names = []
+    for text in _NAME.findall(holder.get("path", ""))[:2]:
+        for name in reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", text))):
+            if name not in names and name not in _WORDS:
+                names.append(name)
+    return names[:4]
