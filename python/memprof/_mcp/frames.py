@@ -5,7 +5,9 @@ import re
 _PLACE = re.compile(r"([^\s()`,]+):(\d+)")
 _ASSIGNED = re.compile(r"assigned at ([^\s()`,]+):(\d+)")
 _NAME = re.compile(r"`([^`]*)`")
-_FOREIGN = ("site-packages/", "dist-packages/", "/usr/", "../", "./", "<", "/tmp/python-build")
+_PACKAGES = ("site-packages/", "dist-packages/")
+_FOREIGN = ("/usr/", "../sysdeps/", "../csu/", "./nptl/", "<")
+_FOREIGN_MODULES = ("libc.so", "libcuda", "libtorch", "libc10", "libpython", "libstdc++", "libffi", "_ctypes")
 _WORDS = {"list", "dict", "state", "keys", "values", "items", "self", "grad", "data"}
 
 
@@ -45,10 +47,13 @@ def same_line(one, other):
 
 def own_stack(entry, most=6):
     """The frames of the user's own program, from the innermost, as file:line function."""
-    frames = [frame for frame in entry.get("stack") or []
-              if frame["line"] and not any(part in frame["file"] if part.endswith("packages/") else
-                                           frame["file"].startswith(part) for part in _FOREIGN)]
+    frames = [frame for frame in entry.get("stack") or [] if frame["line"] and _own(frame)]
     return [f"{frame['file']}:{frame['line']} {frame['function']}" for frame in frames[:most]]
+
+
+def _own(frame):
+    return not (frame["file"].startswith(_FOREIGN) or any(part in frame["file"] for part in _PACKAGES)
+                or frame["module"].startswith(_FOREIGN_MODULES))
 
 
 def holder_lines(holder, site):

@@ -12,7 +12,11 @@ def peak(desk, log, by, at, device, limit, cursor):
     options = ["--top=200", *_instant(at), *([] if device is None else [f"--device={device}"])]
     found = desk.ask("peak", log, *options)["peaks"]
     if not found:
-        raise McpError("the log has no memory on a device" if device is None else f"the log has no device {device}")
+        if device is not None:
+            raise McpError(f"the log has no device {device}")
+        return answers.answer({"rows": [], "missing": "the log has no memory on a device"},
+                              answers.sure("none", "nothing was counted"), [desks.cite(log)],
+                              [answers.ask("summary", "what the log has", log=log)], {"first": 0, "total": 0})
     best = max(found, key=lambda each: each["bytes"])
     entries = _entries(best, by)
     chosen, page = answers.paged(entries, limit, cursor)
@@ -30,7 +34,7 @@ def peak(desk, log, by, at, device, limit, cursor):
         trust = answers.sure("high" if mean >= 0.8 else "medium" if mean >= 0.5 else "low",
                              f"categories are judged: {mean:.2f} of 1 on average")
     cites = [desks.cite(log, best["step"], desk.first_event(log, best["step"]))]
-    return answers.answer(facts, trust, cites, _after_peak(log, by, entries), page)
+    return answers.answer(facts, trust, cites, _after_peak(log, by, at, entries), page)
 
 
 def _instant(at):
@@ -65,12 +69,14 @@ def _row(entry):
     return {**row, "saves_bytes": without["saves_bytes"]} if without else row
 
 
-def _after_peak(log, by, entries):
+def _after_peak(log, by, at, entries):
     following = []
     lines = frames.lines_of(entries) if by in ("site", "driver_site", "line") else []
     if lines:
         following.append(answers.ask("source_lines", "the code that holds most", log=log, file=lines[0]["file"],
                                      line=lines[0]["line"]))
+    # Sites of the driver's memory are grouped; its calls have other names of their own.
+    if lines and at == "peak" and by != "driver_site" and "without" in entries[0]:
         following.append(answers.ask("what_if", "the exact peak with half of it", log=log, factor=0.5,
                                      text=f"{lines[0]['file'].rsplit('/', 1)[-1]}:{lines[0]['line']}"))
     if by != "category":
