@@ -170,10 +170,32 @@ class Lines(unittest.TestCase):
         self.assertEqual(frames.holder_lines(holder, {"file": "/work/a/train.py", "line": 1}),
                          [{"file": "/work/a/metrics.py", "line": 12}, {"file": "/work/a/train.py", "line": 22}])
 
+    def test_functions_that_hold_an_argument(self):
+        for path, names in (("`x`, argument of save() (callback of atexit)", ["atexit", "save()", "x"]),
+                            ("`x`, variable of the closure Up.put.<locals>.report(), held by `jobs[…]._calls[0]` (local `jobs`)",
+                             ["report()", "_calls", "jobs"]),
+                            ("`x`, default argument of P.show.on_move(), held by `p.q['a'][0]` (global `p`, a.py:4)",
+                             ["on_move()", "q", "p"]), ("`tape[…][1]` (the context of a thread)", ["tape"])):
+            self.assertEqual(frames.holder_names({"path": path})[:len(names)], names)
+
+    def test_holders_alike_count_together(self):
+        made = [{"path": "`last`", "bytes": 5, "blocks": 1}] + \
+            [{"path": f"`c['{key}'].x`, assigned at a.py:1", "bytes": 3, "blocks": 1} for key in "abc"]
+        groups = frames.alike(made)
+        self.assertEqual([(each["path"], each["bytes"], each["alike"]) for each in groups],
+                         [("`c['a'].x`, assigned at a.py:1", 9, 3), ("`last`", 5, 1)])
+
     def test_lines_that_store_come_first(self):
         text = ["kept = []", "def f(x):", "    kept.append(x)  # kept[0] = 1", "    if kept == x: print(kept)", "    kept[0] = x",
                 "    notkept.append(x)", "    kept = x"]
         self.assertEqual(source._stored(text, ["kept"]), [3, 5, 7, 1])
+        self.assertEqual(source._stored(["best = full()", "best = minimum(best, loss)"], ["best"]), [2, 1])
+        self.assertEqual(source._stored(['"""To change:', 'kept = 1 there"""', "kept = x  # kept[0] = 1"], ["kept"]), [3])
+        self.assertEqual(source._stored(["def f(:", "kept = x"], ["kept"]), [2])
+        self.assertEqual(source._stored(["part = self.kept.setdefault(1, {})", "part[2] = x", "other[2] = x"], ["kept"]), [1, 2])
+        calls = ["def report(f):", "future.set_exception(error)", "add(1, report)", "report(2)", "calls[a][b] = report"]
+        self.assertEqual(source._stored(calls, ["future"]), [2])
+        self.assertEqual(source._stored(calls, ["report()", "calls"]), [3, 5])
         self.assertEqual(source._stored(["(" * 5000], ["a(" * 50, ""]), [])
 
     def test_what_is_suspected_of_a_failure(self):

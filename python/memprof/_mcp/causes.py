@@ -25,7 +25,7 @@ def _leak_row(entry, place):
             "steps_to_oom": entry["steps_to_oom"], "layer": entry["layer"], "device": entry["device"],
             "first_step": entry["first_step"], "why": entry["why"], "doubt": entry["disproof"],
             "own_stack": frames.own_stack(entry),
-            "holders": [holder["path"] for holder in (entry.get("holders") or [])[:2]]}
+            "holders": [holder["path"] for holder in frames.alike(entry.get("holders") or [])[:2]]}
 
 
 def _leak_trust(found):
@@ -64,17 +64,17 @@ def holders(desk, log, leak, limit, cursor):
             raise McpError(f"there is no leak {leak}: 'leaks' lists {len(entries)}, from 0" if entries
                            else "this log has no leak and nothing that was alive at the end")
         entries = [entries[leak]]
-    pairs = [(entry, holder) for entry in entries for holder in entry.get("holders") or []]
+    pairs = [(entry, holder) for entry in entries for holder in frames.alike(entry.get("holders") or [])]
     if not pairs:
         return answers.answer({"rows": [], "missing": RECORD_HOLDERS}, answers.sure("none", "not recorded"),
                               [desks.cite(log)], [answers.ask("leaks", "the lines that allocate", log=log)],
                               {"first": 0, "total": 0})
     chosen, page = answers.paged(pairs, limit, cursor)
     rows = [{"path": holder["path"], "kind": holder["kind"], "bytes": holder["bytes"], "blocks": holder["blocks"],
-             "chain": holder["chain"][-6:], "of_site": entry["site"]} for entry, holder in chosen]
+             "alike": holder["alike"], "chain": holder["chain"][-6:], "of_site": entry["site"]} for entry, holder in chosen]
     entry, first = pairs[0]
     site = frames.line_of(entry)
-    share = first["bytes"] / entry["bytes"] if entry["bytes"] else 0
+    share = min(1, first["bytes"] / entry["bytes"]) if entry["bytes"] else 0
     facts = {"lines": frames.holder_lines(first, site)[:3] or frames.lines_of([entry]), "rows": rows}
     trust = answers.sure("high" if share >= 0.9 else "medium" if share >= 0.5 else "low",
                          f"the first holder has {share:.0%} of the {entry['bytes']} bytes that stay "

@@ -73,10 +73,27 @@ def holder_lines(holder, site):
 
 
 def holder_names(holder):
-    """The identifiers of a holder's path, the one that holds first: what to look for in the source."""
-    names = []
-    for text in _NAME.findall(holder.get("path", ""))[:2]:
-        for name in reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", text))):
-            if name not in names and name not in _WORDS:
-                names.append(name)
-    return names[:4]
+    """What to look for in the source, the surest first: identifiers of a holder's path, and functions, as f()."""
+    own, *outer = holder.get("path", "").split(", held by ")
+    functions = [f"{name}()" for name in re.findall(r"(?:argument of|closure) (?:[\w<>]+\.)*(\w+)\(\)", own)]
+    given = re.findall(r"callback of (\w+)", own)
+    # An argument's or a closure's own name says less than what holds the function.
+    parts = [*outer[:1], own] if outer and functions else [own, *outer[:1]]
+    names = [*given]
+    for part in parts:
+        for text in _NAME.findall(part)[:2]:
+            names += reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", text)))
+    names = [name for name in names if name not in _WORDS and not name.startswith("__")]
+    return list(dict.fromkeys([*given, *functions, *names]))[:6]
+
+
+def alike(holders):
+    """Holders whose paths differ by keys and places in containers alone, as one, that with most memory first."""
+    groups = {}
+    for holder in holders:
+        key = re.sub(r"\[[^]]*\]", "[…]", holder["path"])
+        group = groups.setdefault(key, {**holder, "bytes": 0, "blocks": 0, "alike": 0})
+        group["bytes"] += holder["bytes"]
+        group["blocks"] += holder["blocks"]
+        group["alike"] += 1
+    return sorted(groups.values(), key=lambda group: -group["bytes"])

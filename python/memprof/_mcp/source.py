@@ -1,5 +1,6 @@
 """Lines of the program's source with the bytes that the log says of them. Text is read only of files that a stack of
 the log names, that lie below the folder that the user named, and that end as source does."""
+import ast
 import os
 import re
 
@@ -11,7 +12,7 @@ LARGEST = 1 << 20
 AROUND = 4
 LONGEST = 160
 
-_STORES = r"\.(append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|register\w*|connect)\("
+_STORES = r"\.(append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|register\w*|connect)\("
 
 
 def source_lines(desk, log, file, line, names, limit, cursor):
@@ -84,18 +85,51 @@ def _around(line, text):
 def _stored(text, names):
     """The lines that put something into what has these names, the surest first; names: what holds comes first."""
     scores = {}
-    for place, name in enumerate(names[:8]):
-        word = rf"(?<!\w){re.escape(name)}"
+    text = _code(text)
+    for place, name in [*enumerate(names[:8]), *_aliases(text, names[:8])]:
         for number, line in enumerate(text, 1):
-            code = line.split("#")[0]
-            if re.search(rf"{word}(\[[^]]*\])?{_STORES}", code) or re.search(rf"{word}\[[^]]*\]\s*=(?!=)", code) \
-                    or re.search(rf"{word}\s*(\+|\|)=", code):
-                score = 30
-            elif re.search(rf"{word}\s*=(?!=)\s*(\[\]|\{{\}}|\(\)|None|\w+\(\)|field)", code):
-                score = 8  # made, still empty
-            elif re.search(rf"{word}\s*=(?!=)", code):
-                score = 16
-            else:
-                continue
-            scores[number] = max(scores.get(number, 0), score - 3 * place)
+            score = _score(name, line)
+            if score:
+                scores[number] = max(scores.get(number, 0), score - 3 * place)
     return sorted(scores, key=lambda number: (-scores[number], number))
+
+
+def _code(text):
+    """The lines without comments and, in Python, without docstrings, which often quote code."""
+    lines = [line.split("#")[0] for line in text]
+    try:
+        tree = ast.parse("\n".join(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return lines
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return lines
+
+
+def _aliases(text, names):
+    """Variables that stand for a part of one of these: x = names.setdefault(…), x = names[…]."""
+    for place, name in enumerate(names):
+        if name.endswith("()"):
+            continue
+        part = rf"\s*(\w+) = (?:\w+\.)*{re.escape(name)}(?:\.setdefault\(|\.get\(|\[)"
+        for match in filter(None, (re.match(part, line) for line in text)):
+            if match[1] not in names:
+                yield place, match[1]
+
+
+def _score(name, code):
+    """How surely a line stores into a variable, or, of f(), hands the function on."""
+    if name.endswith("()"):
+        word = re.escape(name[:-2])
+        handed = re.search(rf"[(,=]\s*(\w+\.)*{word}\s*[,)]", code) and not re.search(rf"\bdef {word}\b", code)
+        return 28 if handed else 0
+    word = rf"(?<!\w){re.escape(name)}"
+    if re.search(rf"{word}(\[[^]]*\])*{_STORES}", code) or re.search(rf"{word}(\[[^]]*\])+\s*=(?!=)", code) \
+            or re.search(rf"{word}\s*(\+|\|)=", code):
+        return 30
+    if re.search(rf"{word}\s*=(?!=).*{word}(?!\w)", code):
+        return 30  # made of what it was before
+    if re.search(rf"{word}\s*=(?!=)\s*(\[\]|\{{\}}|\(\)|None|\w+\(\)|field)", code):
+        return 8  # made, still empty
+    return 16 if re.search(rf"{word}\s*=(?!=)", code) else 0

@@ -75,7 +75,7 @@ def all_tools(desk):
     def source_lines(log: Log, file: Annotated[str, Field(description="A file as an answer names it.")],
                      line: Annotated[Optional[int], Field(ge=1)] = None,
                      names: Annotated[Optional[list[str]], Field(description="Variables: the lines that store into "
-                                                                             "them.")] = None,
+                                                                             "them; f(): that hand f on.")] = None,
                      limit: Limit = 20, cursor: Cursor = 0) -> str:
         """Source lines of the program with their bytes, around a line or where a variable is filled. The text only
         where the server has the source (--source)."""
