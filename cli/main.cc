@@ -20,6 +20,7 @@
 #include "cli/holders/holders.h"
 #include "cli/leaks/leaks.h"
 #include "cli/log/log.h"
+#include "cli/mcp/mcp.h"
 #include "cli/oom/oom.h"
 #include "cli/peak/peak.h"
 #include "cli/replay/footprint.h"
@@ -55,6 +56,7 @@ const std::vector<Verb>& Verbs() {
        ReplayVerb},
       {"footprint", "the memory that an input of another size will take", FootprintVerb},
       {"fleet", "tables of the logs of many processes, and questions about them", FleetVerb},
+      {"mcp", "answers about logs for agents (Model Context Protocol)", McpVerb},
       {"dump", "the events, one a line, as text or JSON", DumpVerb},
       {"export", "the log in another format: CSV, PyTorch, SQLite, HTML, pprof, Perfetto",
        ExportVerb},

@@ -36,6 +36,9 @@ ENVIRONMENT = {
         ("MEMPROF_PYTHON", "The Python that 'map', 'ask' and 'report' run, in place of python3. It needs "
          "memprof-gpu[fleet]; for --engine=spark also memprof-gpu[fleet-spark]."),
     ],
+    "memprof-mcp": [
+        ("MEMPROF_PYTHON", "The Python that is run, in place of python3. It needs memprof-gpu[mcp]."),
+    ],
     "memprof-viewer": [
         ("MEMPROF_EDITOR", "The editor that opens a source line, such as 'code -g {file}:{line}'. Without it, the one "
          "chosen in the viewer, then VISUAL and EDITOR if they have a window."),

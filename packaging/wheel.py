@@ -41,6 +41,8 @@ Provides-Extra: fleet
 Requires-Dist: duckdb; extra == "fleet"
 Requires-Dist: pyarrow; extra == "fleet"
 Requires-Dist: fsspec; extra == "fleet"
+Provides-Extra: mcp
+Requires-Dist: mcp; extra == "mcp"
 Provides-Extra: fleet-spark
 Requires-Dist: duckdb; extra == "fleet-spark"
 Requires-Dist: pyarrow; extra == "fleet-spark"

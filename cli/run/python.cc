@@ -47,8 +47,9 @@ int BecomePython(const std::string& module, const std::vector<std::string>& word
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   return Fail(Cat(python, " cannot be started: ", std::strerror(errno),
-                  "; this needs Python 3.9 or later with memprof-gpu[fleet] "
-                  "(MEMPROF_PYTHON names another one)"));
+                  "; this needs Python 3.9 or later with memprof-gpu[",
+                  module == "memprof._mcp" ? "mcp" : "fleet",
+                  "] (MEMPROF_PYTHON names another one)"));
 }
 
 }  // namespace memprof::cli

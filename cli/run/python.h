@@ -1,4 +1,4 @@
-// What is Python: memprof._fleet, and its upload of logs.
+// What is Python: memprof._fleet, its upload of logs, and memprof._mcp.
 #pragma once
 
 #include <string>

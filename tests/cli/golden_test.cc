@@ -76,6 +76,7 @@ std::vector<Case> Cases() {
       {"help_doctor.txt", {"doctor", "--help"}},
       {"help_holders.txt", {"holders", "--help"}},
       {"help_fleet.txt", {"fleet", "--help"}},
+      {"help_mcp.txt", {"mcp", "--help"}},
   };
 }
 

@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // These need more than one log.
-const char* const kOtherVerbs[] = {"run", "doctor", "diff", "fleet", "footprint", "holders", "import"};
+const char* const kOtherVerbs[] = {"run",       "doctor",  "diff",   "fleet",
+                                   "footprint", "holders", "import", "mcp"};
 
 TEST(StatusTest, UnknownVerbs) {
   ExpectError(Memprof({}), 2);

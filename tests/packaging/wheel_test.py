@@ -105,9 +105,9 @@ class Wheel(unittest.TestCase):
         metadata = email.message_from_string(self.text("METADATA"))
         self.assertEqual((metadata["Name"], metadata["Version"]), ("memprof-gpu", VERSION))
         self.assertEqual(metadata.get_payload(), wheel.description(README))
-        self.assertEqual(metadata.get_all("Provides-Extra"), ["fleet", "fleet-spark"])
+        self.assertEqual(metadata.get_all("Provides-Extra"), ["fleet", "mcp", "fleet-spark"])
         self.assertEqual({line.partition(" extra == ")[2].strip('"') for line in metadata.get_all("Requires-Dist")},
-                         {"fleet", "fleet-spark"})  # nothing is needed without them
+                         {"fleet", "mcp", "fleet-spark"})  # nothing is needed without them
 
     def test_the_same_files_give_the_same_bytes(self):
         with made_prefix.as_another_user():

@@ -1,0 +1,5 @@
+"""What a question cannot be answered for: one clear sentence."""
+
+
+class McpError(Exception):
+    pass
