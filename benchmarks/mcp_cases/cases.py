@@ -35,15 +35,18 @@ def made():
 
 
 def held():
+    prefix = "held"
     for row in (HERE / "holders.txt").read_text().splitlines():
-        if not row or row.startswith("#"):
+        if row == "[unseen]":
+            prefix = "unseen"
+        if not row or row[0] in "#[":
             continue
         name, wanted = row.split(": ", 1)
         path = HOLDERS / f"{name}.py"
         lines = [number for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip() == wanted.strip()]
         if len(lines) != 1:
             raise ValueError(f"{path}: {len(lines)} lines are: {wanted}")
-        yield Case(f"held_{name}", path, ("--sim", "--holders"), ((),), path.name, range(lines[0], lines[0] + 1))
+        yield Case(f"{prefix}_{name}", path, ("--sim", "--holders"), ((),), path.name, range(lines[0], lines[0] + 1))
 
 
 def seeded(table):
