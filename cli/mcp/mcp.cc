@@ -25,7 +25,7 @@ int McpVerb(int argc, char** argv) {
                "stack of the log names. Default: none, only numbers of lines.");
   options.Integer("seconds", &seconds, "N", "How long one question may take. Default: 60.");
   options.Flag("skill", &skill, "Print SKILL.md, which tells an agent how to use the tools.");
-  options.Example("memprof mcp --source=/work/project /work/logs",
+  options.Example("memprof mcp --source=/data/project /data/logs",
                   "What a client starts. docs/mcp.md has its configuration.");
   options.Example("memprof mcp --skill > SKILL.md",
                   "Instructions for the agent, to be put where its client looks for skills.");

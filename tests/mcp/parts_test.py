@@ -154,21 +154,21 @@ class Answers(unittest.TestCase):
 
 class Lines(unittest.TestCase):
     STACK = [{"function": "f", "file": "/v/site-packages/torch/nn.py", "line": 3, "module": "python"},
-             {"function": "main", "file": "/work/a/train.py", "line": 51, "module": "python"}]
+             {"function": "main", "file": "/data/a/train.py", "line": 51, "module": "python"}]
 
     def test_the_line_of_a_site(self):
         site = {"site": "main (train.py:51), in f (torch/…/nn.py:3)", "stack": self.STACK}
-        self.assertEqual(frames.line_of(site), {"file": "/work/a/train.py", "line": 51, "function": "main"})
+        self.assertEqual(frames.line_of(site), {"file": "/data/a/train.py", "line": 51, "function": "main"})
         self.assertEqual(frames.line_of({"site": "cuBLAS workspace for backward of main (train.py:7)"}),
                          {"file": "train.py", "line": 7})
         self.assertIsNone(frames.line_of({"site": "libc10_cuda.so+0x1b9b9"}))
-        self.assertEqual(frames.own_stack(site), ["/work/a/train.py:51 main"])
+        self.assertEqual(frames.own_stack(site), ["/data/a/train.py:51 main"])
 
     def test_what_a_holder_s_path_names(self):
         holder = {"path": "list `metrics.predictions` of `Accuracy`, assigned at metrics.py:12 (global `metrics`, train.py:22)"}
         self.assertEqual(frames.holder_names(holder)[:2], ["predictions", "metrics"])
-        self.assertEqual(frames.holder_lines(holder, {"file": "/work/a/train.py", "line": 1}),
-                         [{"file": "/work/a/metrics.py", "line": 12}, {"file": "/work/a/train.py", "line": 22}])
+        self.assertEqual(frames.holder_lines(holder, {"file": "/data/a/train.py", "line": 1}),
+                         [{"file": "/data/a/metrics.py", "line": 12}, {"file": "/data/a/train.py", "line": 22}])
 
     def test_functions_that_hold_an_argument(self):
         for path, names in (("`x`, argument of save() (callback of atexit)", ["atexit", "save()", "x"]),
@@ -234,9 +234,9 @@ class Text(Scratch):
         self.assertIn("--source", source._text(None, "a/train.py")[1])
 
     def test_only_files_that_a_stack_names(self):
-        entries = [{"site": "", "stack": [{"file": "/work/a/train.py", "line": 1, "function": ""}]}]
-        for file in ("/work/a/train.py", "train.py", "a/train.py"):
-            self.assertEqual(source._named(file, entries), "/work/a/train.py")
+        entries = [{"site": "", "stack": [{"file": "/data/a/train.py", "line": 1, "function": ""}]}]
+        for file in ("/data/a/train.py", "train.py", "a/train.py"):
+            self.assertEqual(source._named(file, entries), "/data/a/train.py")
         for file in ("other.py", "rain.py", "", "/etc/passwd", "../train.py"):
             with self.assertRaisesRegex(McpError, "no stack of this log", msg=file):
                 source._named(file, entries)
