@@ -5,7 +5,6 @@ usage: map_test.py SOURCE_DIR
 import hashlib
 import io
 import json
-import logging
 import os
 import pathlib
 import shutil
@@ -22,6 +21,7 @@ sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "tests/fleet")]
 os.environ["MEMPROF_COMMAND"] = str(SOURCE / "tests/fleet/rows_command.py")
 
 import made_rows  # noqa: E402
+import object_store  # noqa: E402
 from memprof._fleet import __main__ as command, catalog, names, schema, storage, upload, writer  # noqa: E402
 from memprof._fleet.errors import FleetError  # noqa: E402
 
@@ -312,22 +312,7 @@ class Objects(Case):
     """A store as S3's, by moto."""
 
     def test_map_and_ask_over_s3(self):
-        try:
-            import s3fs
-            from moto.server import ThreadedMotoServer
-        except ImportError as error:
-            self.skipTest(str(error))
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        server = ThreadedMotoServer(port=0, verbose=False)
-        server.start()
-        self.addCleanup(server.stop)
-        host, port = server.get_host_and_port()
-        settings = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x",
-                    "AWS_DEFAULT_REGION": "us-east-1"}
-        os.environ.update(settings)
-        self.addCleanup(lambda: [os.environ.pop(name) for name in settings])
-        s3 = s3fs.S3FileSystem()
-        s3.mkdir("bucket")
+        s3 = object_store.bucket(self)
         for number, (run_name, rows) in enumerate(self.ranks(4)):
             if number == 2:
                 made_rows.leak(rows, 100 << 20, 3)

@@ -3,7 +3,6 @@
 usage: spark_test.py SOURCE_DIR
 """
 import json
-import logging
 import math
 import os
 import pathlib
@@ -22,6 +21,7 @@ os.environ["MEMPROF_COMMAND"] = str(SOURCE / "tests/fleet/rows_command.py")
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 import made_rows  # noqa: E402
+import object_store  # noqa: E402
 from memprof._fleet import __main__ as command, ask, catalog, engines  # noqa: E402
 
 try:
@@ -130,19 +130,9 @@ class Spark(unittest.TestCase):
     def test_a_store_that_hadoop_cannot_read(self):
         try:
             import pandas  # noqa: F401
-            import s3fs
-            from moto.server import ThreadedMotoServer
         except ImportError as error:
             self.skipTest(str(error))
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        server = ThreadedMotoServer(port=0, verbose=False)
-        server.start()
-        self.addCleanup(server.stop)
-        host, port = server.get_host_and_port()
-        os.environ.update(AWS_ENDPOINT_URL=f"http://{host}:{port}", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x",
-                          AWS_DEFAULT_REGION="us-east-1")
-        s3 = s3fs.S3FileSystem()
-        s3.mkdir("bucket")
+        s3 = object_store.bucket(self)
         for path in filter(pathlib.Path.is_file, self.fleet.rglob("*")):
             s3.put_file(str(path), f"bucket/fleet/{path.relative_to(self.fleet)}")
         command_ = [sys.executable, "-m", "memprof._fleet", "ask", "--json", "--engine=spark", "--master=local[2]"]
