@@ -19,10 +19,9 @@ import contextlib
 import ctypes
 import json as _json
 import os
-import shutil
-import subprocess
 import sys
 
+from . import _command
 from ._library import function as _function
 
 __all__ = [
@@ -152,11 +151,6 @@ def log_path():
     return os.fsdecode(text.value) if _log_path(text, _PATH_BYTES) == 0 else None
 
 
-def _command():
-    """The memprof command: MEMPROF_COMMAND, or the one on PATH."""
-    return os.environ.get("MEMPROF_COMMAND") or shutil.which("memprof")
-
-
 def report(json=False, file=None):
     """The report on the recording so far: printed to `file` (default: standard output), or with
     `json` returned as a dictionary. Returns None, with a line on standard error, if it fails."""
@@ -164,16 +158,14 @@ def report(json=False, file=None):
     if path is None:
         return None
     flush()
-    command = _command()
+    command = _command.path()
     if command is None:
         print("memprof: no memprof command on PATH; afterwards: memprof report " + path,
               file=sys.stderr)
         return None
-    # The command itself must not be recorded.
-    environment = dict(os.environ, MEMPROF_DISABLE="1")
-    done = subprocess.run([command, "report"] + (["--json"] if json else []) + [path],
-                          env=environment, stdout=subprocess.PIPE, check=False, text=True)
+    done = _command.run(command, ["report", *(["--json"] if json else []), path])
     if done.returncode != 0:
+        print(done.stderr, end="", file=sys.stderr)
         return None
     if json:
         return _json.loads(done.stdout)

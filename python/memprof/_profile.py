@@ -11,6 +11,9 @@ import time
 
 import memprof
 
+from . import _command
+from ._sizes import size
+
 _log = logging.getLogger("memprof")
 _phases = set()  # the names given to phase()
 _hinted = False
@@ -43,15 +46,6 @@ def is_out_of_memory(error):
     """Whether a GPU's memory ran out, in PyTorch, CuPy, JAX or the runtime; not Python's MemoryError."""
     return type(error).__name__ in _NAMES or (
         isinstance(error, RuntimeError) and any(word in str(error) for word in _WORDS))
-
-
-def size(count):
-    """Bytes as text, as the command writes them: 1.50 GiB."""
-    unit, units = "B", ["TiB", "GiB", "MiB", "KiB"]
-    while abs(count) >= 1024 and units:
-        count, unit = count / 1024.0, units.pop()
-    digits = 0 if unit == "B" or abs(count) >= 100 else 1 if abs(count) >= 10 else 2
-    return "%.*f %s" % (digits, count, unit)
 
 
 def _hint():
@@ -115,7 +109,7 @@ class Profile(contextlib.ContextDecorator):
         path = memprof.log_path()
         if path is None or self._begin is None:
             return None
-        if memprof._command() is None:
+        if _command.path() is None:
             _log.warning("memprof: no memprof command on PATH; afterwards: memprof report %s", path)
             return None
         memprof.flush()
@@ -128,14 +122,14 @@ class Profile(contextlib.ContextDecorator):
         if path is None:
             return {"peaks": [], "phases": {}, "steps": []}
         from . import _window
-        found = _window.read(memprof._command(), path, self._begin, self._end or time.monotonic_ns(), _phases)
+        found = _window.read(_command.path(), path, self._begin, self._end or time.monotonic_ns(), _phases)
         if self._end is not None:
             self._found = found
         return found
 
     def _ask(self, *arguments):
         from . import _window
-        return _window.verb(memprof._command(), *arguments)
+        return _window.verb(_command.path(), *arguments)
 
     def peak(self):
         """A dictionary for each device, the highest first: `device`, `peak_bytes` (in use within the block: blocks of
@@ -207,7 +201,7 @@ class Profile(contextlib.ContextDecorator):
     def _write(self, path):
         if path.endswith(".html"):
             from . import _window
-            _window.run(memprof._command(), "export", "--to=html", "--force", "-o", path, memprof.log_path())
+            _window.run(_command.path(), "export", "--to=html", "--force", "-o", path, memprof.log_path())
             return
         text = str(self)
         if path.endswith(".json"):

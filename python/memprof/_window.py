@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import tempfile
 
+from . import _command
+
 _SECONDS = 120  # The longest that one verb may take: a training waits for it.
 _SITES = 20
 
@@ -28,14 +30,12 @@ _LIVE = """SELECT coalesce(site, '(unknown)'), sum(bytes), count(*) FROM used LE
 def run(command, *arguments):
     """The standard output of the command, or None, after a line to the logger, if it failed."""
     try:
-        # The command itself must not be recorded.
-        done = subprocess.run([command, *arguments], env=dict(os.environ, MEMPROF_DISABLE="1"), check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=_SECONDS)
+        done = _command.run(command, arguments, _SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         logging.getLogger("memprof").warning("memprof: %s", error)
         return None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
+        said = done.stderr.strip()
         logging.getLogger("memprof").warning("memprof %s: %s", arguments[0], said.split("\n")[0])
         return None
     return done.stdout

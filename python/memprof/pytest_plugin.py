@@ -12,7 +12,8 @@ import pytest
 
 import memprof
 from memprof._pytest import words
-from memprof._pytest.part import Failure, Part, ask, command, loaded, tidy
+from memprof import _command
+from memprof._pytest.part import Failure, Part, ask, loaded, tidy
 
 _STARTED = "MEMPROF_PYTEST"
 _MARKERS = (
@@ -61,7 +62,7 @@ def _make_folder(folder):
 
 def _again(options, folder):
     """The command line that starts this pytest below `memprof run`."""
-    program = command()
+    program = _command.path()
     if program is None:
         raise pytest.UsageError("--gpu-memprof: there is no memprof command: set MEMPROF_COMMAND")
     line = [program, "run", "-o", os.path.join(folder, "%p.mprof")]

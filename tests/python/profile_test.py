@@ -129,7 +129,7 @@ class NotRecorded(unittest.TestCase):
 class Parts(unittest.TestCase):
     def test_sizes(self):
         self.assertEqual([_profile.size(n) for n in (0, 1023, 1536, 20 << 20, 123 << 30, 5 << 50)],
-                         ["0 B", "1023 B", "1.50 KiB", "20.0 MiB", "123 GiB", "5120 TiB"])
+                         ["0 B", "1023 B", "1.50 KiB", "20.0 MiB", "123 GiB", "5.00 PiB"])
 
     def test_what_is_out_of_memory(self):
         named = type("OutOfMemoryError", (Exception,), {})

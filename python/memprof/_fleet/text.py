@@ -1,25 +1,10 @@
-"""Answers as text, as the other verbs of memprof print theirs (analysis/base/units.cc, cli/console/table.cc)."""
+"""Answers as text, as the other verbs of memprof print theirs (_sizes.py, cli/console/table.cc)."""
 import unicodedata
 
+from .._sizes import size, three
+
 WIDTH = 100
-_BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _LEFT = ("text", "log")
-
-
-def _three(value):
-    """Three significant digits, never in scientific notation."""
-    size = abs(value)
-    return f"{value:.{2 if size < 9.995 else 1 if size < 99.95 else 0}f}"
-
-
-def size(value):
-    unit = 0
-    while unit + 1 < len(_BYTES) and abs(value) >= 1023.5:
-        value /= 1024
-        unit += 1
-    if unit == 0:
-        return f"{value:.{0 if value == int(value) else 1}f} B"
-    return f"{_three(value)} {_BYTES[unit]}"
 
 
 def _share(value):
@@ -36,14 +21,14 @@ def _time(value):
             f"{seconds // 60} min {seconds % 60:02} s"
     for name, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if value >= 0.9995 * scale:
-            return f"{_three(value / scale)} {name}"
+            return f"{three(value / scale)} {name}"
     return f"{value:.0f} ns"
 
 
 _SHOWN = {
     "bytes": size, "bytes/step": lambda value: size(value) + "/step", "bytes/s": lambda value: size(value) + "/s",
-    "share": _share, "ns": _time, "hours": lambda value: _three(value) + " h", "count": lambda value: f"{value:,.0f}",
-    "step": lambda value: f"{value:.0f}", "number": _three, "bool": lambda value: "yes" if value else "no",
+    "share": _share, "ns": _time, "hours": lambda value: three(value) + " h", "count": lambda value: f"{value:,.0f}",
+    "step": lambda value: f"{value:.0f}", "number": three, "bool": lambda value: "yes" if value else "no",
 }
 
 

@@ -3,12 +3,11 @@
 import contextlib
 import gc
 import json
-import os
-import shutil
 import subprocess
 import sys
 
 import memprof
+from memprof import _command
 from memprof._library import function
 
 # A command that takes longer than this has a log that no test should make.
@@ -24,13 +23,6 @@ def loaded():
     return function("memprof_log_path") is not None
 
 
-def command():
-    """The memprof command: MEMPROF_COMMAND, the one beside this Python, as pip installs it, or one on PATH."""
-    beside = os.path.join(os.path.dirname(sys.executable), "memprof")
-    return (os.environ.get("MEMPROF_COMMAND") or (beside if os.access(beside, os.X_OK) else None)
-            or shutil.which("memprof"))
-
-
 def tidy():
     """Frees what only waits for Python's collector, and what PyTorch keeps for its libraries and would give back."""
     gc.collect()
@@ -44,18 +36,16 @@ def tidy():
 def ask(verb, *arguments):
     """The JSON of `memprof VERB --json ARGUMENTS LOG` about this process's log so far."""
     memprof.flush()
-    program = command()
+    program = _command.path()
     if program is None:
         raise Failure("there is no memprof command: set MEMPROF_COMMAND")
     try:
-        # The command itself must not be recorded.
-        done = subprocess.run([program, verb, "--json", *arguments, memprof.log_path()], timeout=_SECONDS, check=False,
-                              env=dict(os.environ, MEMPROF_DISABLE="1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = _command.run(program, [verb, "--json", *arguments, memprof.log_path()], _SECONDS)
         if done.returncode == 0:
             return json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise Failure(f"memprof {verb}: {error}") from error
-    raise Failure(done.stderr.decode(errors="replace").strip() or f"memprof {verb}: status {done.returncode}")
+    raise Failure(done.stderr.strip() or f"memprof {verb}: status {done.returncode}")
 
 
 class Peak:

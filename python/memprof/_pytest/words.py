@@ -3,6 +3,8 @@
 import re
 import shlex
 
+from memprof._sizes import size
+
 _UNITS = {"": 1, "B": 1}
 for _power, _letter in enumerate("KMGT", 1):
     _UNITS.update({_letter: 1024 ** _power, f"{_letter}IB": 1024 ** _power, f"{_letter}B": 1000 ** _power})
@@ -17,15 +19,6 @@ def parse_size(value):
     if match is None or match[2].upper() not in _UNITS:
         raise ValueError(f"{value!r} is no size: write 4096 or \"2 GiB\"")
     return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-def size(count):
-    """As the command writes sizes: three digits."""
-    value, units = float(count), iter(("B", "KiB", "MiB", "GiB", "TiB"))
-    unit = next(units)
-    while value >= 1000 and unit != "TiB":
-        value, unit = value / 1024, next(units)
-    return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:#.3g} {unit}"
 
 
 def _blocks(count):
