@@ -17,6 +17,7 @@
 #include "cli/peak/internal/modules.h"
 #include "cli/peak/internal/operators.h"
 #include "cli/peak/internal/what_if.h"
+#include "cli/peak/internal/within.h"
 #include "cli/peak/libraries.h"
 #include "cli/peak/peak.h"
 #include "cli/shared/instants.h"
@@ -54,6 +55,14 @@ bool ReadRules(const Session& session, analysis::Symbols& symbols,
   return true;
 }
 
+Json Head(const Session& session) {
+  return {{"schema", "memprof.peak/1"},
+          {"log", session.path()},
+          {"complete", session.run().complete},
+          {"simulated", Simulated(session)},
+          {"start_time_ns", StartTime(session)}};
+}
+
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
             const Details& details, std::size_t top) {
   const analysis::PeakSavings* savings = details.savings_or_null();
@@ -71,9 +80,9 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vecto
     if (details.what_if)
       list.back()["what_if"] = WhatIfJson(session, *details.what_if, *savings, peak.device);
   }
-  return {{"schema", "memprof.peak/1"},          {"log", session.path()},
-          {"complete", session.run().complete},  {"simulated", Simulated(session)},
-          {"start_time_ns", StartTime(session)}, {"peaks", std::move(list)}};
+  Json json = Head(session);
+  json["peaks"] = std::move(list);
+  return json;
 }
 
 std::string Text(const Session& session, analysis::Symbols& symbols, const Instants& instants,
@@ -106,7 +115,7 @@ constexpr std::int64_t kNoStep = INT64_MIN;
 struct PeakArguments {
   bool json = false;
   std::int64_t top = 20, device = kAllDevices, step = kNoStep;
-  std::vector<std::string> what_if;
+  std::vector<std::string> what_if, within;
   std::string at, by;
 };
 
@@ -120,6 +129,10 @@ void Declare(Options* options, PeakArguments* arguments) {
       "at", &arguments->at, "WHEN",
       "What was live when a request for memory last failed (oom), after an event (event=N), or at "
       "the program's last snapshot of a name (snapshot=LABEL), in place of the peak.");
+  options->List(
+      "within", &arguments->within, "RANGE",
+      "The highest use while a range of this name was open (memprof.phase, NVTX), and what "
+      "was in use then. Given several times: while all of them were.");
   options->List(
       "what-if", &arguments->what_if, "TEXT=FACTOR",
       "Also the exact peak if all memory that has TEXT in the name of its call site, or of a "
@@ -136,6 +149,8 @@ void Declare(Options* options, PeakArguments* arguments) {
                    "The peak with optimizer state of half the size.");
   options->Example("memprof peak --step=20 train.mprof", "What step 20 left behind.");
   options->Example("memprof peak --by=library train.mprof", "What NCCL, cuBLAS and cuDNN held.");
+  options->Example("memprof peak --within=rollout train.mprof",
+                   "What one phase of the program needed.");
   options->Example("memprof peak --at=oom train.mprof", "What was live when memory ran out.");
 }
 
@@ -151,7 +166,27 @@ std::string Misuse(const PeakArguments& arguments) {
     return "--step and --at are two instants: name one";
   if ((arguments.step != kNoStep || !arguments.at.empty()) && !arguments.what_if.empty())
     return "--what-if is about the peak, not about another instant";
+  if (!arguments.within.empty() && (arguments.step != kNoStep || !arguments.at.empty() ||
+                                    !arguments.by.empty() || !arguments.what_if.empty()))
+    return "--within has a peak of its own: leave out --step, --at, --by and --what-if";
   return "";
+}
+
+int PrintWithin(const Session& session, analysis::Symbols& symbols,
+                const PeakArguments& arguments) {
+  const absl::StatusOr<Within> within = FindWithin(session, arguments.within, arguments.device);
+  if (!within.ok()) {
+    PrintError(analysis::StatusText(within.status()));
+    return kExitFailed;
+  }
+  const auto rows = static_cast<std::size_t>(arguments.top);
+  if (!arguments.json) {
+    const std::string text = RunLines(session) + WithinText(session, symbols, *within, rows);
+    return WriteOut(text) ? kExitFine : kExitFailed;
+  }
+  Json json = Head(session);
+  json["within"] = WithinJson(session, symbols, *within, rows);
+  return PrintJson(json);
 }
 
 }  // namespace
@@ -172,12 +207,13 @@ int PeakVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenLogs(options, "peak", &status);
   if (!session) return status;
+  analysis::Symbols symbols(session);
+  if (!arguments.within.empty()) return PrintWithin(*session, symbols, arguments);
   const absl::StatusOr<Instants> instants = FindInstants(*session, arguments.device, when);
   if (!instants.ok()) {
     PrintError(analysis::StatusText(instants.status()));
     return kExitFailed;
   }
-  analysis::Symbols symbols(session);
   const auto rows = static_cast<std::size_t>(arguments.top);
   Details details{.categories = analysis::Categories(*session, &symbols)};
   if (when.IsPeak()) details.savings.emplace(*session);

@@ -2,10 +2,12 @@
 
 import contextlib
 import functools
+import itertools
 import json
 import logging
 import os
 import shlex
+import subprocess
 import sys
 import time
 
@@ -16,7 +18,10 @@ from ._sizes import size
 
 _log = logging.getLogger("memprof")
 _phases = set()  # the names given to phase()
+_numbers = itertools.count(1)  # each block has a range of its own name
 _hinted = False
+_SECONDS = 120  # The longest that one verb may take: a training waits for it.
+_SITES = 20
 
 _NAMES = ("OutOfMemoryError",)
 _WORDS = ("out of memory", "RESOURCE_EXHAUSTED", "cudaErrorMemoryAllocation")
@@ -56,6 +61,34 @@ def _hint():
                      "memprof run -o train.mprof -- python %s", " ".join(map(shlex.quote, sys.argv)))
 
 
+def _run(*arguments):
+    """The standard output of the command, or None, after a line to the logger, if it failed."""
+    try:
+        done = _command.run(_command.path(), arguments, _SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        _log.warning("memprof: %s", error)
+        return None
+    if done.returncode != 0:
+        _log.warning("memprof %s: %s", arguments[0], done.stderr.strip().split("\n")[0])
+        return None
+    return done.stdout
+
+
+def _ask(*arguments):
+    """The JSON object that a verb prints, or an empty one if it failed."""
+    text = _run(*arguments, "--json")
+    return {} if text is None else json.loads(text)
+
+
+def _within(path, *ranges):
+    """What `memprof peak --within` says of the time in which all these ranges were open."""
+    found = _ask("peak", path, "--top=%d" % _SITES, *("--within=" + name for name in ranges)).get("within", {})
+    peaks = [{"device": p["device"], "peak_bytes": p["in_use_bytes"], "driver_peak_bytes": p["driver_bytes"],
+              "step": p["step"], "sites": [{key: s[key] for key in ("site", "bytes", "blocks")} for s in p["sites"]]}
+             for p in found.get("peaks", [])]
+    return peaks, found
+
+
 def _rows(sites, total, count):
     return ["%12s %4.0f %%  %5d blocks  %s" % (size(s["bytes"]), 100.0 * s["bytes"] / max(total, 1), s["blocks"],
                                                s["site"]) for s in sites[:count]]
@@ -79,7 +112,7 @@ class Profile(contextlib.ContextDecorator):
             raise ValueError("on_oom is None or \"report\", not %r" % (on_oom,))
         self._on_oom, self._out = on_oom, out
         self._begin = self._end = self._found = None
-        self._range = None
+        self._range = self._name = None
 
     def _recreate_cm(self):
         return type(self)(on_oom=self._on_oom, out=self._out)
@@ -88,7 +121,8 @@ class Profile(contextlib.ContextDecorator):
         if not memprof.available():
             _hint()
         self._begin, self._end, self._found = time.monotonic_ns(), None, None
-        self._range = memprof.range("memprof.profile")
+        self._name = "memprof.profile %d" % next(_numbers)
+        self._range = memprof.range(self._name)
         self._range.__enter__()
         return self
 
@@ -116,20 +150,23 @@ class Profile(contextlib.ContextDecorator):
         return path
 
     def _look(self):
+        """`peaks`, `phases`, and the first and last of the `steps`; computed once, when the block has ended."""
         if self._found is not None:
             return self._found
+        found = {"peaks": [], "phases": {}, "steps": (-1, -1)}
         path = self._log_path()
         if path is None:
-            return {"peaks": [], "phases": {}, "steps": []}
-        from . import _window
-        found = _window.read(_command.path(), path, self._begin, self._end or time.monotonic_ns(), _phases)
+            return found
+        found["peaks"], said = _within(path, self._name)
+        found["steps"] = (said.get("first_step", -1), said.get("last_step", -1))
+        for name in sorted(_phases) if found["peaks"] else ():
+            peaks, said = _within(path, self._name, name)
+            if peaks:
+                found["phases"][name] = dict(peaks[0], times=said["times"])
+                del found["phases"][name]["driver_peak_bytes"]
         if self._end is not None:
             self._found = found
         return found
-
-    def _ask(self, *arguments):
-        from . import _window
-        return _window.verb(_command.path(), *arguments)
 
     def peak(self):
         """A dictionary for each device, the highest first: `device`, `peak_bytes` (in use within the block: blocks of
@@ -147,10 +184,10 @@ class Profile(contextlib.ContextDecorator):
         path = self._log_path()
         if path is None:
             return []
-        steps = set(self._look()["steps"])
+        first, last = self._look()["steps"]
         found = []
-        for leak in self._ask("leaks", path).get("leaks", []):
-            mine = [s for s in leak.get("survivors", []) if s["step"] in steps or not steps]
+        for leak in _ask("leaks", path).get("leaks", []):
+            mine = [s for s in leak.get("survivors", []) if last < 0 or first <= s["step"] <= last]
             if mine:
                 found.append({"site": leak["site"], "tier": leak["tier"], "bytes": sum(s["bytes"] for s in mine),
                               "blocks": sum(s["blocks"] for s in mine), "bytes_per_step": leak["bytes_per_step"],
@@ -163,7 +200,7 @@ class Profile(contextlib.ContextDecorator):
         if self._log_path() is None:
             return []
         return [{key: held[key] for key in ("path", "kind", "bytes", "blocks")}
-                for held in self._ask("holders", str(os.getpid())).get("holders", [])]
+                for held in _ask("holders", str(os.getpid())).get("holders", [])]
 
     def __str__(self):
         found = self._look()
@@ -184,7 +221,7 @@ class Profile(contextlib.ContextDecorator):
         """Says in ten lines why memory ran out: to the logger, and as a note of the exception."""
         path = self._log_path()
         failures = [] if path is None else [
-            f for f in self._ask("oom", path).get("failures", []) if f["time_ns"] >= self._begin and "sites" in f]
+            f for f in _ask("oom", path).get("failures", []) if f["time_ns"] >= self._begin and "sites" in f]
         if not failures:
             return None
         text = "\n".join(_failure(failures[-1], path))
@@ -200,8 +237,7 @@ class Profile(contextlib.ContextDecorator):
 
     def _write(self, path):
         if path.endswith(".html"):
-            from . import _window
-            _window.run(_command.path(), "export", "--to=html", "--force", "-o", path, memprof.log_path())
+            _run("export", "--to=html", "--force", "-o", path, memprof.log_path())
             return
         text = str(self)
         if path.endswith(".json"):

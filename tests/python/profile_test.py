@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 MEMPROF = os.path.join(BUILD, "bin", "memprof")
@@ -17,7 +18,7 @@ RUNTIME = os.path.join(BUILD, "simcuda", "libcudart.so.13")
 GUEST = os.path.join(SOURCE, "tests", "python", "profile_guest.py")
 NOTES = sys.version_info >= (3, 11)
 sys.path.insert(0, os.path.join(SOURCE, "python"))
-from memprof import _profile, _window  # pylint: disable=wrong-import-position
+from memprof import _profile  # pylint: disable=wrong-import-position
 
 
 def run(command, **more):
@@ -156,16 +157,11 @@ class Parts(unittest.TestCase):
         wanted[7:9] = ["  it would fit with: a", "  it would fit with: b"]
         self.assertEqual(_profile._failure(failure, "a b"), wanted)
 
-    def test_the_highest_level_of_a_span_begins_with_what_was_held(self):
-        level = _window._Level([(1, 10, 5), (2, 20, 3), (3, 20, -8), (4, 30, 2)])
-        for span, wanted in (((0, 5), (0, -1)), ((12, 15), (5, 1)), ((10, 20), (8, 2)), ((20, 40), (2, 4)),
-                             ((25, 26), (0, 3)), ((0, 99), (8, 2)), ((40, 99), (2, 4))):
-            self.assertEqual(level.highest(*span), wanted, span)
-
     def test_a_command_that_fails_or_is_not_there(self):
-        with self.assertLogs("memprof") as logs:
-            self.assertEqual(_window.verb(MEMPROF, "leaks", "/nonexistent.mprof"), {})
-            self.assertEqual(_window.verb("/nonexistent/memprof", "leaks", "x"), {})
+        with self.assertLogs("memprof") as logs, unittest.mock.patch.dict(os.environ, MEMPROF_COMMAND=MEMPROF):
+            self.assertEqual(_profile._ask("leaks", "/nonexistent.mprof"), {})
+            with unittest.mock.patch("memprof._command.path", return_value="/nonexistent/memprof"):
+                self.assertEqual(_profile._ask("leaks", "x"), {})
         self.assertEqual(len(logs.output), 2)
         with self.assertRaises(ValueError):
             _profile.Profile(on_oom="explode")
