@@ -13,6 +13,7 @@
 #include "analysis/steps/internal/ranges.h"
 #include "analysis/steps/internal/stream.h"
 #include "analysis/steps/internal/updates.h"
+#include "proto/memprof.pb.h"
 
 namespace memprof::analysis {
 namespace {
@@ -296,6 +297,16 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
 }
 
 }  // namespace
+
+bool AgentWouldHelp(const Session& session) {
+  bool torch = false;
+  for (const SourceInfo& source : session.sources()) {
+    if (source.state != log::SOURCE_ON && source.state != log::SOURCE_LOST) continue;
+    if (source.name == "agent") return false;
+    torch = torch || source.name == "torch";
+  }
+  return torch;
+}
 
 std::string_view StepSourceName(StepSource source) {
   switch (source) {

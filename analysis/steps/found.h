@@ -24,6 +24,10 @@ inline constexpr double kStepConfidence = 0.8;
 // none.
 FoundSteps FindStepsToUse(const Session& session);
 
+// Whether PyTorch ran without the agent of `memprof run --torch`, which marks steps and names
+// modules, tensors and categories.
+bool AgentWouldHelp(const Session& session);
+
 // "marks", "ranges", "pattern", "none".
 std::string_view StepSourceName(StepSource source);
 

@@ -6,6 +6,7 @@
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
 #include "analysis/peak/peak.h"
+#include "analysis/steps/found.h"
 #include "cli/categories/categories.h"
 #include "cli/console/command_line.h"
 #include "cli/console/json.h"
@@ -32,6 +33,16 @@ std::string Title(const Session& session, const When& when, const std::string& w
                ", after ", Since(session, peak.time));
   return Cat("Device ", peak.device, ": held ", bytes, " at ", words,
              when.marked.empty() ? "" : StepLabel(session, peak.step));
+}
+
+// A tenth of the memory is unknown, or all of it was guessed.
+bool Unsure(const analysis::CategoryTotals& totals) {
+  const auto total = static_cast<double>(totals.total());
+  double sure = 0;
+  for (std::size_t c = 0; c < totals.bytes.size(); ++c)
+    sure += static_cast<double>(totals.bytes[c]) * totals.confidence[c];
+  const auto unknown = static_cast<std::size_t>(analysis::Category::kUnknown);
+  return static_cast<double>(totals.bytes[unknown]) > 0.1 * total || sure < 0.7 * total;
 }
 
 Json ToJson(const Session& session, analysis::Symbols& symbols,
@@ -99,11 +110,15 @@ int CategoriesVerb(int argc, char** argv) {
   if (json) return PrintJson(ToJson(*session, symbols, categories, instants, rows));
   std::string text = RunLines(*session);
   if (instants.empty()) text += "\nNo device memory was allocated in this log.\n";
+  bool unsure = false;
   for (const Peak& peak : instants) {
     const analysis::CategoryTotals totals = categories.At(peak.device, peak.event);
+    unsure = unsure || Unsure(totals);
     Append(text, Heading(Title(*session, *when, found->words, peak)),
            CategoriesText(symbols, totals, true, rows));
   }
+  if (unsure && analysis::AgentWouldHelp(*session))
+    Append(text, "\n", Wrap(Cat("Not sure: ", kAgentHint), kWidth, 0), "\n");
   return WriteOut(text) ? kExitFine : kExitFailed;
 }
 

@@ -95,6 +95,8 @@ std::string RunLines(const Session& session) {
                                        kWidth, 0)),
            "\n");
   }
+  if (session.steps().empty() && analysis::AgentWouldHelp(session))
+    Append(text, Wrap(Cat("No steps are known: ", kAgentHint), kWidth, 0), "\n");
   return text;
 }
 

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "analysis/store/session.h"
 #include "cli/console/json.h"
 
 namespace memprof::cli {
+
+// What to do if analysis::AgentWouldHelp(), where steps or categories are not sure.
+inline constexpr std::string_view kAgentHint =
+    "memprof run --torch marks the steps of PyTorch, and names its modules, parameters and "
+    "gradients.";
 
 std::string RunLines(const analysis::Session& session);
 

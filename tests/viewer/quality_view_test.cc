@@ -133,10 +133,12 @@ TEST_F(QualityTest, ABareLogSaysWhatIsMissing) {
   log.Alloc(Layer::kLinear, 0x1000, 4096);
   log.self().set_events(1);
   log.self().set_hook_time_ns(1'000'000'000);  // far more than the run took
+  log.SourceState("torch", log::SOURCE_ON);
   Show(log);
   EXPECT_EQ(Row("Call stacks", "frames").grade, Grade::kNotice);
   EXPECT_EQ(Row("Steps", "confidence").grade, Grade::kInfo);
   EXPECT_TRUE(Row("Steps", "confidence").advice.contains(QStringLiteral("memprof_step()")));
+  EXPECT_TRUE(Row("Steps", "confidence").advice.contains(QStringLiteral("memprof run --torch")));
   EXPECT_EQ(Row("Recorder's cost", "in the program").grade, Grade::kNotice);
   EXPECT_TRUE(view_->VerdictText().startsWith(QStringLiteral("Nothing is known to be missing")));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/steps/found.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/anomaly_texts.h"
 
@@ -229,8 +230,7 @@ class Finder {
       case analysis::StepSource::kNone:
         Add("Steps", Tr("confidence"), Grade::kInfo,
             why.isEmpty() ? Tr("None are known.") : Tr("None are known: %1").arg(why),
-            Tr("Results by step (growth, slow leaks) need them: call memprof_step() once in every "
-               "iteration."));
+            Tr("Results by step (growth, slow leaks) need them: %1.").arg(MarkSteps()));
         return;
       case analysis::StepSource::kRanges:
       case analysis::StepSource::kPattern:
@@ -241,7 +241,13 @@ class Finder {
         (ranges ? Tr("%1, found in named ranges; confidence %2. %3")
                 : Tr("%1, found in the pattern of allocations; confidence %2. %3"))
             .arg(count, FormatPercent(origin.confidence), why),
-        Tr("To make them certain, call memprof_step() once in every iteration."));
+        Tr("To make them certain, %1.").arg(MarkSteps()));
+  }
+
+  QString MarkSteps() const {
+    return analysis::AgentWouldHelp(session_) ? Tr("record with memprof run --torch, or call "
+                                                   "memprof_step() once in every iteration")
+                                              : Tr("call memprof_step() once in every iteration");
   }
 
   void Devices() {

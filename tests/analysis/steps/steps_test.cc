@@ -6,6 +6,7 @@
 
 #include "analysis/steps/figures.h"
 #include "analysis/steps/found.h"
+#include "proto/memprof.pb.h"
 #include "tests/support/random_log.h"
 #include "tests/support/training_log.h"
 
@@ -175,6 +176,19 @@ StepFigures PlainFigures(const Session& session, StepLayer layer, EventId begin,
     figures.peak_bytes = std::max(figures.peak_bytes, live);
   }
   return figures;
+}
+
+TEST(StepsTest, TheAgentWouldHelpWherePyTorchRanWithoutIt) {
+  LogBuilder bare;
+  EXPECT_FALSE(AgentWouldHelp(*LoadLog(bare)));
+  LogBuilder idle;
+  idle.SourceState("torch", log::SOURCE_OFF);
+  EXPECT_FALSE(AgentWouldHelp(*LoadLog(idle)));
+  LogBuilder torch;
+  torch.SourceState("torch", log::SOURCE_ON);
+  EXPECT_TRUE(AgentWouldHelp(*LoadLog(torch)));
+  torch.SourceState("agent", log::SOURCE_ON);
+  EXPECT_FALSE(AgentWouldHelp(*LoadLog(torch)));
 }
 
 TEST(StepsTest, FiguresAreThoseOfEveryAllocation) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "proto/memprof.pb.h"
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
@@ -14,6 +15,7 @@ using analysis::Layer;
 using analysis::testing::LogBuilder;
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CategoriesTest : public ::testing::Test {
  protected:
@@ -90,6 +92,23 @@ TEST_F(CategoriesTest, InstantsThatAreNone) {
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("there is no step 7"));
   EXPECT_THAT(Run({"--device=3"}).err, HasSubstr("no memory of device 3"));
+}
+
+// Where nothing has a name, the agent would help; not where a log has it.
+TEST_F(CategoriesTest, SuggestsTheAgentWhereNotSure) {
+  const auto text = [this](bool agent) {
+    LogBuilder log;
+    log.Device(0, 64 * kMiB);
+    log.SourceState("torch", log::SOURCE_ON);
+    if (agent) log.SourceState("agent", log::SOURCE_ON);
+    log.Alloc(Layer::kLinear, 0x10000000, 16 * kMiB);
+    logs_.directory().Write("bare.mprof", log.Bytes());
+    return Memprof({"categories", "bare.mprof"}, logs_.path()).out;
+  };
+  EXPECT_THAT(text(false), HasSubstr("No steps are known: memprof run --torch"));
+  EXPECT_THAT(text(false), HasSubstr("Not sure: memprof run --torch"));
+  EXPECT_THAT(text(true), Not(HasSubstr("--torch")));
+  EXPECT_THAT(Run({}).out, Not(HasSubstr("--torch")));
 }
 
 }  // namespace
