@@ -17,6 +17,7 @@
 #include <random>
 #include <vector>
 
+#include "benchmarks/peak_bytes.h"
 #include "viewer/jobs/heap.h"
 #include "viewer/views/fleet_canvas.h"
 #include "viewer/views/fleet_view.h"
@@ -43,16 +44,6 @@ void Print(const char* name, std::vector<double> times) {
   std::sort(times.begin(), times.end());
   std::printf(", \"%s\": {\"median\": %.1f, \"most\": %.1f}", name, times[times.size() / 2],
               times.back());
-}
-
-long PeakBytes() {
-  long kib = 0;
-  char line[256];
-  std::FILE* status = std::fopen("/proc/self/status", "r");
-  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr)
-    std::sscanf(line, "VmHWM: %ld", &kib);
-  if (status != nullptr) std::fclose(status);
-  return kib * 1024;
 }
 
 }  // namespace
@@ -109,7 +100,7 @@ int main(int argc, char** argv) {
   }
   Print("frame", frame);
   Print("choose", choose);
-  std::printf(", \"peak\": %ld}\n", PeakBytes());
+  std::printf(", \"peak\": %ld}\n", memprof::benchmarks::PeakBytes());
   JobTracker::WaitForAll();
   return 0;
 }

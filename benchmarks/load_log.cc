@@ -11,6 +11,7 @@
 #include "analysis/load/load.h"
 #include "analysis/report/report.h"
 #include "analysis/store/session.h"
+#include "benchmarks/peak_bytes.h"
 
 namespace {
 
@@ -26,18 +27,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
-
-// The peak memory of this program. (Not that of getrusage, which is at least the memory of the
-// parent at the start.)
-long PeakBytes() {
-  long kib = 0;
-  char line[256];
-  std::FILE* status = std::fopen("/proc/self/status", "r");
-  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr)
-    std::sscanf(line, "VmHWM: %ld", &kib);
-  if (status != nullptr) std::fclose(status);
-  return kib * 1024;
-}
 
 // Of the live sets at random events.
 std::vector<double> LiveSetTimes(const memprof::analysis::Session& session, std::size_t* largest) {
@@ -65,7 +54,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "load_log: %s: nothing to load\n", argv[1]);
     return 1;
   }
-  const long peak = PeakBytes();
+  const long peak = memprof::benchmarks::PeakBytes();
   const double events = static_cast<double>((*session)->events().size());
   watch.Lap();
   const auto report = memprof::analysis::BuildReport(**session);

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "analysis/fleet/fleet.h"
 #include "analysis/symbols/symbols.h"
 #include "cli/console/command_line.h"
@@ -214,19 +216,19 @@ std::string Misuse(const std::string& form, const FleetArguments& values, std::s
   return "";
 }
 
+struct Form {
+  std::string_view name;
+  Options (*options)(FleetArguments*);
+};
+constexpr Form kForms[] = {{"map", MapForm},       {"compact", CompactForm}, {"ask", AskForm},
+                           {"report", ReportForm}, {"grid", GridForm},       {"rows", RowsForm}};
+
 }  // namespace
 
 int FleetVerb(int argc, char** argv) {
-  struct Form {
-    std::string name;
-    Options (*options)(FleetArguments*);
-  };
-  const std::vector<Form> forms = {{"rows", RowsForm},       {"map", MapForm},
-                                   {"compact", CompactForm}, {"ask", AskForm},
-                                   {"report", ReportForm},   {"grid", GridForm}};
   FleetArguments values;
   const std::string word = argc < 2 ? "" : argv[1];
-  for (const Form& form : forms) {
+  for (const Form& form : kForms) {
     if (form.name != word) continue;
     Options options = form.options(&values);
     const std::string verb = Cat("fleet ", word);
@@ -242,11 +244,14 @@ int FleetVerb(int argc, char** argv) {
   }
   Options options = WholeVerb(&values);
   if (word == "--help" || word == "-h") return ParseOrExit(options, "fleet", argc, argv);
-  if (word.empty()) return UsageError("fleet", "map, compact, ask, report, grid or rows?");
-  const auto nearest = Nearest(word, {"rows", "map", "compact", "ask", "report", "grid"});
-  return UsageError("fleet", Cat("there is no '", word, "'",
-                                 nearest ? Cat("; did you mean '", *nearest, "'?") : "",
-                                 " (map, compact, ask, report, grid, rows)"));
+  std::vector<std::string> names;
+  for (const Form& form : kForms) names.emplace_back(form.name);
+  const std::string all = absl::StrJoin(names, ", ");
+  if (word.empty()) return UsageError("fleet", Cat("which of ", all, "?"));
+  const auto nearest = Nearest(word, names);
+  return UsageError("fleet",
+                    Cat("there is no '", word, "'",
+                        nearest ? Cat("; did you mean '", *nearest, "'?") : "", " (", all, ")"));
 }
 
 }  // namespace memprof::cli
