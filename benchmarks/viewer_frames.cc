@@ -1,20 +1,31 @@
 // Opens a log in the viewer's window without a display, as a person would use it, and measures what
 // a person waits for. Prints one line of JSON; times in milliseconds unless named otherwise.
 //
-//   viewer_frames LOG [FRAMES [VIEW...]]
+//   viewer_frames LOG [FRAMES [WIDTHxHEIGHT [VIEW...]]]
 //
 // first_picture_s  from the call that opens the log to the window painted with the whole timeline
 // settled_s        to everything that the front view computes
-// frame            zooming and panning: from the new window to the view painted with it
-// click            from a new instant to the state of the front view and the details painted
+// first_cpu        of a view: from the choice of it to the first picture with something of the log,
+//                  CPU time of all threads
+// shown_cpu        to everything that it computes
+// frame            zooming and panning: from the new window to the view painted with it, as a
+//                  whole; CPU time of the window's thread
+// pan              in a drag, from the new window to its frame: what changed is painted, and
+//                  results of jobs are shown as they come; CPU time of the window's thread
+// sharp            after a drag, until the view is sharp; CPU time of the window's thread
+// click            from a new instant to the state of the front view and the details painted; CPU
+//                  time of all threads
 // rss              resident bytes once all that was done; peak: the most while it was done
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QPainter>
 #include <QPixmap>
+#include <QProgressBar>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,6 +46,13 @@ using memprof::viewer::ViewEntry;
 
 double Milliseconds(const QElapsedTimer& watch) {
   return static_cast<double>(watch.nsecsElapsed()) / 1e6;
+}
+
+// CPU time of the process or of this thread: independent of other work on the machine.
+double CpuMilliseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
 struct Times {
@@ -106,50 +124,122 @@ std::vector<TimeWindow> Gestures(TimeWindow bounds, int frames) {
   return windows;
 }
 
-// The image is the screen: 1280x800 pixels in memory.
+// The image is the screen.
 void Paint(QWidget* widget, QImage* screen) { widget->render(screen); }
 
-std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, QImage* screen,
-                        PeakMemory* memory) {
-  memory->Forget();
+struct Shown {
+  double first_cpu, cpu, wall;
+};
+
+// Shows a view that was not shown before.
+Shown ShowFirst(MainWindow& window, const ViewEntry& entry, QImage* screen) {
   QElapsedTimer watch;
   watch.start();
+  const double begin = CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
+  double looking = 0;  // by this function, at the view
+  const auto picture = [&] {
+    const double before = CpuMilliseconds(CLOCK_THREAD_CPUTIME_ID);
+    screen->fill(0);
+    Paint(window.page(entry.kind), screen);
+    // Progress is nothing of the log.
+    for (const QProgressBar* bar : window.page(entry.kind)->findChildren<QProgressBar*>())
+      QPainter(screen).fillRect(QRect(bar->mapTo(window.page(entry.kind), QPoint()), bar->size()),
+                                Qt::black);
+    QImage copy = screen->copy();
+    looking += CpuMilliseconds(CLOCK_THREAD_CPUTIME_ID) - before;
+    return copy;
+  };
+  const auto spent = [&] { return CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID) - begin - looking; };
   window.ShowView(entry.kind);
+  const QImage empty = picture();
+  double first = spent();
+  // The first picture that is another one than at once.
+  for (bool changed = false; JobTracker::ActiveJobs() > 0 && !changed;) {
+    const int jobs = JobTracker::ActiveJobs();
+    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
+    first = spent();
+    if (JobTracker::ActiveJobs() != jobs || watch.elapsed() > 500) changed = picture() != empty;
+  }
   window.WaitUntilSettled();
-  const double shown = Milliseconds(watch);
-  QWidget* page = window.page(entry.kind);
-  Times frame, click;
+  return {first, spent(), Milliseconds(watch)};
+}
+
+Times MeasureFrames(MainWindow& window, QWidget* page, int frames, QImage* screen) {
+  Times frame;
   for (const TimeWindow& to : Gestures(window.selection().bounds(), frames)) {
-    watch.start();
+    const double before = CpuMilliseconds(CLOCK_THREAD_CPUTIME_ID);
     window.selection().SetWindow(to);
     Paint(page, screen);
-    frame.Add(Milliseconds(watch));
+    frame.Add(CpuMilliseconds(CLOCK_THREAD_CPUTIME_ID) - before);
     // Results of jobs appear in a later frame.
     QCoreApplication::processEvents();
   }
   window.WaitUntilSettled();
-  window.selection().ShowAll();
-  window.WaitUntilSettled();
+  return frame;
+}
+
+// Drags of ten frames at several zooms; after each, waits for the sharp picture.
+void MeasurePans(MainWindow& window, int frames, Times* pan, Times* sharp) {
+  std::mt19937_64 random(17);
+  const TimeWindow bounds = window.selection().bounds();
+  const auto cpu = [] { return CpuMilliseconds(CLOCK_THREAD_CPUTIME_ID); };
+  for (int drag = 0; drag < std::max(1, frames / 10); ++drag) {
+    const TimeNs width = (bounds.end - bounds.begin) >> (1 + 3 * (drag % 4));
+    const TimeNs step = width / 40;
+    TimeNs begin = bounds.begin + random() % (bounds.end - bounds.begin - width);
+    window.selection().SetWindow({begin, begin + width});
+    window.WaitUntilSettled();
+    for (int i = 0; i < 10; ++i) {
+      begin = drag % 2 == 0 ? std::min(begin + step, bounds.end - width)
+                            : std::max(begin - step, bounds.begin);
+      const double before = cpu();
+      window.selection().SetWindow({begin, begin + width});
+      QCoreApplication::processEvents();
+      pan->Add(cpu() - before);
+    }
+    const double before = cpu();
+    window.WaitUntilSettled();
+    sharp->Add(cpu() - before);
+  }
+}
+
+Times MeasureClicks(MainWindow& window, int clicks) {
+  Times click;
   std::mt19937_64 random(13);
   const TimeWindow bounds = window.selection().bounds();
-  for (int i = 0; i < std::max(1, frames / 4); ++i) {
+  for (int i = 0; i < std::max(1, clicks); ++i) {
     const TimeNs instant = bounds.begin + random() % (bounds.end - bounds.begin);
-    watch.start();
+    const double before = CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
     window.selection().SetInstant(instant);
     // The window repaints only what changed, as on a screen.
     do {
-      QCoreApplication::processEvents(QEventLoop::AllEvents);
+      QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 1);
     } while (JobTracker::ActiveJobs() > 0);
     QCoreApplication::processEvents(QEventLoop::AllEvents);
-    click.Add(Milliseconds(watch));
+    click.Add(CpuMilliseconds(CLOCK_PROCESS_CPUTIME_ID) - before);
   }
   window.WaitUntilSettled();
-  char text[512];
-  std::snprintf(
-      text, sizeof text,
-      "\"%s\": {\"shown\": %.1f, \"frame\": %s, \"click\": %s, \"rss\": %ld, \"peak\": %ld}",
-      entry.name, shown, frame.Json().c_str(), click.Json().c_str(), PeakMemory::now(),
-      PeakMemory::since());
+  return click;
+}
+
+std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, QImage* screen,
+                        PeakMemory* memory) {
+  memory->Forget();
+  const Shown shown = ShowFirst(window, entry, screen);
+  Times pan, sharp;
+  Times frame = MeasureFrames(window, window.page(entry.kind), frames, screen);
+  MeasurePans(window, frames, &pan, &sharp);
+  window.selection().ShowAll();
+  window.WaitUntilSettled();
+  Times click = MeasureClicks(window, frames / 4);
+  char text[1024];
+  std::snprintf(text, sizeof text,
+                "\"%s\": {\"first_cpu\": %.1f, \"shown_cpu\": %.1f, \"shown\": %.1f, "
+                "\"frame\": %s, \"pan\": %s, \"sharp\": %s, \"click\": %s, \"rss\": %ld, "
+                "\"peak\": %ld}",
+                entry.name, shown.first_cpu, shown.cpu, shown.wall, frame.Json().c_str(),
+                pan.Json().c_str(), sharp.Json().c_str(), click.Json().c_str(), PeakMemory::now(),
+                PeakMemory::since());
   return text;
 }
 
@@ -157,7 +247,7 @@ std::string MeasureView(MainWindow& window, const ViewEntry& entry, int frames, 
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: viewer_frames LOG [FRAMES [VIEW...]]\n", stderr);
+    std::fputs("usage: viewer_frames LOG [FRAMES [WIDTHxHEIGHT [VIEW...]]]\n", stderr);
     return 2;
   }
   memprof::viewer::KeepHeapSmall();
@@ -167,7 +257,9 @@ int main(int argc, char** argv) {
   QApplication::setPalette(memprof::viewer::MakePalette(true));
   const int frames = argc > 2 ? std::atoi(argv[2]) : 200;
   MainWindow window(MainWindow::Settings::kIgnored);
-  window.setFixedSize(1280, 800);
+  int width = 1280, height = 800;
+  if (argc > 3) std::sscanf(argv[3], "%dx%d", &width, &height);
+  window.setFixedSize(std::clamp(width, 320, 16'384), std::clamp(height, 200, 16'384));
   window.show();
   QImage screen(window.size(), QImage::Format_ARGB32_Premultiplied);
   QElapsedTimer watch;
@@ -191,7 +283,7 @@ int main(int argc, char** argv) {
   std::string views;
   for (const ViewEntry& entry : memprof::viewer::ViewTable()) {
     const auto is_named = [&](const char* name) { return std::string(entry.name) == name; };
-    if (argc > 3 && std::none_of(argv + 3, argv + argc, is_named)) continue;
+    if (argc > 4 && std::none_of(argv + 4, argv + argc, is_named)) continue;
     views += (views.empty() ? "" : ", ") + MeasureView(window, entry, frames, &screen, &memory);
   }
   std::printf(

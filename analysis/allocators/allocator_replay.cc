@@ -289,12 +289,15 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   if (options.capacity == 0) {
     result.capacity = std::min(run.available, run.capacity > 0 ? run.capacity : kUnlimited);
   }
+  for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
+  // For the driver's allocations, only the simulation knows what was reserved.
+  if (run.source != RequestSource::kDriver) course->Report(result);
   FindRecorded(session, run, options, course, &result);
   if (const AllocatorSpec& recorded = result.replayed.spec;
       recorded.kind == AllocatorKind::kCaching && !course->stopped()) {
     result.estimated = allocators::EstimateRequests(session, recorded.caching, &run);
   }
-  for (const AllocatorSpec& spec : specs) result.others.push_back({.spec = spec});
+  result.max_live = BoundOf(run.trace);
   course->Report(result);
   std::mutex mutex;  // of result.others, which is reported while other threads still work
   ForEach(specs.size(), options.threads, [&](std::size_t i) {
@@ -307,7 +310,6 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   });
   if (course->stopped()) return result;
 
-  result.max_live = BoundOf(run.trace);
   const bool wanted =
       options.placement_seconds > 0 && run.trace.blocks.size() <= options.placement_requests;
   result.too_many_live = wanted && !Placeable(run.trace);

@@ -88,8 +88,9 @@ struct ReplayOptions {
   std::stop_token stop;
   // Share of the work done, in [0, 1]; rises, but not to 1. From any thread, one at a time.
   std::function<void(double)> progress;
-  // A device's figures so far: first those of the recorded allocator, then again after each other
-  // one. From any thread, one at a time.
+  // A device's figures so far: first those of the log, if it has what was reserved; then with
+  // `replayed` and the lower bound; then again after each other allocator. From any thread, one at
+  // a time.
   std::function<void(const DeviceReplay&)> so_far;
 };
 

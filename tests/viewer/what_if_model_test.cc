@@ -60,7 +60,8 @@ TEST_F(CompareModels, AllocatorsSideBySide) {
             Show(QStringList({S("as recorded|64.0 MiB||25 %|||4|9|"),
                               S("caching, replayed as recorded|64.0 MiB||25 %|0|exact|4||"),
                               S("caching:expandable|60.0 MiB||10 %|+4.00 MiB (6.2 %)|exact|2|3|"),
-                              S("bfc|…|||||||")})));
+                              S("bfc|…|||||||"),
+                              S("bound: most alive|50.0 MiB||0 %|+14.0 MiB (22 %)|exact|||")})));
   DeviceReplay replay = Replay();
   replay.capacity = 62 * kMiB;
   replay.placement.height = 52 * kMiB;
@@ -103,6 +104,21 @@ TEST_F(CompareModels, VerdictsSayHowWellTheRecordedOneIsKnown) {
   EXPECT_EQ(DescribeReplay(*session, replay, true).doubt, S("unchecked"));
   replay.origin = analysis::SpecOrigin::kEnvironment;
   EXPECT_TRUE(verdict(replay).contains(S("from the recorded environment")));
+}
+
+TEST_F(CompareModels, TheLogsFiguresComeBeforeAnySimulation) {
+  const auto session = Load(2);
+  DeviceReplay replay = Replay();
+  replay.replayed = {};
+  replay.others = {replay.others[1]};
+  replay.max_live = 0;
+  const WhatIfDevice device = DescribeReplay(*session, replay, false);
+  EXPECT_EQ(device.verdict, S("Replaying the recorded allocator …"));
+  WhatIfModel model;
+  model.SetDevice(device);
+  EXPECT_EQ(Show(Print(model)),
+            Show(QStringList({S("as recorded|64.0 MiB||25 %|||4|9|"),
+                              S("the recorded allocator, replayed|…|||||||"), S("bfc|…|||||||")})));
 }
 
 TEST_F(CompareModels, OwnConfigurationsComeBeforeTheLimits) {

@@ -36,11 +36,13 @@ QString Magnitude(std::int64_t bytes) {
 }
 
 QString Doubt(const DeviceReplay& replay) {
+  if (!replay.replayed.done) return {};
   if (replay.unchecked) return Tr("unchecked");
   return replay.residual == 0 ? Tr("exact") : QStringLiteral("± ") + Magnitude(replay.residual);
 }
 
 QString Verdict(const DeviceReplay& replay) {
+  if (!replay.replayed.done) return Tr("Replaying the recorded allocator …");
   QString who =
       Tr("Replayed as %1").arg(ToQString(analysis::allocators::SpecName(replay.replayed.spec)));
   if (replay.origin == SpecOrigin::kEnvironment) who += Tr(", from the recorded environment");
@@ -136,18 +138,19 @@ WhatIfDevice DescribeReplay(const analysis::Session& session, const DeviceReplay
                               replay.recorded_driver_calls));
   device.rows.back().over_time = replay.recorded_reserved;
   WhatIfRow replayed = RowOf(WhatIfRow::Kind::kReplayed, replay.replayed, kUnlimited);
-  replayed.name = Tr("%1, replayed as recorded").arg(replayed.name);
+  replayed.name = replayed.done ? Tr("%1, replayed as recorded").arg(replayed.name)
+                                : Tr("the recorded allocator, replayed");
   replayed.saving = static_cast<std::int64_t>(recorded) -
                     static_cast<std::int64_t>(replay.replayed.figures.peak_reserved);
   device.rows.push_back(std::move(replayed));
   for (const WhatIf& what : replay.others)
     device.rows.push_back(RowOf(WhatIfRow::Kind::kOther, what, replay.capacity));
-  if (!complete) return device;
-  if (replay.placement.height > 0)
+  if (complete && replay.placement.height > 0)
     device.rows.push_back(Limit(WhatIfRow::Kind::kOptimum, Tr("offline optimum"),
                                 replay.placement.height, replay.max_live, recorded));
-  device.rows.push_back(Limit(WhatIfRow::Kind::kBound, Tr("bound: most alive"), replay.max_live,
-                              replay.max_live, recorded));
+  if (complete || replay.max_live > 0)
+    device.rows.push_back(Limit(WhatIfRow::Kind::kBound, Tr("bound: most alive"), replay.max_live,
+                                replay.max_live, recorded));
   return device;
 }
 

@@ -2,6 +2,8 @@
 // one after another, progress, and cancellation.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <stop_token>
 
 #include "analysis/allocators/allocator_replay.h"
@@ -104,11 +106,18 @@ TEST(WhatIfCourseTest, FiguresComeOneAfterTheOther) {
   ReplayOptions options = Watched();
   options.threads = 2;
   std::map<int, std::vector<std::size_t>> done;  // by device
+  std::set<int> recorded;                        // devices of which the log's figures came
   options.so_far = [&](const DeviceReplay& replay) {
     std::size_t count = 0;
+    if (!replay.replayed.done) {
+      EXPECT_TRUE(recorded.insert(replay.device).second);
+      EXPECT_GT(replay.recorded.peak_reserved, 0u);
+      EXPECT_EQ(done.count(replay.device), 0u) << "before all others";
+      return;
+    }
+    EXPECT_GT(replay.max_live, 0u);
     for (const WhatIf& other : replay.others) count += other.done;
     done[replay.device].push_back(count);
-    EXPECT_TRUE(replay.replayed.done);
     EXPECT_EQ(replay.others.size(), UsualAllocators().size());
   };
   double last = -1;
@@ -120,6 +129,9 @@ TEST(WhatIfCourseTest, FiguresComeOneAfterTheOther) {
   const auto replays = ReplayAllocators(*session, options);
   EXPECT_GT(last, 0.5);
   ASSERT_EQ(done.size(), replays.size());
+  for (const DeviceReplay& replay : replays)
+    EXPECT_EQ(recorded.count(replay.device),
+              replay.source == allocators::RequestSource::kDriver ? 0u : 1u);
   for (const auto& [device, counts] : done) {
     ASSERT_EQ(counts.size(), UsualAllocators().size() + 1);
     for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(counts[i], i);
@@ -134,10 +146,10 @@ TEST(WhatIfCourseTest, StopsWhenAsked) {
   options.threads = 1;
   int told = 0;
   options.so_far = [&](const DeviceReplay&) {
-    if (++told == 3) stop.request_stop();
+    if (++told == 4) stop.request_stop();
   };
   const auto replays = ReplayAllocators(*session, options);
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(told, 4);
   ASSERT_EQ(replays.size(), 1u) << "the second device is not started";
   std::size_t done = 0;
   for (const WhatIf& other : replays.front().others) done += other.done;
