@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/base/text.h"
 #include "analysis/base/units.h"
+#include "analysis/filter/filter_text.h"
 
 namespace memprof::analysis {
 namespace {
@@ -76,15 +77,17 @@ AllocationSet Matching(const Session& session, Symbols& symbols, const Categorie
   const std::span<const AllocationRecord> records = session.records();
   const EventTable& events = session.events();
   const TimeNs end = std::max(session.run().end_time, events.last_time());
-  std::optional<TextMatcher> matcher;
-  if (!filter.text.empty()) matcher.emplace(session, symbols, filter.text);
-  const auto has_text = [&](AllocationId id) {
+  const std::vector<FilterTerm> terms = FilterTerms(filter.text);
+  std::vector<TextMatcher> matchers;
+  matchers.reserve(terms.size());
+  for (const FilterTerm& term : terms) matchers.emplace_back(session, symbols, term.text);
+  const auto has_text = [&](AllocationId id, TextMatcher& matcher) {
     const AllocationRecord& a = records[id.value];
-    if (matcher->Stack(a.stack)) return true;
-    if (a.layer == Layer::kTensor) return matcher->Tensor(a.tensor());
+    if (matcher.Stack(a.stack)) return true;
+    if (a.layer == Layer::kTensor) return matcher.Tensor(a.tensor());
     for (const AllocationId child : session.Children(id)) {
       const AllocationRecord& inside = records[child.value];
-      if (inside.layer == Layer::kTensor && matcher->Tensor(inside.tensor())) return true;
+      if (inside.layer == Layer::kTensor && matcher.Tensor(inside.tensor())) return true;
     }
     return false;
   };
@@ -102,7 +105,9 @@ AllocationSet Matching(const Session& session, Symbols& symbols, const Categorie
     if (filter.category &&
         (categories == nullptr || categories->Of(id).category != *filter.category))
       return false;
-    return filter.text.empty() || has_text(id);
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      if (has_text(id, matchers[t]) == terms[t].excluded) return false;
+    return true;
   };
   std::vector<bool> chosen(records.size());
   for (std::uint32_t i = 0; i < records.size(); ++i) chosen[i] = passes(AllocationId(i));
@@ -113,7 +118,8 @@ std::vector<std::string> DescribeFilter(const Session& session, Symbols& symbols
                                         const AllocationFilter& filter) {
   const AllocationFilter any;
   std::vector<std::string> words;
-  if (!filter.text.empty()) words.push_back(absl::StrCat("\"", filter.text, "\""));
+  for (const FilterTerm& term : FilterTerms(filter.text))
+    words.push_back(absl::StrCat(term.excluded ? "not \"" : "\"", term.text, "\""));
   if (filter.site) words.push_back(Symbols::Describe(symbols.Site(*filter.site)));
   if (filter.category) words.emplace_back(CategoryName(*filter.category));
   if (filter.layers != any.layers) {

@@ -16,8 +16,9 @@
 namespace memprof::analysis {
 
 struct AllocationFilter {
-  // A part of the name of the allocation's tensor, or of the function, file or module of any frame
-  // of its stack; case is ignored. Empty = any.
+  // Terms (filter_text.h), each a part of the name of the allocation's tensor, or of the function,
+  // file or module of any frame of its stack; case is ignored. All must be there, and none of those
+  // that are excluded. Without terms = any.
   std::string text;
   std::uint32_t layers = ~0u;        // LayerBit set
   std::optional<StackId> site;       // exactly this stack

@@ -61,6 +61,8 @@ class Grouper {
         break;
     }
     if (query_.passing != nullptr) SetApart();
+    if (query_.whole_device) AddRest();
+    Hide();
     return std::move(groups_);
   }
 
@@ -213,6 +215,24 @@ class Grouper {
     ForEach([&](AllocationId id, const AllocationRecord&) {
       if (!Passing(id)) groups_.of_allocation[id.value] = apart;
     });
+  }
+
+  void Hide() {
+    for (StackBand band : query_.hidden) {
+      if (band.kind == StackBandKind::kSite && !groups_.of_stack.empty()) {
+        const std::uint8_t group = groups_.of_stack[SlotOf(band.site)];
+        if (group == StackGroups::kNone) continue;
+        band = groups_.bands[group];  // of another example of the site
+        if (band.kind != StackBandKind::kSite) continue;
+      }
+      groups_.hidden.push_back(band);
+    }
+  }
+
+  void AddRest() {
+    const std::shared_ptr<const DeviceRests> rests = RestsOf(session_);
+    const auto rest = rests->find(kinds_.device());
+    if (rest != rests->end()) groups_.rest = {rests, &rest->second};
   }
 
   const TimelineStack& kinds_;

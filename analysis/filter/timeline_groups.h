@@ -30,6 +30,10 @@ struct TimelineQuery {
   std::shared_ptr<const AllocationSet> passing;  // null: everything passes
   const Categories* categories = nullptr;        // needed for kCategory, else all is unknown
   Symbols* symbols = nullptr;                    // for kSite; null: every stack is its own site
+  // Bands of an earlier stack, also of another filter; those that are not there are ignored.
+  std::vector<StackBand> hidden = {};
+  // With the rest of the device, if the log has samples of it. Not of the host.
+  bool whole_device = false;
 };
 
 // The number of sites, streams or processes that have a band of their own: those that held most of

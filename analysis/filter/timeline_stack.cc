@@ -47,7 +47,9 @@ int TimelineStack::BandOfSite(StackId site) const {
 std::size_t TimelineStack::SlotOf(Line line) const {
   const std::size_t none = data_->kept.size();
   if (line == Line::kTop) return data_->bands.empty() ? none : data_->bands.size() - 1;
-  if (line == Line::kAllocated && data_->groups.framework) return none - 1;
+  const std::size_t output = data_->all_bands.size() + (line == Line::kAllocated ? 1 : 0);
+  for (std::size_t slot = data_->bands.size(); slot < none; ++slot)
+    if (data_->kept[slot] == output) return slot;
   // The uppermost edge of the groups that is kept.
   const std::size_t groups =
       data_->groups.bands.size() + (data_->groups.tensors_within > 0 ? 1 : 0);

@@ -12,6 +12,7 @@
 #include "analysis/categories/categories.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/store/session.h"
+#include "analysis/timeline/device_rest.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
@@ -30,6 +31,12 @@ enum class StackBandKind : std::uint8_t {
   kCached,       // in segments of the framework's allocator, beyond what is in use
   kOtherDriver,  // requested from the driver, not by the framework's allocator
   kPools,        // held by pools and VMM of the driver beyond what was requested
+  // Of the whole device, beyond the log's own memory. Between samples the last one is held.
+  kCode,            // loaded modules
+  kUntracked,       // in use, by unknown owners
+  kOtherProcesses,  // as the driver reported
+  kFree,            // up to the capacity
+  kUnsampled,       // before the first sample: nothing is known of the rest
 };
 
 struct StackBand {
@@ -40,7 +47,8 @@ struct StackBand {
   StackId site;
   std::uint64_t stream = 0;   // of kStream
   std::uint32_t process = 0;  // of kProcess: a row of Session::processes()
-  std::uint32_t members = 0;  // of kOther: the number of sites, streams, … in it
+  // Of kOther: the number of sites, streams, … in it; of what samples tell: the number of samples.
+  std::uint32_t members = 0;
 
   bool operator==(const StackBand&) const = default;
 };
@@ -64,6 +72,10 @@ struct StackGroups {
   bool framework = false;  // the groups are blocks: what segments hold beyond them is a band above
   // The groups add up to the device's driver memory: what pools hold beyond is a band above them.
   bool pools = true;
+  // Bands without height: they are still listed, and the lines below count them.
+  std::vector<StackBand> hidden;
+  // The rest of the device up to its capacity, as bands above all others; null: none.
+  std::shared_ptr<const DeviceRest> rest;
 };
 
 struct StackData;  // internal/stack_data.h
@@ -75,7 +87,7 @@ class TimelineStack {
   enum class Line {
     kInUse,      // the sum of the groups
     kAllocated,  // driver bytes as requested; of the host, pinned and registered memory
-    kTop,        // the upper edge of the uppermost band
+    kTop,        // the upper edge of the uppermost band that is not hidden
   };
 
   explicit TimelineStack(std::unique_ptr<const StackData> data);
@@ -108,6 +120,7 @@ class TimelineStack {
   // [times[i], times[i + 1]), as Series::Between.
   struct Columns {
     std::vector<std::vector<std::uint64_t>> low, high;
+    std::vector<std::uint64_t> in_use;  // the most of Line::kInUse
   };
   // Of the upper edges: a band and all below it. If a column contains many blocks of events, the
   // time at which it begins may be moved by up to `slack` of its width, to the begin of a block;

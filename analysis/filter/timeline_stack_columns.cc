@@ -26,11 +26,12 @@ std::vector<std::uint32_t> ColumnBegins(const StackData& data, std::span<const T
 }
 
 TimelineStack::Columns MakeColumns(const StackData& data, std::span<const TimeNs> times, bool own,
-                                   double slack) {
+                                   double slack, std::size_t in_use) {
   TimelineStack::Columns columns;
   const std::size_t n = times.empty() ? 0 : times.size() - 1;
   columns.low.assign(data.bands.size(), std::vector<std::uint64_t>(n));
   columns.high = columns.low;
+  columns.in_use.assign(n, 0);
   if (data.bands.empty() || n == 0) return columns;
   StackCursor cursor(data);
   const std::vector<std::uint32_t> first = ColumnBegins(data, times, slack);
@@ -40,6 +41,7 @@ TimelineStack::Columns MakeColumns(const StackData& data, std::span<const TimeNs
       columns.low[b][i] = range.least[b];
       columns.high[b][i] = range.most[b];
     }
+    if (in_use < data.kept.size()) columns.in_use[i] = range.most[in_use];
   }
   return columns;
 }
@@ -47,10 +49,10 @@ TimelineStack::Columns MakeColumns(const StackData& data, std::span<const TimeNs
 }  // namespace
 
 TimelineStack::Columns TimelineStack::Edges(std::span<const TimeNs> times, double slack) const {
-  return MakeColumns(*data_, times, false, slack);
+  return MakeColumns(*data_, times, false, slack, SlotOf(Line::kInUse));
 }
 TimelineStack::Columns TimelineStack::Bytes(std::span<const TimeNs> times) const {
-  return MakeColumns(*data_, times, true, 0);
+  return MakeColumns(*data_, times, true, 0, data_->kept.size());
 }
 
 }  // namespace memprof::analysis

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QSettings>
+#include <QTemporaryDir>
 #include <set>
 
 #include "viewer/models/recent.h"
@@ -34,6 +36,70 @@ TEST(SiteColors, DifferInOnePicture) {
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("h"))), (Colors{0}));
   const Colors many = colors.Of(Keys(QStringLiteral("hgfedcb")));
   EXPECT_EQ(std::set<int>(many.begin(), many.end()).size(), 7u);
+}
+
+TEST(SiteColors, ThatArePinnedStay) {
+  SiteColors colors;
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("abc"))), (Colors{0, 1, 2}));
+  colors.Pin(QStringLiteral("b"), 0);
+  EXPECT_EQ(colors.Pinned(QStringLiteral("b")), 0);
+  EXPECT_EQ(colors.Pinned(QStringLiteral("a")), -1);
+  const Colors with = colors.Of(Keys(QStringLiteral("abc")));
+  EXPECT_EQ(with[1], 0);
+  EXPECT_NE(with[0], 0) << "the largest gives way to a pin";
+  EXPECT_EQ(with[2], 2);
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("ac"))), (Colors{0, 2})) << "where there is no pin";
+  colors.Pin(QStringLiteral("z"), 5);
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("acdefghijz"))).back(), 5) << "below the seventh too";
+  colors.Pin(QStringLiteral("a"), 0);
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("ab"))), (Colors{0, 0})) << "as the user wants it";
+  for (const int none : {-1, SiteColors::kColors}) {
+    colors.Pin(QStringLiteral("b"), 3);
+    colors.Pin(QStringLiteral("b"), none);
+    EXPECT_EQ(colors.Pinned(QStringLiteral("b")), -1);
+  }
+  EXPECT_EQ(colors.pins().size(), 2);
+  // With every colour pinned, a further site has none of its own.
+  for (int c = 0; c < SiteColors::kColors; ++c) colors.Pin(QString::number(c), c);
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("x0123456"))), (Colors{-1, 0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(SitePins, AreKeptByLogAndWhatIsNoPinIsLeftOut) {
+  const QTemporaryDir directory;
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, directory.path());
+  const QStringList log = {QStringLiteral("/j/a.mprof")}, other = {QStringLiteral("/j/b.mprof")};
+  EXPECT_TRUE(LoadSitePins(log).isEmpty());
+  const SitePins pins = {{SiteColors::PinOf(QStringLiteral("f\na.py\n3")), 4},
+                         {SiteColors::PinOf(QStringLiteral("g")), 0}};
+  SaveSitePins(log, pins);
+  EXPECT_EQ(LoadSitePins(log), pins);
+  EXPECT_TRUE(LoadSitePins(other).isEmpty());
+  EXPECT_EQ(SiteColors(LoadSitePins(log)).Pinned(QStringLiteral("g")), 0);
+  QSettings store;
+  const QString entry = QStringLiteral("pinned_colors/") + [&store] {
+    store.beginGroup(QStringLiteral("pinned_colors"));
+    const QString key = store.childKeys().value(0);
+    store.endGroup();
+    return key;
+  }();
+  QVariantMap hostile = store.value(entry).toMap();
+  hostile[QStringLiteral("0123456789abcdef")] = 7;
+  hostile[QStringLiteral("0123456789abcdee")] = QStringLiteral("red");
+  hostile[QStringLiteral("short")] = 1;
+  for (int i = 0; i < 1000; ++i)
+    hostile[QStringLiteral("zz%1").arg(i, 14, 10, QLatin1Char('0'))] = 2;
+  store.setValue(entry, hostile);
+  const SitePins read = LoadSitePins(log);
+  EXPECT_LE(read.size(), 200);
+  for (const int color : read) EXPECT_LT(color, SiteColors::kColors);
+  EXPECT_FALSE(read.contains(QStringLiteral("0123456789abcdef")));
+  EXPECT_FALSE(read.contains(QStringLiteral("short")));
+  store.setValue(entry, QStringLiteral("no map"));
+  EXPECT_TRUE(LoadSitePins(log).isEmpty());
+  SaveSitePins(log, pins);
+  SaveSitePins(log, {});
+  EXPECT_FALSE(QSettings().contains(entry));
 }
 
 TEST(Recent, SeveralLogsAreOneEntry) {

@@ -220,6 +220,70 @@ TEST(Columns, KnowWhatTheyWereMadeForAndWhatIsWhere) {
   EXPECT_EQ(made.BandAt(50, 0), -1);
 }
 
+// Against the definition: a peak that does not hold for `width` columns is drawn from where it is.
+TEST(Columns, AreDrawnSuchThatEverySpikeIsSeen) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t n = 1 + random() % 60;
+    const int width = 1 + static_cast<int>(random() % 5);
+    TimelineColumns columns;
+    columns.columns = static_cast<int>(n);
+    columns.low.assign(2, std::vector<std::uint64_t>(n));
+    columns.high = columns.low;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::uint64_t below = 0;
+      for (std::size_t b = 0; b < 2; ++b) {
+        columns.low[b][i] = below += random() % 4;
+        below = columns.high[b][i] = std::max(below, below + (random() % 3 == 0 ? 50 : 0));
+      }
+    }
+    columns.in_use = columns.high[1];
+    const TimelineColumns drawn = ForDrawing(columns, width, {0, 1000});
+    EXPECT_EQ(drawn.low, columns.low);
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_LE(drawn.high[0][i], drawn.high[1][i]);
+      // What is drawn is somewhere near, and nothing is drawn lower.
+      std::uint64_t near = 0;
+      const std::size_t reach = static_cast<std::size_t>(width) - 1;
+      for (std::size_t j = i - std::min(i, reach); j <= std::min(n - 1, i + reach); ++j)
+        near = std::max(near, columns.high[1][j]);
+      ASSERT_GE(drawn.high[1][i], columns.high[1][i]);
+      ASSERT_LE(drawn.high[1][i], near);
+    }
+    // Every value is reached by at least `width` neighbouring columns.
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t from = i, to = i;
+      while (from > 0 && drawn.high[1][from - 1] >= columns.high[1][i]) --from;
+      while (to + 1 < n && drawn.high[1][to + 1] >= columns.high[1][i]) ++to;
+      ASSERT_GE(to - from + 1, std::min<std::size_t>(n, static_cast<std::size_t>(width)));
+    }
+  }
+}
+
+TEST(Columns, ThatAreWideEnoughStayAsTheyAre) {
+  TimelineColumns columns;
+  columns.columns = 8;
+  columns.low = {{0, 0, 0, 0, 0, 0, 0, 0}};
+  columns.high = {{1, 9, 9, 1, 1, 1, 9, 1}};
+  columns.in_use = columns.high[0];
+  const TimelineColumns drawn = ForDrawing(columns, 2, {0, 100});
+  EXPECT_EQ(drawn.high[0], (std::vector<std::uint64_t>{1, 9, 9, 1, 1, 1, 9, 9}));
+  EXPECT_EQ(drawn.in_use, drawn.high[0]);
+  EXPECT_EQ(ForDrawing(columns, 1, {3, 8}).high[0],
+            (std::vector<std::uint64_t>{0, 5, 5, 0, 0, 0, 5, 0}));
+}
+
+TEST(Columns, FitToWhatVaries) {
+  TimelineColumns columns;
+  columns.columns = 3;
+  columns.low = {{10, 10, 10}, {1000, 1100, 1000}, {1500, 1500, 1500}};
+  columns.high = {{10, 10, 10}, {1000, 2000, 1100}, {2500, 2500, 2500}};
+  const ByteWindow fit = FitBytes(columns, 2, 3000);
+  EXPECT_EQ(fit, (ByteWindow{940, 2060}));
+  EXPECT_EQ(FitBytes(columns, 0, 3000), (ByteWindow{0, 3000}));
+  EXPECT_EQ(FitBytes({}, 2, 3000), (ByteWindow{0, 3000}));
+}
+
 TEST(Columns, OfNoWidthAreNone) {
   LogBuilder log;
   FillFramework(log);

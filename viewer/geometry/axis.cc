@@ -106,15 +106,17 @@ std::vector<TimeNs> ColumnEdges(const TimeScale& scale, int columns) {
 }
 
 double ByteScale::Y(double bytes) const {
-  return bottom - bytes / static_cast<double>(std::max<std::uint64_t>(max_bytes, 1)) * height;
+  const std::uint64_t span = max_bytes > min_bytes ? max_bytes - min_bytes : 1;
+  return bottom - (bytes - static_cast<double>(min_bytes)) / static_cast<double>(span) * height;
 }
 
 std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing) {
   std::vector<Tick> ticks;
   if (scale.height <= 0 || min_spacing <= 0) return ticks;
   const double max = static_cast<double>(std::max<std::uint64_t>(scale.max_bytes, 1));
-  const double step = RoundUpBytes(std::max(1.0, max * min_spacing / scale.height));
-  for (double value = 0; value <= max; value += step)
+  const double min = static_cast<double>(scale.min_bytes);
+  const double step = RoundUpBytes(std::max(1.0, (max - min) * min_spacing / scale.height));
+  for (double value = std::ceil(min / step) * step; value <= max; value += step)
     ticks.push_back({scale.Y(value), value, FormatByteTick(value, step)});
   return ticks;
 }

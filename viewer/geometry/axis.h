@@ -37,11 +37,12 @@ analysis::TimeWindow PanBy(const TimeScale& scale, double pixels, analysis::Time
 // 1 times from the window's begin to its end, not decreasing.
 std::vector<analysis::TimeNs> ColumnEdges(const TimeScale& scale, int columns);
 
-// Maps bytes to vertical positions: 0 at `bottom`, `max_bytes` `height` above it.
+// Maps bytes to vertical positions: `min_bytes` at `bottom`, `max_bytes` `height` above it.
 struct ByteScale {
   std::uint64_t max_bytes = 1;
   double bottom = 0;
   double height = 1;
+  std::uint64_t min_bytes = 0;
 
   double Y(double bytes) const;
 };
@@ -52,7 +53,7 @@ struct Tick {
   QString label;
 };
 
-// Ticks from 0 to max_bytes at multiples of a power of two, at least
+// Ticks from min_bytes to max_bytes at multiples of a power of two, at least
 // `min_spacing` pixels apart.
 std::vector<Tick> ByteTicks(const ByteScale& scale, double min_spacing);
 

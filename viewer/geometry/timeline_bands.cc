@@ -105,6 +105,34 @@ Band OfOther(const analysis::TimelineStack& stack, const StackBand& band) {
           {}};
 }
 
+// What a device holds beyond the log's own memory, as far as samples tell.
+Band OfRest(const StackBand& band) {
+  const auto sampled = [&band](BandRole role, const char* name, const char* help) {
+    Band rest = Make(role, name, help);
+    rest.help +=
+        QStringLiteral(" From %1 of the driver's figures: between two, the earlier value is held.")
+            .arg(FormatPlural(band.members, QStringLiteral("sample")));
+    return rest;
+  };
+  switch (band.kind) {
+    case StackBandKind::kCode:
+      return Make(BandRole::kCode, "Code", "Loaded modules, as measured while they were loaded.");
+    case StackBandKind::kUntracked:
+      return sampled(BandRole::kUntracked, "Untracked",
+                     "In use of the device, but requested by no recorded call: contexts, lazily "
+                     "loaded kernels, local memory, processes that the driver does not report.");
+    case StackBandKind::kOtherProcesses:
+      return sampled(BandRole::kOtherProcesses, "Other processes",
+                     "Held by processes that are not in this log, as the driver reported.");
+    case StackBandKind::kFree:
+      return sampled(BandRole::kFree, "Free", "Not in use, up to the capacity of the device.");
+    default:
+      return Make(BandRole::kUnsampled, "Not known",
+                  "Before the first sample of the driver's figures nothing is known of the rest of "
+                  "the device.");
+  }
+}
+
 Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int color,
              analysis::Symbols* symbols) {
   // Orange is driver memory if the bands are kinds, and one of the groups otherwise.
@@ -144,8 +172,9 @@ Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int co
     case StackBandKind::kPools:
       return Make(BandRole::kPool, "Held by driver pools",
                   "Kept by stream-ordered pools and VMM beyond what the program requested.");
+    default:
+      return OfRest(band);
   }
-  return {};
 }
 
 // Names that differ, and colours that other views have too.
@@ -164,6 +193,7 @@ void NameSiteBands(const analysis::TimelineStack& stack, analysis::Symbols& symb
   const std::vector<int> chosen = colors ? colors(keys) : std::vector<int>();
   for (std::size_t i = 0; i < which.size(); ++i) {
     if (stacks[i].valid()) bands[which[i]].name = named[i].name;
+    bands[which[i]].key = named[i].key;
     if (i < chosen.size()) bands[which[i]].color = chosen[i];
   }
 }

@@ -32,6 +32,11 @@ enum class BandRole {
   kGroup,        // one of many groups, which Band::color distinguishes
   kOther,        // all groups without a band of their own
   kFilteredOut,  // in use, but not passing the filter
+  kCode,
+  kUntracked,
+  kOtherProcesses,  // in use of the device, beyond the log's own memory
+  kFree,
+  kUnsampled,  // up to the device's capacity
 };
 
 struct Band {
@@ -40,6 +45,7 @@ struct Band {
   QString name;
   QString help;            // one sentence: what counts here
   analysis::StackId site;  // of a call site's band: one of its stacks
+  QString key = {};        // of a call site's band: NamedSite::key
 };
 
 // A curve of a stack over time, queried like an analysis::Series.

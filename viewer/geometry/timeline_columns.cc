@@ -17,6 +17,7 @@ TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, 
   analysis::TimelineStack::Columns edges = bands.stack->Edges(ColumnEdges(scale, columns), kSlack);
   out.low = std::move(edges.low);
   out.high = std::move(edges.high);
+  out.in_use = std::move(edges.in_use);
   return out;
 }
 
@@ -30,12 +31,67 @@ int TimelineColumns::BandAt(int column, std::uint64_t bytes) const {
 
 namespace {
 
+// The highest values that hold over `width` columns, at each column.
+std::vector<std::uint64_t> Lasting(const std::vector<std::uint64_t>& values, std::size_t width) {
+  const std::size_t n = values.size();
+  width = std::min(width, n);
+  std::vector<std::uint64_t> lasting(n, 0);
+  for (std::size_t i = 0; i + width <= n; ++i) {
+    const auto from = values.begin() + static_cast<std::ptrdiff_t>(i);
+    const std::uint64_t least = *std::min_element(from, from + static_cast<std::ptrdiff_t>(width));
+    for (std::size_t j = i; j < i + width; ++j) lasting[j] = std::max(lasting[j], least);
+  }
+  return lasting;
+}
+
+// Every peak that does not last is held for `width` columns.
+void Widen(std::vector<std::uint64_t>& values, std::size_t width) {
+  const std::vector<std::uint64_t> before = values, lasting = Lasting(values, width);
+  const std::size_t n = values.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (before[i] <= lasting[i]) continue;
+    const std::size_t from = std::min(i, n - std::min(width, n));
+    for (std::size_t j = from; j < std::min(from + width, n); ++j)
+      values[j] = std::max(values[j], before[i]);
+  }
+}
+
+void Cut(std::vector<std::uint64_t>& values, const ByteWindow& shown) {
+  for (std::uint64_t& value : values) value = std::clamp(value, shown.low, shown.high) - shown.low;
+}
+
 // The largest double that is a 64-bit count.
 std::uint64_t ToBytes(double bytes) {
   return static_cast<std::uint64_t>(std::min(bytes, 18446744073709547520.0));
 }
 
 }  // namespace
+
+TimelineColumns ForDrawing(const TimelineColumns& columns, int width, const ByteWindow& shown) {
+  TimelineColumns out = columns;
+  for (std::size_t b = 0; b < out.high.size(); ++b) {
+    if (width > 1) Widen(out.high[b], static_cast<std::size_t>(width));
+    // A band that was made wider lifts what lies on it.
+    for (std::size_t i = 0; b > 0 && i < out.high[b].size(); ++i)
+      out.high[b][i] = std::max(out.high[b][i], out.high[b - 1][i]);
+    Cut(out.high[b], shown);
+    Cut(out.low[b], shown);
+  }
+  if (width > 1) Widen(out.in_use, static_cast<std::size_t>(width));
+  Cut(out.in_use, shown);
+  return out;
+}
+
+ByteWindow FitBytes(const TimelineColumns& columns, std::size_t bands, std::uint64_t top) {
+  bands = std::min(bands, columns.low.size());
+  if (bands == 0 || columns.columns == 0) return {0, std::max<std::uint64_t>(top, 1)};
+  const auto& low = columns.low[bands - 1];
+  const auto& high = columns.high[bands - 1];
+  const double least = static_cast<double>(*std::min_element(low.begin(), low.end()));
+  const double most = static_cast<double>(*std::max_element(high.begin(), high.end()));
+  const double space = std::max(1.0, (most - least) * 0.06);
+  return MakeByteWindow(least - space, most + space, top);
+}
 
 AxisRange ChooseAxis(std::uint64_t highest, std::uint64_t capacity) {
   const double high = static_cast<double>(std::max<std::uint64_t>(highest, 1));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "viewer/geometry/axis.h"
+#include "viewer/geometry/byte_window.h"
 #include "viewer/geometry/timeline_bands.h"
 
 namespace memprof::viewer {
@@ -19,6 +20,7 @@ struct TimelineColumns {
   const StepClock* clock = nullptr;  // of the scale for which they were made
   int columns = 0;
   std::vector<std::vector<std::uint64_t>> low, high;  // [band][column]: bytes up to its edge
+  std::vector<std::uint64_t> in_use;                  // [column]: the most of all groups
 
   // Whether MakeColumns would make the same columns for this scale.
   bool Fit(const TimeScale& scale, int wanted) const {
@@ -32,6 +34,14 @@ struct TimelineColumns {
 
 // Cost: O(columns * (bands * log events + 256)).
 TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns);
+
+// The columns as they are drawn: what is narrower than `width` columns is as wide as that, so that
+// it is seen, and only the bytes in `shown` are left, from 0.
+TimelineColumns ForDrawing(const TimelineColumns& columns, int width, const ByteWindow& shown);
+
+// What varies in the columns, with some space around it: from the least that was in use to the
+// most, of the bands below `bands`.
+ByteWindow FitBytes(const TimelineColumns& columns, std::size_t bands, std::uint64_t top);
 
 // The range of the vertical axis: the highest value and some space above it, and the capacity if it
 // is near enough (at most 1.6 times the highest value).

@@ -142,12 +142,19 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   follow_timer_.stop();
   followed_sizes_.clear();
   paths_ = opening_;
-  site_colors_ = std::make_shared<SiteColors>();
+  site_colors_ =
+      std::make_shared<SiteColors>(keep_site_colors_ ? LoadSitePins(paths_) : SitePins());
   progress_ = 1;
   state_ = State::kReady;
   const Contents contents(*std::move(session), false);
   Fill(contents);
   Show(contents);
+}
+
+void Document::PinSiteColor(const QString& key, int color) {
+  site_colors_->Pin(key, color);
+  if (keep_site_colors_) SaveSitePins(paths_, site_colors_->pins());
+  emit SiteColorsChanged();
 }
 
 void Document::Fill(Contents contents) {

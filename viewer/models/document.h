@@ -94,6 +94,10 @@ class Document : public QObject {
   const std::shared_ptr<analysis::Symbols>& symbols() const { return contents_.symbols; }
   // The colours of call sites in all views; never null.
   const std::shared_ptr<SiteColors>& site_colors() const { return site_colors_; }
+  // The site of a NamedSite::key has this colour from now on; -1: the colour that it is given.
+  void PinSiteColor(const QString& key, int color);
+  // From now on, pinned colours are those of the user's settings, and are kept there.
+  void KeepSiteColors() { keep_site_colors_ = true; }
   // Of the session. Query it in jobs: queries are slow until everything else was computed.
   const std::shared_ptr<const analysis::FragmentationHistory>& fragmentation() const {
     return contents_.fragmentation;
@@ -128,6 +132,7 @@ class Document : public QObject {
   void ReportReady();
   void CategoriesReady();
   void PassingChanged();
+  void SiteColorsChanged();  // a colour was pinned
 
  private:
   // A session and what is computed from it, one after the other: the timelines come first because
@@ -162,6 +167,7 @@ class Document : public QObject {
   QStringList paths_, opening_, left_out_;
   QString error_;
   double progress_ = 0;
+  bool keep_site_colors_ = false;
   std::shared_ptr<SiteColors> site_colors_ = std::make_shared<SiteColors>();
   Contents contents_;
   StepClock step_clock_;

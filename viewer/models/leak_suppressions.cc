@@ -10,7 +10,9 @@
 namespace memprof::viewer {
 namespace {
 
-QString Tr(const char* text) { return QCoreApplication::translate("LeakSuppressions", text); }
+QString SuppressionTr(const char* text) {
+  return QCoreApplication::translate("LeakSuppressions", text);
+}
 
 // One line in any case; a star stands for characters that a line cannot contain.
 std::string OneLine(std::string text) {
@@ -33,9 +35,10 @@ QString AsSuppression(const LeakRow& row) {
   for (const analysis::SourceFrame& frame : row.stack)
     if (pattern.empty()) pattern = PatternOf(frame);
   if (pattern.empty()) return {};
-  QString comment = Tr("# %1 in %2, %3")
-                        .arg(FormatBytes(row.leak.bytes),
-                             FormatPlural(row.leak.blocks, Tr("block")), ShortSite(row.site));
+  QString comment =
+      SuppressionTr("# %1 in %2, %3")
+          .arg(FormatBytes(row.leak.bytes), FormatPlural(row.leak.blocks, SuppressionTr("block")),
+               ShortSite(row.site));
   for (QChar& c : comment)
     if (c < QLatin1Char(' ')) c = QLatin1Char('*');
   return comment + QStringLiteral("\nleak:") + ToQString(pattern) + QLatin1Char('\n');

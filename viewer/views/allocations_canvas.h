@@ -93,6 +93,7 @@ class AllocationsCanvas : public QWidget {
     const void* passing = nullptr;
     const void* extra = nullptr;  // categories or report, if the colouring needs them
     analysis::StackId site;
+    SitePins pins;
     bool dark = false;
     bool operator==(const ColorKey&) const = default;
   };

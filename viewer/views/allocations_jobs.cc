@@ -128,6 +128,7 @@ AllocationsCanvas::ColorKey AllocationsCanvas::WantedColors() const {
   if (coloring_ == AllocationColoring::kCategory) key.extra = document_->categories().get();
   if (coloring_ == AllocationColoring::kLeak) key.extra = document_->report().get();
   key.site = selection_->site();
+  key.pins = document_->site_colors()->pins();
   key.dark = Theme::From(palette()).dark;
   return key;
 }

@@ -44,6 +44,7 @@ AllocationsPanel::AllocationsPanel(Document* document, Selection* selection,
   connect(document, &Document::ReportReady, this, changed);
   connect(document, &Document::CategoriesReady, this, changed);
   connect(document, &Document::PassingChanged, this, changed);
+  connect(document, &Document::SiteColorsChanged, this, changed);
   connect(selection, &Selection::DeviceChanged, this, changed);
   connect(selection, &Selection::ZoomChanged, this, changed);
   connect(selection, &Selection::AxisChanged, this, changed);

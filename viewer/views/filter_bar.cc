@@ -69,6 +69,8 @@ FilterBar::FilterBar(Document* document, Selection* selection, QWidget* parent)
   text_->setPlaceholderText(tr("Filter by tensor, function, file or module"));
   text_->setClearButtonEnabled(true);
   text_->setMaximumWidth(320);
+  text_->setToolTip(
+      tr("All words must be there, and none after a minus: conv -weight \"two words\""));
   text_->setAccessibleName(tr("Filter"));
   auto* more = new QToolButton(this);
   more->setText(tr("Only …"));

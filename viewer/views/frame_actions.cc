@@ -11,9 +11,12 @@
 #include <QSettings>
 #include <QUrl>
 
+#include "analysis/filter/filter_text.h"
+#include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/editor_command.h"
+#include "viewer/views/pin_menu.h"
 
 namespace memprof::viewer {
 namespace {
@@ -107,7 +110,13 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
   menu->addSeparator();
   menu->addAction(Tr("&Filter to this function"), owner, [selection, target] {
     analysis::AllocationFilter filter = selection->filter();
-    filter.text = target.frame.function;
+    filter.text = analysis::QuoteFilterTerm(target.frame.function);
+    selection->SetFilter(filter);
+  });
+  menu->addAction(Tr("&Leave out this function"), owner, [selection, target] {
+    analysis::AllocationFilter filter = selection->filter();
+    if (!filter.text.empty()) filter.text += ' ';
+    filter.text += analysis::QuoteFilterTerm(target.frame.function, true);
     selection->SetFilter(filter);
   });
   QAction* site = menu->addAction(Tr("Filter to this s&ite"), owner, [selection, target] {
@@ -116,6 +125,11 @@ void AddFrameActions(QMenu* menu, QWidget* owner, Document* document, Selection*
     selection->SetFilter(filter);
   });
   site->setEnabled(target.stack.valid());
+  if (!target.stack.valid()) return;
+  AddPinMenu(menu, document, [document, stack = target.stack] {
+    if (document->symbols() == nullptr) return QString();
+    return NameSites(*document->symbols(), {&stack, 1}).front().key;
+  });
 }
 
 }  // namespace memprof::viewer

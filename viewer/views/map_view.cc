@@ -35,6 +35,7 @@ MapView::MapView(Document* document, Selection* selection, QWidget* parent)
   const auto ask = [this] { Invalidate(); };
   connect(document, &Document::TimelinesReady, this, ask);
   connect(document, &Document::StateChanged, this, ask);
+  connect(document, &Document::SiteColorsChanged, this, ask);
   connect(selection, &Selection::InstantChanged, this, ask);
   connect(selection, &Selection::DeviceChanged, this, ask);
 }

@@ -88,6 +88,15 @@ QColor Theme::Band(BandRole role) const {
       return Mix(surface, text, dark ? 0.22 : 0.17);
     case BandRole::kFilteredOut:
       return Mix(surface, text, 0.10);
+    case BandRole::kCode:
+      return Mix(surface, text, dark ? 0.44 : 0.40);
+    case BandRole::kUntracked:
+      return Mix(surface, text, dark ? 0.36 : 0.32);
+    case BandRole::kOtherProcesses:
+      return Mix(surface, text, dark ? 0.28 : 0.24);
+    case BandRole::kFree:
+    case BandRole::kUnsampled:
+      return surface;
   }
   return muted;
 }

@@ -1,22 +1,46 @@
 // The memory timeline: mouse, wheel and keys.
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QToolTip>
 #include <QWheelEvent>
+#include <utility>
 
 #include "viewer/geometry/window_math.h"
+#include "viewer/views/pin_menu.h"
 #include "viewer/views/timeline_view.h"
 
 namespace memprof::viewer {
 void TimelineView::mousePressEvent(QMouseEvent* event) {
-  if (bands() != nullptr) gestures_.Press(event);
+  if (bands() == nullptr) return;
+  const QRectF plot = PlotRect();
+  const QPointF at = event->position();
+  panned_ = Bytes();
+  if (event->button() == Qt::LeftButton && at.x() < plot.left() && at.y() >= plot.top() &&
+      at.y() <= plot.bottom()) {
+    gutter_ = at.y();
+    return;
+  }
+  gestures_.Press(event);
 }
 
-void TimelineView::mouseMoveEvent(QMouseEvent* event) { gestures_.Move(event, Scale()); }
+void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+  if (gestures_.panning() && panned_.has_value()) {
+    const double moved = event->position().y() - gestures_.from().y();
+    ShowBytes(PanBytes(*panned_, moved / PlotRect().height() * panned_->span(), AxisMax()));
+  }
+  gestures_.Move(event, Scale());
+  if (gutter_.has_value()) update();
+}
 
 void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
-  if (const auto clicked = gestures_.Release(event, Scale())) Click(*clicked);
+  if (const auto from = std::exchange(gutter_, std::nullopt)) {
+    if (!TimeGestures::IsClick({*from, 0}, {event->position().y(), 0}))
+      ShowBytes(MakeByteWindow(BytesAtY(*from), BytesAtY(event->position().y()), AxisMax()));
+    return update();
+  }
+  if (const auto clicked = gestures_.Release(event, Scale())) Click(*clicked, event->modifiers());
 }
 
 bool TimelineView::SelectBand(int band) {
@@ -28,21 +52,45 @@ bool TimelineView::SelectBand(int band) {
   return true;
 }
 
-void TimelineView::Click(QPointF point) {
+void TimelineView::ClickLegend(QPointF point, Qt::KeyboardModifiers modifiers) {
+  if (legend_.IsShowAll(point)) return stacks_->ShowAllBands();
+  const int band = legend_.BandAt(point);
+  const bool hide = legend_.IsSwatch(point) || modifiers.testFlag(Qt::ControlModifier) ||
+                    modifiers.testFlag(Qt::AltModifier);
+  if (hide) {
+    stacks_->ToggleBand(band);
+  } else {
+    SelectBand(band);
+  }
+}
+
+void TimelineView::contextMenuEvent(QContextMenuEvent* event) {
+  const QPointF at = event->pos();
+  const int band = at.y() < legend_.height() ? legend_.BandAt(at) : BandAt(at);
+  if (band < 0) return;
+  const Band& of = bands()->bands[static_cast<std::size_t>(band)];
+  QMenu menu(this);
+  menu.addAction(stacks_->hidden(band) ? tr("&Show %1").arg(of.name) : tr("&Hide %1").arg(of.name),
+                 this, [this, band] { stacks_->ToggleBand(band); });
+  if (stacks_->hidden_count() > 0)
+    menu.addAction(tr("Show &all"), stacks_, &TimelineStacks::ShowAllBands);
+  if (!of.key.isEmpty()) AddPinMenu(&menu, document_, [key = of.key] { return key; });
+  menu.exec(event->globalPos());
+}
+
+void TimelineView::Click(QPointF point, Qt::KeyboardModifiers modifiers) {
   if (const TimelineMarker* marker = marks_.At(point)) {
     selection_->SetInstant(marker->time);
     return;
   }
-  if (point.y() < legend_.height()) {
-    SelectBand(legend_.BandAt(point));
-    return;
-  }
+  if (point.y() < legend_.height()) return ClickLegend(point, modifiers);
   SelectBand(BandAt(point));
   selection_->SetInstant(Scale().At(point.x()));
 }
 
 void TimelineView::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->position().y() < legend_.height()) return;
+  if (event->position().x() < PlotRect().left()) return ShowAllBytes();
   const auto range = lane_.RangeAt(event->position());
   if (range.has_value()) {
     selection_->SetWindow(*range);
@@ -68,7 +116,7 @@ bool TimelineView::event(QEvent* event) {
 void TimelineView::leaveEvent(QEvent*) { gestures_.Leave(); }
 
 void TimelineView::wheelEvent(QWheelEvent* event) {
-  if (bands() != nullptr) gestures_.Wheel(event, Scale());
+  if (bands() != nullptr && !ByteWheel(event)) gestures_.Wheel(event, Scale());
 }
 
 void TimelineView::StepMarker(bool forward) {
@@ -106,6 +154,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     if (event->key() == Qt::Key_Down) return StepBand(-1);
   }
   if (event->key() == Qt::Key_N) return StepMarker(!event->modifiers().testFlag(Qt::ShiftModifier));
+  if (bands() != nullptr && ByteKey(event)) return;
   if (!gestures_.Key(event, Scale())) QWidget::keyPressEvent(event);
 }
 

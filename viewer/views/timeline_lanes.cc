@@ -19,8 +19,10 @@ constexpr double kMaxName = 230;  // pixels of a name, if not all names fit
 }  // namespace
 
 void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QStringList& notes,
-                            const LegendSpace& space, const QFont& font) {
+                            const LegendSpace& space, const QFont& font,
+                            std::vector<LegendMark> marks) {
   bands_ = std::move(bands);
+  marks_ = std::move(marks);
   texts_.clear();
   std::vector<double> widths;
   if (bands_ != nullptr) {
@@ -39,35 +41,75 @@ void TimelineLegend::LayOut(std::shared_ptr<const TimelineBands> bands, const QS
       widths.push_back(kSwatchSpace + TextWidth(font, name) + 2 + 2 * kSpace);
     texts_ = names;
   }
-  for (const QString& note : notes) {
+  QStringList all_notes = notes;
+  if (hidden() > 0) all_notes.prepend(QStringLiteral("Show all (%1 hidden)").arg(hidden()));
+  for (const QString& note : all_notes) {
     texts_ << note;
     widths.push_back(TextWidth(font, note) + 2 + kSpace);
   }
   layout_ = LayOutLegend(widths, space);
 }
 
+std::size_t TimelineLegend::hidden() const {
+  return static_cast<std::size_t>(
+      std::count_if(marks_.begin(), marks_.end(), [](const LegendMark& m) { return m.hidden; }));
+}
+
+void TimelineLegend::PaintBand(QPainter& painter, const Theme& theme, std::size_t entry,
+                               bool selected) const {
+  const QRectF& box = layout_.boxes[entry];
+  const std::size_t b = bands_->bands.size() - 1 - entry;
+  const LegendMark mark = MarkOf(b);
+  const QColor color = BandColor(bands_->bands[b], theme);
+  const QRectF square(box.left(), box.center().y() - kSwatch / 2, kSwatch, kSwatch);
+  if (!mark.hidden) FillBand(painter, QPolygonF(square), FillOf(bands_->bands[b], theme));
+  if (mark.hidden || color == theme.surface) {
+    painter.setPen(mark.hidden ? color : theme.muted);
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(square.adjusted(0.5, 0.5, -0.5, -0.5));
+  }
+  if (mark.pinned && !mark.hidden) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(Theme::TextOn(color));
+    painter.drawEllipse(square.center(), 2.5, 2.5);
+  }
+  painter.setPen(mark.hidden ? theme.muted : theme.text);
+  const QRectF name = box.adjusted(kSwatchSpace, 0, -2 * kSpace, 0);
+  const double width =
+      DrawElided(painter, name.adjusted(0, 0, 2, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                 texts_[static_cast<qsizetype>(entry)], Qt::ElideMiddle);
+  const double half = QFontMetricsF(painter.font()).height() / 2;
+  const auto line = [&](double y) {
+    painter.drawLine(QPointF(name.left(), y), QPointF(name.left() + width, y));
+  };
+  if (mark.hidden) line(box.center().y());
+  if (!selected) return;
+  painter.setPen(QPen(theme.accent, 2));
+  line(box.center().y() + half);
+}
+
 void TimelineLegend::Paint(QPainter& painter, const Theme& theme, int selected) const {
   const std::size_t bands = bands_ == nullptr ? 0 : bands_->bands.size();
   for (std::size_t i = 0; i < layout_.boxes.size(); ++i) {
-    const QRectF& box = layout_.boxes[i];
-    const QString& text = texts_[static_cast<qsizetype>(i)];
-    if (i >= bands) {
-      painter.setPen(theme.muted);
-      DrawElided(painter, box, Qt::AlignLeft | Qt::AlignVCenter, text);
+    if (i < bands) {
+      PaintBand(painter, theme, i, static_cast<int>(bands - 1 - i) == selected);
       continue;
     }
-    const std::size_t b = bands - 1 - i;
-    const QRectF square(box.left(), box.center().y() - kSwatch / 2, kSwatch, kSwatch);
-    FillBand(painter, QPolygonF(square), FillOf(bands_->bands[b], theme));
-    painter.setPen(theme.text);
-    const QRectF name = box.adjusted(kSwatchSpace, 0, -2 * kSpace, 0);
-    const double width = DrawElided(painter, name.adjusted(0, 0, 2, 0),
-                                    Qt::AlignLeft | Qt::AlignVCenter, text, Qt::ElideMiddle);
-    if (static_cast<int>(b) != selected) continue;
-    painter.setPen(QPen(theme.accent, 2));
-    const double y = box.center().y() + QFontMetricsF(painter.font()).height() / 2;
-    painter.drawLine(QPointF(name.left(), y), QPointF(name.left() + width, y));
+    painter.setPen(i == bands && hidden() > 0 ? theme.accent : theme.muted);
+    DrawElided(painter, layout_.boxes[i], Qt::AlignLeft | Qt::AlignVCenter,
+               texts_[static_cast<qsizetype>(i)]);
   }
+}
+
+bool TimelineLegend::IsSwatch(QPointF point) const {
+  const int entry = EntryAt(point);
+  return BandAt(point) >= 0 &&
+         point.x() < layout_.boxes[static_cast<std::size_t>(entry)].left() + kSwatchSpace;
+}
+
+bool TimelineLegend::IsShowAll(QPointF point) const {
+  return hidden() > 0 && bands_ != nullptr &&
+         EntryAt(point) == static_cast<int>(bands_->bands.size());
 }
 
 int TimelineLegend::EntryAt(QPointF point) const {
@@ -89,7 +131,12 @@ QString TimelineLegend::TextAt(QPointF point) const {
     return entry < 0 ? QString() : texts_[entry].toHtmlEscaped();
   }
   const Band& of = bands_->bands[static_cast<std::size_t>(band)];
-  return QStringLiteral("<b>%1</b><br>%2").arg(of.name.toHtmlEscaped(), of.help.toHtmlEscaped());
+  const LegendMark mark = MarkOf(static_cast<std::size_t>(band));
+  QString text =
+      QStringLiteral("<b>%1</b><br>%2").arg(of.name.toHtmlEscaped(), of.help.toHtmlEscaped());
+  if (mark.pinned) text += QStringLiteral("<br>Its colour is pinned.");
+  return text + (mark.hidden ? QStringLiteral("<br>Hidden. Click the box: show it.")
+                             : QStringLiteral("<br>Click the box: hide it."));
 }
 
 double MarkerLane::Height(const std::vector<TimelineMarker>& markers, const QFont& font) {

@@ -16,25 +16,41 @@
 
 namespace memprof::viewer {
 
+// What the legend shows of a band beside its name and colour.
+struct LegendMark {
+  bool hidden = false;  // struck out
+  bool pinned = false;  // a dot in its swatch
+};
+
 class TimelineLegend {
  public:
-  // From the top of the stack to its bottom, then the notes. Long names are cut in the middle; the
-  // tooltip has the whole name.
+  // From the top of the stack to its bottom, then the notes; if bands are hidden, an entry that
+  // shows all again is the first note. Long names are cut in the middle; the tooltip has the whole
+  // name. `marks`: by band; may be shorter.
   void LayOut(std::shared_ptr<const TimelineBands> bands, const QStringList& notes,
-              const LegendSpace& space, const QFont& font);
+              const LegendSpace& space, const QFont& font, std::vector<LegendMark> marks = {});
   double height() const { return layout_.height; }
   // `selected`: the band of the selection, -1 for none.
   void Paint(QPainter& painter, const Theme& theme, int selected) const;
 
   // The index of the band whose entry is there; -1 for none.
   int BandAt(QPointF point) const;
+  // Whether the swatch of a band is there, or the entry that shows all bands.
+  bool IsSwatch(QPointF point) const;
+  bool IsShowAll(QPointF point) const;
   QString TextAt(QPointF point) const;  // rich text; "" beside entries
   std::size_t entries() const { return texts_.size(); }
   QRectF RectOf(std::size_t entry) const { return layout_.boxes[entry]; }
 
  private:
   int EntryAt(QPointF point) const;
+  LegendMark MarkOf(std::size_t band) const {
+    return band < marks_.size() ? marks_[band] : LegendMark();
+  }
+  void PaintBand(QPainter& painter, const Theme& theme, std::size_t entry, bool selected) const;
+  std::size_t hidden() const;
 
+  std::vector<LegendMark> marks_;
   std::shared_ptr<const TimelineBands> bands_;
   QStringList texts_;  // of bands from the top, then notes
   LegendLayout layout_;

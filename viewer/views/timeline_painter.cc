@@ -69,7 +69,13 @@ BandFill FillOf(const QColor& color, BandRole role, const Theme& theme) {
   BandFill fill{color, theme.dark ? color.lighter(130) : color.darker(118), Qt::NoBrush,
                 theme.AtTimes(color)};
   if (role == BandRole::kCached || role == BandRole::kPool) fill.hatch = Qt::BDiagPattern;
-  if (role == BandRole::kOtherDriver) fill.hatch = Qt::FDiagPattern;
+  if (role == BandRole::kOtherDriver || role == BandRole::kOtherProcesses)
+    fill.hatch = Qt::FDiagPattern;
+  if (role == BandRole::kUnsampled) {
+    fill.hatch = Qt::BDiagPattern;
+    fill.stripes = theme.border;
+  }
+  if (role == BandRole::kFree) fill.color = fill.at_times = Qt::transparent;  // the grid is seen
   return fill;
 }
 
@@ -128,7 +134,7 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
   std::vector<BandFill> fills;
   for (const Band& band : bands.bands) {
     BandFill fill = FillOf(band, theme);
-    if (selected >= 0 && static_cast<int>(fills.size()) != selected) {
+    if (selected >= 0 && static_cast<int>(fills.size()) != selected && fill.color.alpha() > 0) {
       fill.color = Pale(fill.color, theme);
       fill.stripes = Pale(fill.stripes, theme);
       fill.at_times = Pale(fill.at_times, theme);
@@ -150,10 +156,36 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& co
   painter.drawImage(plot, pixels);
 }
 
+void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                std::uint64_t max_bytes, const Theme& theme) {
+  const std::vector<std::uint64_t>& most = columns.in_use;
+  if (most.empty()) return;
+  const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
+  const double step = plot.width() / static_cast<double>(most.size());
+  QPolygonF line;
+  for (std::size_t begin = 0, i = 0; begin < most.size(); begin = i) {
+    while (i < most.size() && most[i] == most[begin]) ++i;
+    const double y = scale.Y(static_cast<double>(most[begin]));
+    line << QPointF(plot.left() + static_cast<double>(begin) * step, y)
+         << QPointF(plot.left() + static_cast<double>(i) * step, y);
+  }
+  painter.save();
+  painter.setClipRect(plot);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  painter.setPen(QPen(theme.text, 1));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPolyline(line);
+  painter.restore();
+}
+
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,
                    const Theme& theme) {
+  PaintByteAxis(painter, plot, ByteScale{max_bytes, plot.bottom(), plot.height()}, theme);
+}
+
+void PaintByteAxis(QPainter& painter, const QRectF& plot, const ByteScale& scale,
+                   const Theme& theme) {
   painter.save();
-  const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double height = QFontMetricsF(painter.font()).height();
   for (const Tick& tick : ByteTicks(scale, std::max(height * 2.2, plot.height() / 14))) {
     const double y = std::round(tick.position) + 0.5;

@@ -38,8 +38,14 @@ void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColum
                       std::span<const BandFill> fills, std::uint64_t max_bytes);
 
 // Byte ticks with grid lines; labels end at plot.left() - kSpace.
+void PaintByteAxis(QPainter& painter, const QRectF& plot, const ByteScale& scale,
+                   const Theme& theme);
+// From 0.
 void PaintByteAxis(QPainter& painter, const QRectF& plot, std::uint64_t max_bytes,
                    const Theme& theme);
+// A line along the most that was in use in each column.
+void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
+                std::uint64_t max_bytes, const Theme& theme);
 // Step marks and time ticks below the plot, in two rows.
 void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                    analysis::TimeNs origin, std::span<const analysis::StepInfo> steps,

@@ -18,6 +18,8 @@ using analysis::TimelineGrouping;
 
 // The number of failed requests with texts; a program that retries in a loop also fails in a loop.
 constexpr std::size_t kMaxFailures = 20'000;
+// Per cent of the capacity from which on the rest of the device matters.
+constexpr std::uint64_t kNearlyFull = 85;
 
 // The site of the request, by the same name as on the page that explains the failure.
 QString Requester(OomExplainer& explainer, const FailedRequest& request,
@@ -74,9 +76,11 @@ TimelineStacks::TimelineStacks(Document* document, Selection* selection)
   connect(document, &Document::StateChanged, this, &TimelineStacks::Update);
   connect(document, &Document::PassingChanged, this, &TimelineStacks::Update);
   connect(document, &Document::CategoriesReady, this, &TimelineStacks::Update);
+  connect(document, &Document::SiteColorsChanged, this, &TimelineStacks::Update);
   connect(selection, &Selection::DeviceChanged, this, [this] {
     ChooseMarkers();
     Update();
+    emit WholeDeviceChanged();
   });
   Update();
 }
@@ -84,7 +88,51 @@ TimelineStacks::TimelineStacks(Document* document, Selection* selection)
 void TimelineStacks::SetGrouping(TimelineGrouping grouping) {
   if (grouping == grouping_) return;
   grouping_ = grouping;
+  hidden_.clear();
   emit GroupingChanged();
+  Update();
+}
+
+bool TimelineStacks::knows_rest() const {
+  return rests_ != nullptr && rests_->contains(selection_->device());
+}
+
+bool TimelineStacks::whole_device() const {
+  const bool full = std::find(full_.begin(), full_.end(), selection_->device()) != full_.end();
+  return knows_rest() && whole_.value_or(full);
+}
+
+void TimelineStacks::SetWholeDevice(bool whole) {
+  if (whole == whole_device()) return;
+  whole_ = whole;
+  emit WholeDeviceChanged();
+  Update();
+}
+
+bool TimelineStacks::IsBand(const analysis::StackBand& one, int band) const {
+  const analysis::StackBand& of = bands_->stack->bands()[static_cast<std::size_t>(band)];
+  if (one.kind == analysis::StackBandKind::kSite && of.kind == one.kind)
+    return bands_->stack->BandOfSite(one.site) == band;
+  return one.kind == of.kind && one.layer == of.layer && one.category == of.category &&
+         one.stream == of.stream && one.process == of.process;
+}
+
+bool TimelineStacks::hidden(int band) const {
+  return bands_ != nullptr && band >= 0 &&
+         std::any_of(hidden_.begin(), hidden_.end(),
+                     [&](const analysis::StackBand& one) { return IsBand(one, band); });
+}
+
+void TimelineStacks::ToggleBand(int band) {
+  if (bands_ == nullptr || band < 0) return;
+  const auto removed =
+      std::erase_if(hidden_, [&](const analysis::StackBand& one) { return IsBand(one, band); });
+  if (removed == 0) hidden_.push_back(bands_->stack->bands()[static_cast<std::size_t>(band)]);
+  Update();
+}
+
+void TimelineStacks::ShowAllBands() {
+  hidden_.clear();
   Update();
 }
 
@@ -104,7 +152,9 @@ void TimelineStacks::Update() {
     emit Changed();
     return;
   }
-  Source source{kinds->stack, grouping_, document_->passing(), nullptr};
+  Source source{kinds->stack,         grouping_, whole_device(), hidden_, {},
+                document_->passing(), nullptr};
+  if (grouping_ == TimelineGrouping::kSite) source.pins = document_->site_colors()->pins();
   waits_for_categories_ = false;
   if (grouping_ == TimelineGrouping::kCategory) {
     source.categories = document_->categories();
@@ -115,7 +165,8 @@ void TimelineStacks::Update() {
   const bool same_stack = source.kinds == wanted_.kinds;
   wanted_ = std::move(source);
   const std::shared_ptr<const TimelineBands> plain(document_->timelines(), kinds);
-  if (wanted_.grouping == TimelineGrouping::kKind && wanted_.passing == nullptr) {
+  if (wanted_.grouping == TimelineGrouping::kKind && wanted_.passing == nullptr &&
+      !wanted_.whole_device && wanted_.hidden.empty()) {
     build_job_.Cancel();
     bands_ = plain;
   } else {
@@ -134,8 +185,8 @@ void TimelineStacks::Build() {
        colors = document_->site_colors()](std::stop_token stop) {
         std::shared_ptr<const TimelineBands> bands;
         analysis::StackGroups groups = analysis::FindGroups(
-            *source.kinds,
-            {source.grouping, source.passing, source.categories.get(), symbols.get()});
+            *source.kinds, {source.grouping, source.passing, source.categories.get(), symbols.get(),
+                            source.hidden, source.whole_device});
         if (stop.stop_requested()) return bands;
         bands = std::make_shared<const TimelineBands>(MakeBands(
             std::make_shared<const analysis::TimelineStack>(*source.kinds, std::move(groups)),
@@ -155,6 +206,8 @@ void TimelineStacks::FindMarkers() {
   marked_ = session;
   failures_.clear();
   ChooseMarkers();
+  FindRests();
+  if (!document_->grew()) hidden_.clear();
   if (session == nullptr) return marker_job_.Cancel();
   marker_job_.Start(
       [session, symbols = document_->symbols()](std::stop_token stop) {
@@ -175,6 +228,38 @@ void TimelineStacks::FindMarkers() {
         failures_ = std::move(failures);
         ChooseMarkers();
         emit Changed();
+      });
+}
+
+void TimelineStacks::FindRests() {
+  struct Found {
+    std::shared_ptr<const analysis::DeviceRests> rests;
+    std::vector<int> full;
+  };
+  if (marked_ == nullptr) {
+    rest_job_.Cancel();
+    rests_.reset();
+    full_.clear();
+    return;
+  }
+  rest_job_.Start(
+      [session = marked_](std::stop_token) {
+        Found found{analysis::RestsOf(*session), {}};
+        for (const auto& [device, rest] : *found.rests)
+          if (rest.most_used >= rest.capacity / 100 * kNearlyFull) found.full.push_back(device);
+        // What no device could ever hold says nothing of this one.
+        for (const FailedRequest& request : analysis::FindFailures(*session)) {
+          const auto rest = found.rests->find(request.device);
+          if (rest != found.rests->end() && request.bytes <= rest->second.capacity)
+            found.full.push_back(request.device);
+        }
+        return found;
+      },
+      [this](Found found) {
+        rests_ = std::move(found.rests);
+        full_ = std::move(found.full);
+        emit WholeDeviceChanged();
+        Update();
       });
 }
 

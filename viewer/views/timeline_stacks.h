@@ -5,6 +5,7 @@
 
 #include <QObject>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analysis/store/allocation_set.h"
@@ -28,6 +29,19 @@ class TimelineStacks : public QObject {
   // Kept from log to log.
   void SetGrouping(analysis::TimelineGrouping grouping);
 
+  // Whether the stack goes on to the capacity of the device, with what its samples show beyond the
+  // log's own memory. Until the user chooses, it does on devices that were full or nearly so.
+  bool whole_device() const;
+  // Kept from log to log.
+  void SetWholeDevice(bool whole);
+  // Whether a band of bands() is left out of the stack. Kept while the grouping and the log are.
+  bool hidden(int band) const;
+  std::size_t hidden_count() const { return hidden_.size(); }
+  void ToggleBand(int band);
+  void ShowAllBands();
+  // Whether the log has samples of the selected device.
+  bool knows_rest() const;
+
   // Of the selected device; null until something is known of it. While the choice is being
   // computed, the previous bands of this device, or else its kinds of memory.
   const std::shared_ptr<const TimelineBands>& bands() const { return bands_; }
@@ -39,6 +53,7 @@ class TimelineStacks : public QObject {
  signals:
   void Changed();
   void GroupingChanged();
+  void WholeDeviceChanged();  // also whether the rest of the device is known
 
  private:
   struct Failure {
@@ -49,6 +64,9 @@ class TimelineStacks : public QObject {
   struct Source {
     std::shared_ptr<const analysis::TimelineStack> kinds;
     analysis::TimelineGrouping grouping = analysis::TimelineGrouping::kKind;
+    bool whole_device = false;
+    std::vector<analysis::StackBand> hidden;
+    SitePins pins;  // only by site
     std::shared_ptr<const analysis::AllocationSet> passing;
     std::shared_ptr<const analysis::Categories> categories;
     bool operator==(const Source&) const = default;
@@ -58,6 +76,9 @@ class TimelineStacks : public QObject {
   void Update();
   void Build();
   void FindMarkers();
+  void FindRests();
+  // Whether a band of this stack, or of an earlier one, is band number `band` now.
+  bool IsBand(const analysis::StackBand& one, int band) const;
   void ChooseMarkers();
 
   Document* const document_;
@@ -66,11 +87,15 @@ class TimelineStacks : public QObject {
   std::shared_ptr<const TimelineBands> bands_;
   Source wanted_;
   bool waits_for_categories_ = false;
+  std::optional<bool> whole_;  // the user's choice
+  std::vector<analysis::StackBand> hidden_;
+  std::shared_ptr<const analysis::DeviceRests> rests_;
+  std::vector<int> full_;  // devices that were full or nearly so
   std::shared_ptr<const analysis::Session> marked_;
   std::vector<Failure> failures_;  // of all devices
   std::shared_ptr<const std::vector<TimelineMarker>> markers_ =
       std::make_shared<std::vector<TimelineMarker>>();
-  JobTracker build_job_, marker_job_;
+  JobTracker build_job_, marker_job_, rest_job_;
 };
 
 }  // namespace memprof::viewer

@@ -46,7 +46,13 @@ void TimelineView::MakeChoices() {
   axis_choice_->setToolTip(
       tr("Time: as it passed. Steps: every training step is equally wide, however long it took. "
          "Key: S"));
-  for (QComboBox* choice : {grouping_choice_, axis_choice_}) {
+  whole_choice_ = new QComboBox(this);
+  whole_choice_->addItems({tr("Program"), tr("Whole device")});
+  whole_choice_->setAccessibleName(tr("Whether the rest of the device is shown"));
+  whole_choice_->setToolTip(
+      tr("Program: what the log itself explains. Whole device: also code, what no call explains, "
+         "other processes and what is free, from samples of the driver's figures. Key: W"));
+  for (QComboBox* choice : {grouping_choice_, axis_choice_, whole_choice_}) {
     choice->setFont(SmallFont(font()));
     choice->setVisible(false);
   }
@@ -56,6 +62,7 @@ void TimelineView::ConnectAll() {
   const auto repaint = [this] { update(); };
   const auto forget = [this] {
     lane_.Reset();
+    if (!document_->grew()) bytes_.reset();
     Arrange();
   };
   connect(document_, &Document::TimelinesReady, this, forget);
@@ -64,7 +71,18 @@ void TimelineView::ConnectAll() {
   connect(stacks_, &TimelineStacks::Changed, this, &TimelineView::Arrange);
   connect(stacks_, &TimelineStacks::GroupingChanged, this,
           [this] { grouping_choice_->setCurrentIndex(static_cast<int>(stacks_->grouping())); });
-  connect(selection_, &Selection::DeviceChanged, this, &TimelineView::Arrange);
+  connect(stacks_, &TimelineStacks::WholeDeviceChanged, this, [this] {
+    bytes_.reset();
+    Arrange();
+  });
+  connect(whole_choice_, &QComboBox::activated, this,
+          [this](int index) { stacks_->SetWholeDevice(index == 1); });
+  connect(new QShortcut(Qt::Key_W, this), &QShortcut::activated, this,
+          [this] { stacks_->SetWholeDevice(!stacks_->whole_device()); });
+  connect(selection_, &Selection::DeviceChanged, this, [this] {
+    bytes_.reset();
+    Arrange();
+  });
   connect(selection_, &Selection::InstantChanged, this, repaint);
   connect(selection_, &Selection::SelectionChanged, this, repaint);
   connect(selection_, &Selection::ZoomChanged, this, repaint);
@@ -104,8 +122,10 @@ void TimelineView::Arrange() {
   const QFontMetricsF metrics(small);
   grouping_choice_->setVisible(bands() != nullptr);
   axis_choice_->setVisible(document_->step_clock().known());
+  whole_choice_->setVisible(bands() != nullptr && stacks_->knows_rest());
+  whole_choice_->setCurrentIndex(stacks_->whole_device() ? 1 : 0);
   double right = width() - 2 * kSpace;
-  for (QComboBox* choice : {axis_choice_, grouping_choice_}) {
+  for (QComboBox* choice : {axis_choice_, grouping_choice_, whole_choice_}) {
     choice->adjustSize();
     if (!choice->isVisibleTo(this)) continue;
     choice->move(static_cast<int>(right) - choice->width(), kSpace / 2);
@@ -118,7 +138,13 @@ void TimelineView::Arrange() {
   space.first_height = std::max<double>(metrics.height() + 2 * kSpace,
                                         grouping_choice_->sizeHint().height() + kSpace);
   space.row_height = metrics.height() + 4;
-  legend_.LayOut(stacks_->bands(), Notes(), space, small);
+  std::vector<LegendMark> marks;
+  for (std::size_t b = 0; bands() != nullptr && b < bands()->bands.size(); ++b) {
+    const QString& key = bands()->bands[b].key;
+    marks.push_back({stacks_->hidden(static_cast<int>(b)),
+                     !key.isEmpty() && document_->site_colors()->Pinned(key) >= 0});
+  }
+  legend_.LayOut(stacks_->bands(), Notes(), space, small, std::move(marks));
   QStringList names;
   for (std::size_t i = legend_.entries(); bands() != nullptr && i-- > 0;)
     if (i < bands()->bands.size()) names << bands()->bands[i].name;
@@ -147,13 +173,6 @@ TimeScale TimelineView::Scale() const {
 
 void TimelineView::resizeEvent(QResizeEvent*) { Arrange(); }
 
-std::uint64_t TimelineView::AxisMax() const {
-  const TimelineBands* shown = bands();
-  if (shown == nullptr) return 1;
-  const analysis::DeviceInfo* device = document_->device(selection_->device());
-  return ChooseAxis(shown->top.max(), device != nullptr ? device->capacity_bytes : 0).max_bytes;
-}
-
 int TimelineView::SelectedBand() const {
   const bool sites = bands() != nullptr && stacks_->grouping() == TimelineGrouping::kSite;
   return sites ? bands()->stack->BandOfSite(selection_->site()) : -1;
@@ -163,9 +182,8 @@ int TimelineView::BandAt(QPointF point) const {
   const QRectF plot = PlotRect();
   if (columns_of_ == nullptr || columns_.columns == 0 || !plot.contains(point)) return -1;
   const double share = (point.x() - plot.left()) / plot.width();
-  const double bytes = (plot.bottom() - point.y()) / plot.height() * static_cast<double>(AxisMax());
   return columns_.BandAt(static_cast<int>(share * columns_.columns),
-                         static_cast<std::uint64_t>(std::max(0.0, bytes)));
+                         static_cast<std::uint64_t>(std::max(0.0, BytesAtY(point.y()))));
 }
 
 void TimelineView::LayOutLanes(const TimeScale& scale, const QFont& font) {
@@ -189,24 +207,37 @@ void TimelineView::paintEvent(QPaintEvent*) {
   }
   const QRectF plot = PlotRect();
   const TimeScale scale = Scale();
-  const int columns =
-      std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
-  if (columns_of_ != shown || !columns_.Fit(scale, columns)) {
-    columns_ = MakeColumns(*shown, scale, columns);
-    columns_of_ = shown;
-  }
-  const std::uint64_t max_bytes = AxisMax();
-  PaintByteAxis(painter, plot, max_bytes, theme);
-  PaintStack(painter, plot, *shown, columns_, max_bytes, theme, SelectedBand());
+  MakeDrawn(scale, plot);
+  const ByteScale axis = ByteAxis();
+  PaintByteAxis(painter, plot, axis, theme);
+  PaintStack(painter, plot, *shown, drawn_, axis.max_bytes - axis.min_bytes, theme, SelectedBand());
+  PaintInUse(painter, plot, drawn_, axis.max_bytes - axis.min_bytes, theme);
   PaintTimeAxis(painter, plot, scale, document_->bounds().begin, document_->session()->steps(),
                 theme);
   LayOutLanes(scale, painter.font());
   marks_.Paint(painter, plot, theme);
   PaintFlags(painter, plot, scale);
+  PaintAxisBegin(painter, plot, theme);
   lane_.Paint(painter, theme);
   legend_.Paint(painter, theme, SelectedBand());
   PaintInstant(painter, plot, scale, selection_->instant(), 8, theme);
   if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
+}
+
+void TimelineView::MakeDrawn(const TimeScale& scale, const QRectF& plot) {
+  const std::shared_ptr<const TimelineBands> shown = stacks_->bands();
+  const int columns =
+      std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
+  const bool fits = columns_of_ == shown && columns_.Fit(scale, columns);
+  if (!fits) {
+    columns_ = MakeColumns(*shown, scale, columns);
+    columns_of_ = shown;
+  }
+  if (fits && drawn_bytes_ == Bytes()) return;
+  drawn_bytes_ = Bytes();
+  constexpr double kSpike = 2;  // device-independent pixels of a peak of any duration
+  drawn_ =
+      ForDrawing(columns_, static_cast<int>(std::ceil(kSpike * devicePixelRatioF())), drawn_bytes_);
 }
 
 // A full device stays at its peak for long. Reports use the instant at which most of it is in use.
@@ -222,9 +253,13 @@ TimeNs TimelineView::PeakOf(const StackLine& allocated) const {
 void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
   const std::uint64_t top = bands()->top.max();
-  const ByteScale bytes{AxisMax(), plot.bottom(), plot.height()};
+  const ByteScale bytes = ByteAxis();
+  const auto inside = [&bytes](std::uint64_t value) {
+    return value >= bytes.min_bytes && value <= bytes.max_bytes;
+  };
   const analysis::DeviceInfo* device = document_->device(selection_->device());
-  if (device != nullptr && ChooseAxis(top, device->capacity_bytes).shows_capacity) {
+  if (device != nullptr && ChooseAxis(top, device->capacity_bytes).shows_capacity &&
+      inside(device->capacity_bytes)) {
     PaintLevel(painter, plot, bytes.Y(static_cast<double>(device->capacity_bytes)),
                tr("capacity %1").arg(FormatBytes(device->capacity_bytes)), theme.danger, theme);
   }
@@ -234,7 +269,7 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
   const auto peak_flag = [&](const StackLine& line, TimeNs peak, const QString& text) {
     if (line.empty()) return;
     const double x = scale.X(peak);
-    if (x < plot.left() || x > plot.right()) return;
+    if (x < plot.left() || x > plot.right() || !inside(line.max())) return;
     const std::int64_t step = document_->session()->StepAt(peak);
     QString label = text.arg(FormatBytes(line.max()));
     if (step >= 0) label += tr(" at step %1").arg(step);
@@ -248,6 +283,16 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
 
 void TimelineView::PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
+  if (gutter_.has_value()) {
+    QColor brushed = theme.accent;
+    brushed.setAlpha(50);
+    painter.fillRect(
+        QRectF(QPointF(plot.left(), *gutter_), QPointF(plot.right(), gestures_.cursor()->y()))
+            .normalized()
+            .intersected(plot),
+        brushed);
+    return;
+  }
   gestures_.PaintBrushed(painter, plot, theme);
   const QPointF cursor = *gestures_.cursor();
   if (!plot.contains(cursor)) return;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
@@ -32,13 +33,22 @@ class TimelineView : public View {
   // The area of the stack, in this widget's coordinates; for tests and overlays.
   QRectF PlotRect() const;
   TimeScale Scale() const;
+  // The highest bytes that the axis can show, and what it shows of them.
   std::uint64_t AxisMax() const;
+  ByteWindow Bytes() const;
+  ByteScale ByteAxis() const;
+  void ShowBytes(const ByteWindow& window);
+  void ShowAllBytes();
+  // Shows what varies in the window, without the floor that is always in use; shows all if it does
+  // already.
+  void FitToUse();
   // The lanes above the plot, in their last layout.
   const RangeLane& lane() const { return lane_; }
   const TimelineLegend& legend() const { return legend_; }
   const MarkerLane& markers() const { return marks_; }
   QComboBox* axis_choice() const { return axis_choice_; }
   QComboBox* grouping_choice() const { return grouping_choice_; }
+  QComboBox* whole_choice() const { return whole_choice_; }
   TimelineStacks* stacks() const { return stacks_; }
   // The instant of the device's peak, as in reports.
   analysis::TimeNs PeakOf(const StackLine& allocated) const;
@@ -57,6 +67,7 @@ class TimelineView : public View {
   void keyPressEvent(QKeyEvent* event) override;
   void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;  // tooltips
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -66,13 +77,19 @@ class TimelineView : public View {
   void Arrange();
   QStringList Notes() const;
   void LayOutLanes(const TimeScale& scale, const QFont& font);
+  void MakeDrawn(const TimeScale& scale, const QRectF& plot);
+  void PaintAxisBegin(QPainter& painter, const QRectF& plot, const Theme& theme) const;
+  double BytesAtY(double y) const;
+  bool ByteWheel(QWheelEvent* event);
+  bool ByteKey(QKeyEvent* event);
   void PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   QString LegendText(QPointF point) const;
   const TimelineBands* bands() const { return stacks_->bands().get(); }
   int SelectedBand() const;
 
-  void Click(QPointF point);
+  void Click(QPointF point, Qt::KeyboardModifiers modifiers);
+  void ClickLegend(QPointF point, Qt::KeyboardModifiers modifiers);
   bool SelectBand(int band);  // true if it is a call site's
   void StepGrouping(int by);
   void StepMarker(bool forward);
@@ -82,10 +99,15 @@ class TimelineView : public View {
   TimelineStacks* const stacks_;
   QComboBox* grouping_choice_;
   QComboBox* axis_choice_;
+  QComboBox* whole_choice_;
   RangeLane lane_;
   TimelineLegend legend_;
   MarkerLane marks_;
-  TimelineColumns columns_;  // of the last painting
+  std::optional<ByteWindow> bytes_;   // null: all
+  std::optional<ByteWindow> panned_;  // when the mouse began to move it
+  std::optional<double> gutter_;      // where a drag along the axis began
+  TimelineColumns columns_, drawn_;   // of the last painting, exact and as they were drawn
+  ByteWindow drawn_bytes_;
   std::shared_ptr<const TimelineBands> columns_of_;
   TimeGestures gestures_{this, selection_};
 };

@@ -16,7 +16,7 @@ struct Entry {
 
 struct Group {
   const char* title;
-  Entry entries[14];
+  Entry entries[20];
 };
 
 // docs/viewer.md describes the same with reasons.
@@ -29,7 +29,7 @@ constexpr Group kGroups[] = {
       {"S", "axis in training steps, each equally wide, or in time"},
       {"Esc", "clear the selection"},
       {"Ctrl+F", "search in this view"},
-      {"Ctrl+L", "filter all views; Ctrl+Shift+L shows everything"},
+      {"Ctrl+L", "filter all views: conv -weight \"two words\"; Ctrl+Shift+L shows everything"},
       {"Ctrl+C in a table", "copy the row"},
       {"Ctrl+E", "write the view as picture (.png), drawing (.svg) or table (.csv)"},
       {"Ctrl+Shift+C", "copy the view as a picture"},
@@ -45,6 +45,12 @@ constexpr Group kGroups[] = {
       {"G, Shift+G", "stack by the next or the previous property"},
       {"N, Shift+N", "next and previous mark: failed requests, snapshots"},
       {"Ctrl+↑ Ctrl+↓", "the call site of the band above or below"},
+      {"W", "the program's memory, or all of the device up to its capacity"},
+      {"Ctrl+wheel, Shift+↑ ↓, Page up, Page down", "zoom and move bytes; 0 shows all"},
+      {"F", "fit: leave out the floor that is always in use; again: all bytes"},
+      {"drag in the byte axis", "show these bytes"},
+      {"click on a box of the legend", "hide the band, or show it; also Ctrl+click on its name"},
+      {"right click", "hide a band, pin the colour of a call site"},
       {"paler colour", "there at times only within that column of pixels"}}},
     {"Allocations, and addresses over time",
      {{"click", "select the allocation, its call site and the instant"},
@@ -60,7 +66,7 @@ constexpr Group kGroups[] = {
     {"Call sites and leaks",
      {{"click, Space", "zoom to a frame; Backspace goes out by one"},
       {"double click, Enter", "open the source in the editor"},
-      {"right click", "choose the editor, copy, filter to this function or site"},
+      {"right click", "choose the editor, copy, filter to or leave out, pin a colour"},
       {"Delete", "suppress a leak in this window; Ctrl+Z undoes it"}}},
     {"Tensors, processes",
      {{"Ctrl+F", "the query: attn bytes>1MiB born:10..20 alive"},

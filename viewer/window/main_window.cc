@@ -27,6 +27,7 @@
 #include "viewer/views/field_keys.h"
 #include "viewer/views/filter_bar.h"
 #include "viewer/views/flame_view.h"
+#include "viewer/views/focus_ring.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
 #include "viewer/views/overview_strip.h"
@@ -74,11 +75,13 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   connect(welcome_, &WelcomePage::LogChosen, this,
           [this](const QString& entry) { OpenTogether(PathsOfRecent(entry)); });
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
+  new FocusRing(this);
   RestoreSettings();
 }
 
 void MainWindow::RestoreSettings() {
   if (settings_ == Settings::kIgnored) return;
+  document_->KeepSiteColors();
   const QSettings store;
   restoreGeometry(store.value(QStringLiteral("window/geometry")).toByteArray());
   splitter_->restoreState(store.value(QStringLiteral("window/details")).toByteArray());

@@ -8,6 +8,15 @@
 
 namespace memprof::analysis {
 
+namespace {
+
+bool SameBand(StackBand a, const StackBand& b) {
+  a.members = b.members;  // how many sites are in it depends on the filter
+  return a == b;
+}
+
+}  // namespace
+
 StackBuilder::StackBuilder(const std::shared_ptr<const Session>& session, int device,
                            bool framework, StackGroups groups)
     : stack_(std::make_unique<StackData>(StackData{.session = session,
@@ -16,7 +25,8 @@ StackBuilder::StackBuilder(const std::shared_ptr<const Session>& session, int de
                                                    .groups = std::move(groups),
                                                    .pools = PoolsOf(*session)})),
       events_(stack_->events()),
-      pools_(stack_->changes()) {
+      pools_(stack_->changes()),
+      rest_(stack_->rest()) {
   ListBands();
   const std::size_t tracks = StackData::kFirstGroup + stack_->groups.bands.size();
   const std::size_t blocks = events_ / StackData::kBlock + 2;
@@ -42,6 +52,21 @@ void StackBuilder::ListBands() {
     add(StackBandKind::kOtherDriver);
   }
   if (stack_->groups.pools) add(StackBandKind::kPools);
+  AddRestBands();
+  for (std::size_t b = 0; b < stack_->all_bands.size(); ++b) {
+    const auto& hidden = stack_->groups.hidden;
+    const auto same = [&](const StackBand& band) { return SameBand(band, stack_->all_bands[b]); };
+    if (std::any_of(hidden.begin(), hidden.end(), same)) stack_->hidden |= std::uint32_t{1} << b;
+  }
+}
+
+void StackBuilder::AddRestBands() {
+  if (stack_->groups.rest == nullptr) return;
+  const auto samples = static_cast<std::uint32_t>(stack_->groups.rest->changes.size());
+  for (const StackBandKind kind :
+       {StackBandKind::kCode, StackBandKind::kUntracked, StackBandKind::kOtherProcesses,
+        StackBandKind::kFree, StackBandKind::kUnsampled})
+    stack_->all_bands.push_back({.kind = kind, .members = samples});
 }
 
 void StackBuilder::BeginBlock(std::uint32_t event, std::uint32_t births) {
@@ -65,14 +90,16 @@ void StackBuilder::After(std::uint32_t event, std::uint32_t births) {
   const std::uint64_t beyond = pools_.After(EventId(event));
   changed_ |= state_[StackData::kBeyond] != beyond;
   state_[StackData::kBeyond] = beyond;
+  changed_ |= StackData::Apply(rest_.At(event), state_);
   if (changed_ || !open_) {
     if (changed_) {
-      stack_->Evaluate(state_, now_);
+      stack_->EvaluateAll(state_, now_);
       std::uint64_t below = 0;
       for (std::size_t b = 0; b < stack_->all_bands.size(); ++b) {
         seen_[b] = seen_[b] || now_[b] > below;
         below = now_[b];
       }
+      if (stack_->hidden != 0) stack_->Hide(now_);
       for (std::size_t t = 0; t < stack_->block_state.size(); ++t) ever_[t] |= state_[t];
     }
     for (std::size_t o = 0; o < stack_->curves.size(); ++o) {
@@ -99,9 +126,12 @@ std::unique_ptr<const StackData> StackBuilder::Finish() {
     stack_->kept.push_back(static_cast<std::uint8_t>(b));
     stack_->bands.push_back(stack_->all_bands[b]);
   }
-  // In use is always an edge, and so is the memory requested from the driver if no allocator
-  // divides it.
-  if (stack_->groups.framework) stack_->kept.push_back(static_cast<std::uint8_t>(bands + 1));
+  // In use is always an edge unless bands are hidden, and so is the memory requested from the
+  // driver if no allocator divides it.
+  const bool hidden = stack_->hidden != 0;
+  if (hidden) stack_->kept.push_back(static_cast<std::uint8_t>(bands));
+  if (hidden || stack_->groups.framework)
+    stack_->kept.push_back(static_cast<std::uint8_t>(bands + 1));
   std::vector<StackData::Curve> kept;
   for (const std::uint8_t output : stack_->kept) kept.push_back(std::move(stack_->curves[output]));
   stack_->curves = std::move(kept);

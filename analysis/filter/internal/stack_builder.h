@@ -25,12 +25,14 @@ class StackBuilder {
 
  private:
   void ListBands();
+  void AddRestBands();
   void BeginBlock(std::uint32_t event, std::uint32_t births);
   void EndBlock();
 
   std::unique_ptr<StackData> stack_;
   const std::uint32_t events_;
   PoolCursor pools_;
+  RestCursor rest_;
   StackData::State state_{}, ever_{};
   StackData::Outputs now_{}, least_{}, most_{};
   std::array<bool, StackData::kOutputs> seen_{};

@@ -24,6 +24,7 @@ void StackCursor::SeekBlock(std::size_t block) {
   next_birth_ = stack_.block_birth[block];
   deaths_.emplace(*stack_.session, EventId(event_));
   pools_.Seek(event_);
+  rest_.Seek(event_);
 }
 
 void StackCursor::Seek(std::uint32_t event) {
@@ -41,6 +42,7 @@ bool StackCursor::Step() {
   const std::uint64_t beyond = pools_.After(event);
   changed |= state_[StackData::kBeyond] != beyond;
   state_[StackData::kBeyond] = beyond;
+  changed |= StackData::Apply(rest_.At(event_), state_);
   ++event_;
   return changed;
 }

@@ -18,7 +18,8 @@ struct StackRange {
 // The state of a stack before event(). Call Seek first.
 class StackCursor {
  public:
-  explicit StackCursor(const StackData& stack) : stack_(stack), pools_(stack.changes()) {}
+  explicit StackCursor(const StackData& stack)
+      : stack_(stack), pools_(stack.changes()), rest_(stack.rest()) {}
 
   std::uint32_t event() const { return event_; }
   const StackData::State& state() const { return state_; }
@@ -41,6 +42,7 @@ class StackCursor {
   std::optional<Deaths> deaths_;
   std::uint32_t next_birth_ = 0;
   PoolCursor pools_;
+  RestCursor rest_;
 };
 
 }  // namespace memprof::analysis

@@ -5,7 +5,7 @@
 
 namespace memprof::analysis {
 
-void StackData::Evaluate(const State& state, Outputs& outputs) const {
+void StackData::EvaluateAll(const State& state, Outputs& outputs) const {
   std::size_t n = 0;
   std::uint64_t tensors = 0, sum = 0;
   if (groups.tensors_within > 0) {
@@ -22,9 +22,31 @@ void StackData::Evaluate(const State& state, Outputs& outputs) const {
     outputs[n++] = top = std::max(top, state[kSegments]);
     outputs[n++] = top = std::max(top, state[kDriver]);
   }
-  if (groups.pools) outputs[n++] = std::max(top, state[kDriver] + state[kBeyond]);
+  if (groups.pools) outputs[n++] = top = std::max(top, state[kDriver] + state[kBeyond]);
+  if (groups.rest != nullptr) {
+    // A value that is held from the last sample never makes the device larger than it is.
+    const std::uint64_t limit = std::max(top, groups.rest->capacity);
+    const auto add = [&](std::uint64_t bytes) {
+      outputs[n++] = top += std::min(bytes, limit - top);
+    };
+    add(state[kCode] - std::min(state[kCode], state[kElsewhere]));
+    add(state[kUntracked]);
+    add(state[kOthers]);
+    add(state[kSampled] != 0 ? limit : 0);
+    add(limit);
+  }
   outputs[n++] = sum;
   outputs[n] = state[kDriver];
+}
+
+void StackData::Hide(Outputs& outputs) const {
+  std::uint64_t below = 0, cut = 0;
+  for (std::size_t b = 0; b < all_bands.size(); ++b) {
+    const std::uint64_t own = outputs[b] - std::min(below, outputs[b]);
+    below = outputs[b];
+    if ((hidden >> b & 1) != 0) cut += own;
+    outputs[b] -= cut;
+  }
 }
 
 std::uint8_t StackData::GroupOf(AllocationId id, const AllocationRecord& a) const {
@@ -45,6 +67,16 @@ bool StackData::Apply(AllocationId id, bool birth, State& state) const {
   } else if (device == kNoDevice ? OccupiesHost(a.layer) : OccupiesDevice(a.layer)) {
     state[kDriver] += change;
   }
+  if (groups.rest != nullptr && a.layer == Layer::kModule) state[kCode] += change;
+  return true;
+}
+
+bool StackData::Apply(const RestChange* change, State& state) {
+  if (change == nullptr) return false;
+  state[kUntracked] = change->untracked;
+  state[kElsewhere] = change->elsewhere;
+  state[kOthers] = change->others;
+  state[kSampled] = 1;
   return true;
 }
 

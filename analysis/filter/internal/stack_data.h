@@ -18,11 +18,22 @@
 namespace memprof::analysis {
 
 struct StackData {
-  // Tracks are running sums: four of the device, then the groups. Outputs are functions of them:
-  // the upper edges of all possible bands, in use, allocated.
-  enum Track : std::uint8_t { kTensors, kSegments, kDriver, kBeyond, kFirstGroup };
+  // Tracks are running sums: of the device, then the groups. Outputs are functions of them: the
+  // upper edges of all possible bands, in use, allocated.
+  enum Track : std::uint8_t {
+    kTensors,
+    kSegments,
+    kDriver,
+    kBeyond,
+    kCode,  // and below, only with StackGroups::rest
+    kUntracked,
+    kElsewhere,
+    kOthers,
+    kSampled,  // 1 from the first sample on
+    kFirstGroup
+  };
   static constexpr std::size_t kTracks = kFirstGroup + StackGroups::kMax;
-  static constexpr std::size_t kOutputs = StackGroups::kMax + 6;
+  static constexpr std::size_t kOutputs = StackGroups::kMax + 11;
   using State = std::array<std::uint64_t, kTracks>;
   using Outputs = std::array<std::uint64_t, kOutputs>;
   static constexpr std::uint32_t kBlock = 128;  // events
@@ -34,12 +45,21 @@ struct StackData {
 
   std::uint8_t GroupOf(AllocationId id, const AllocationRecord& a) const;
   // The outputs of `state`: [0, all_bands.size()) are edges, then in use, then allocated.
-  void Evaluate(const State& state, Outputs& outputs) const;
+  void Evaluate(const State& state, Outputs& outputs) const {
+    EvaluateAll(state, outputs);
+    if (hidden != 0) Hide(outputs);
+  }
+  // As if no band were hidden, and what makes the other outputs of that.
+  void EvaluateAll(const State& state, Outputs& outputs) const;
+  void Hide(Outputs& outputs) const;
   // Adds an allocation to the state, or removes it. False if it is not of this device.
   bool Apply(AllocationId id, bool birth, State& state) const;
+  // What a sample says of the rest. False for none.
+  static bool Apply(const RestChange* change, State& state);
   // The first event at or after a time.
   std::uint32_t FirstEventFrom(TimeNs time) const;
   const PoolChanges& changes() const { return pools->Of(device); }
+  const DeviceRest* rest() const { return groups.rest.get(); }
   std::uint32_t events() const { return static_cast<std::uint32_t>(session->events().size()); }
 
   std::shared_ptr<const Session> session;
@@ -48,6 +68,7 @@ struct StackData {
   StackGroups groups;
   std::shared_ptr<const DevicePools> pools;
   std::vector<StackBand> all_bands, bands;
+  std::uint32_t hidden = 0;        // a bit for each of all_bands
   std::vector<std::uint8_t> kept;  // outputs of `bands`, then of lines that are no edge
   std::vector<TimeNs> block_time;
   std::vector<std::uint32_t> block_birth;  // the first allocation born in the block, or later

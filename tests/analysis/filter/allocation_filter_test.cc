@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "analysis/filter/filter_text.h"
 #include "analysis/store/allocation_set.h"
 #include "tests/support/random_log.h"
 
@@ -34,6 +35,19 @@ bool HasText(const Session& session, Symbols& symbols, const Allocation& a, Allo
   return false;
 }
 
+// Only for texts whose terms are each in quotes.
+bool PassesText(const Session& session, Symbols& symbols, const Allocation& a, AllocationId id,
+                const std::string& text) {
+  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos;) {
+    const std::size_t end = text.find('"', at + 1);
+    const bool excluded = at > 0 && text[at - 1] == '-';
+    if (HasText(session, symbols, a, id, text.substr(at + 1, end - at - 1)) == excluded)
+      return false;
+    at = end + 1;
+  }
+  return true;
+}
+
 bool Passes(const Session& session, Symbols& symbols, const Categories& categories,
             const AllocationFilter& filter, AllocationId id) {
   const Allocation a = session.allocation(id);
@@ -44,7 +58,7 @@ bool Passes(const Session& session, Symbols& symbols, const Categories& categori
          (!filter.stream || *filter.stream == a.stream) && a.bytes >= filter.least_bytes &&
          a.bytes <= filter.most_bytes && lifetime >= filter.least_lifetime &&
          lifetime <= filter.most_lifetime && (!filter.alive_at_end || !a.death.valid()) &&
-         (filter.text.empty() || HasText(session, symbols, a, id, filter.text));
+         PassesText(session, symbols, a, id, filter.text);
 }
 
 TEST(AllocationFilterTest, EqualsTheConditionsOneByOne) {
@@ -72,9 +86,11 @@ TEST(AllocationFilterTest, EqualsTheConditionsOneByOne) {
       filter.least_lifetime = a.death_time == kForever ? 0 : a.death_time - a.birth_time;
     if (perhaps()) filter.most_lifetime = random() % 100'000;
     if (perhaps()) filter.alive_at_end = true;
-    if (perhaps() && a.stack.valid()) {
-      const auto frames = symbols.ResolveStack(a.stack);
-      filter.text = frames[random() % frames.size()].function;
+    while (random() % 4 == 0) {
+      const auto frames = symbols.ResolveStack(some().stack);
+      if (frames.empty()) continue;
+      filter.text += random() % 2 == 0 ? " -\"" : " \"";
+      filter.text += frames[random() % frames.size()].function + '"';
     }
     const AllocationSet set = Matching(*session, symbols, &categories, filter);
     std::size_t passed = 0;
@@ -109,7 +125,27 @@ TEST(AllocationFilterTest, TextIsOfEitherCaseAndInTensorsToo) {
   EXPECT_EQ(passes("model.PY"), "100");
   EXPECT_EQ(passes("weight"), "011") << "the tensor, and the memory that holds it";
   EXPECT_EQ(passes("nobody"), "000");
+  EXPECT_EQ(passes("main model.py"), "100");
+  EXPECT_EQ(passes("main weight"), "000");
+  EXPECT_EQ(passes("-weight"), "100");
+  EXPECT_EQ(passes("-forward -weight"), "000");
+  EXPECT_EQ(passes("-"), "111") << "while it is typed";
   EXPECT_FALSE(Matching(*session, symbols, nullptr, {}).Has(AllocationId(99)));
+}
+
+TEST(FilterTextTest, IsCutIntoTerms) {
+  using Terms = std::vector<FilterTerm>;
+  EXPECT_EQ(FilterTerms("conv -weight \"two words\""),
+            (Terms{{"conv", false}, {"weight", true}, {"two words", false}}));
+  EXPECT_EQ(FilterTerms("  -\"a b\"\t\"-c\" d-e  "),
+            (Terms{{"a b", true}, {"-c", false}, {"d-e", false}}));
+  EXPECT_EQ(FilterTerms("x \"not closed "), (Terms{{"x", false}, {"not closed ", false}}));
+  for (const char* none : {"", "  ", "-", "- -", "\"\"", "-\"\"", "\""})
+    EXPECT_TRUE(FilterTerms(none).empty()) << none;
+  for (const std::string text : {"a", "-a", "two words", "operator new(unsigned long)"}) {
+    for (const bool excluded : {false, true})
+      EXPECT_EQ(FilterTerms(QuoteFilterTerm(text, excluded)), (Terms{{text, excluded}})) << text;
+  }
 }
 
 TEST(AllocationFilterTest, CategoriesThatAreNotKnownLetNothingPass) {
@@ -133,7 +169,7 @@ TEST(AllocationFilterTest, SaysEachConditionInWords) {
   EXPECT_TRUE(AllocationFilter().everything());
   EXPECT_THAT(DescribeFilter(*session, symbols, {}), ElementsAre());
   AllocationFilter filter;
-  filter.text = "attn";
+  filter.text = "attn -mask";
   filter.site = session->record(AllocationId(0)).stack;
   filter.category = Category::kGradients;
   filter.layers = LayerBit(Layer::kLinear) | LayerBit(Layer::kBlock);
@@ -145,12 +181,13 @@ TEST(AllocationFilterTest, SaysEachConditionInWords) {
   filter.most_lifetime = 2'000'000'000;
   filter.alive_at_end = true;
   EXPECT_FALSE(filter.everything());
-  EXPECT_THAT(DescribeFilter(*session, symbols, filter),
-              ElementsAre("\"attn\"", "Forward (model.py:7)", "gradients", "linear, block",
-                          "stream 7", "process 1", "at least 1.00 MiB", "at most 1.00 GiB",
-                          "lives at least 1.00 ms", "lives at most 2.00 s", "alive at the end"));
+  EXPECT_THAT(
+      DescribeFilter(*session, symbols, filter),
+      ElementsAre("\"attn\"", "not \"mask\"", "Forward (model.py:7)", "gradients", "linear, block",
+                  "stream 7", "process 1", "at least 1.00 MiB", "at most 1.00 GiB",
+                  "lives at least 1.00 ms", "lives at most 2.00 s", "alive at the end"));
   filter.layers = 0;
-  EXPECT_EQ(DescribeFilter(*session, symbols, filter)[3], "no layer");
+  EXPECT_EQ(DescribeFilter(*session, symbols, filter)[4], "no layer");
 }
 
 }  // namespace
