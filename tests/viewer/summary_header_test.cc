@@ -8,6 +8,11 @@
 #include "tests/viewer/panel_fixture.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/diff_view.h"
+#include "viewer/views/link_line.h"
+#include "viewer/views/timeline_stacks.h"
+#include "viewer/views/timeline_view.h"
+#include "viewer/window/navigation.h"
+#include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
 namespace {
@@ -16,14 +21,14 @@ using testing::PanelTest;
 
 TEST_F(PanelTest, TheHeaderGivesTheReportsFigures) {
   Open({.steps = 30});
-  const QString texts = Texts(header());
+  const QString figures = header()->figures()->ShownText();
   const analysis::DeviceFigures& device = window_.document().report()->report.devices[0];
   for (const QString& part :
        {FormatBytes(device.peak_bytes) + QStringLiteral(" of 1.00 GiB"),
-        FormatBytes(device.framework.peak_bytes), FormatBytes(device.live_bytes),
-        QStringLiteral("1 suspected leak, +1.00 MiB per step")}) {
-    EXPECT_TRUE(texts.contains(part)) << qPrintable(part) << " in " << qPrintable(texts);
+        FormatBytes(device.framework.peak_bytes), FormatBytes(device.live_bytes)}) {
+    EXPECT_TRUE(figures.contains(part)) << qPrintable(part) << " in " << qPrintable(figures);
   }
+  EXPECT_TRUE(header()->verdict()->ShownText().startsWith(QStringLiteral("1 suspected leak: ")));
   EXPECT_EQ(header()->BannerText(), QString());
 }
 
@@ -38,37 +43,57 @@ TEST_F(PanelTest, TheHeaderChoosesTheDevice) {
   EXPECT_EQ(window_.selection().device(), analysis::kNoDevice);
   EXPECT_EQ(window_.document().bands(window_.selection().device())->bands[0].role,
             BandRole::kPinned);
-  EXPECT_FALSE(Texts(header()).contains(QStringLiteral("Framework"))) << "no figures of a GPU";
+  EXPECT_FALSE(header()->figures()->Text().contains(QStringLiteral("reserved")))
+      << "no figures of a GPU";
 }
 
-TEST_F(PanelTest, TheHeaderSaysWhenItIsTooShortToJudge) {
-  Open({.steps = 2});
-  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("too short to tell")))
-      << qPrintable(Texts(header()));
-  Open({.steps = 40, .leak = false});
-  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("no leak found")))
-      << qPrintable(Texts(header()));
+// Whatever the verdict says can be clicked.
+TEST_F(PanelTest, ALinkOfTheVerdictLeadsToItsView) {
+  Open({.steps = 30});
+  const analysis::Leak leak = window_.document().report()->leaks[0].leak;
+  ASSERT_TRUE(header()->verdict()->Follow(QStringLiteral("show")));
+  window_.WaitUntilSettled();
+  EXPECT_EQ(window_.view(), ViewKind::kLeaks);
+  EXPECT_EQ(window_.selection().site(), leak.stack);
+  Open({.steps = 30, .leak = false});
+  window_.selection().SetInstant(0);
+  ASSERT_TRUE(header()->verdict()->Follow(QStringLiteral("optimizer state")));
+  EXPECT_EQ(window_.view(), ViewKind::kTimeline);
+  EXPECT_EQ(window_.timeline()->stacks()->grouping(), analysis::TimelineGrouping::kCategory);
+  EXPECT_EQ(window_.document().bands(0)->allocated.At(window_.selection().instant()),
+            window_.document().bands(0)->allocated.max());
 }
 
-// Layer after layer of a single pass: neither a leak nor constant memory.
-TEST_F(PanelTest, TheHeaderDoesNotSayThatAllIsWellWhereMemoryRises) {
+TEST_F(PanelTest, TheFiguresLeadToTheirInstantsInTheViewThatIsOpen) {
+  Open({.steps = 10}, ViewKind::kMap);
+  ASSERT_TRUE(header()->figures()->Follow(
+      FormatBytes(window_.document().report()->report.devices[0].framework.peak_reserved_bytes)));
+  EXPECT_EQ(window_.selection().instant(), window_.document().report()->reserved_most.at(0));
+  EXPECT_EQ(window_.view(), ViewKind::kMap);
+}
+
+TEST_F(PanelTest, FailedRequestsAreCountedInTheListOfViews) {
   analysis::testing::LogBuilder log;
-  log.Device(0, 1 << 30);
-  const std::vector<std::string> pass = {"main (train.py:9)", "Net.forward (model.py:7)"};
-  const int keep = log.Stack({pass[0], pass[1], "attend (model.py:20)"});
-  const int norm = log.Stack({pass[0], pass[1], "norm (model.py:21)"});
-  for (std::uint64_t i = 0; i < 60; ++i) {
-    log.Alloc(analysis::Layer::kBlock, 0x100'0000'0000 + (i << 20), 1 << 20, {.stack = keep});
-    log.Alloc(analysis::Layer::kBlock, 0x900'0000'0000, 4096, {.stack = norm});
-    log.Free(analysis::Layer::kBlock, 0x900'0000'0000);
-  }
+  testing::FillDemoLog(log, {.steps = 6});
+  log.AllocFailed(analysis::Layer::kLinear, 32 << 20, {.aux1 = 600 << 20, .result = 2});
   OpenLog(log);
-  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 rising site, not sure to leak")))
-      << qPrintable(Texts(header()));
-  const auto& report = window_.document().report();
-  ASSERT_NE(report, nullptr);
-  ASSERT_EQ(report->rising.size(), 1u);
-  EXPECT_TRUE(report->live_at_exit.empty()) << "reported once";
+  const int view = ViewIndex(ViewKind::kFragmentation);
+  EXPECT_EQ(window_.navigation()->TitleOf(view), QStringLiteral("Holes and OOM (1)"));
+  Open({.steps = 6});
+  EXPECT_EQ(window_.navigation()->TitleOf(view), QStringLiteral("Holes and OOM"));
+}
+
+// While the jobs run, the header says what it waits for.
+TEST_F(PanelTest, TheVerdictIsNeverBlank) {
+  testing::WriteDemoLog(directory_, {.steps = 10});
+  window_.resize(1200, 760);
+  window_.show();
+  window_.Open(directory_.filePath(QStringLiteral("demo.mprof")));
+  QString while_waiting;
+  QObject::connect(&window_.document(), &Document::TimelinesReady, header(),
+                   [&] { while_waiting = header()->verdict()->Text(); });
+  window_.WaitUntilSettled();
+  EXPECT_TRUE(while_waiting.startsWith(QStringLiteral("Looking for"))) << qPrintable(while_waiting);
 }
 
 // As in a snapshot without segments: memory in use is known and shown.
@@ -83,7 +108,7 @@ TEST_F(PanelTest, BlocksWithoutSegmentsAreShown) {
   log.AdvanceTime(1'000'000);
   log.RangePush("end");
   OpenLog(log);
-  const QString texts = Texts(header());
+  const QString texts = header()->figures()->Text();
   EXPECT_TRUE(texts.contains(QStringLiteral("Peak in use"))) << qPrintable(texts);
   EXPECT_TRUE(texts.contains(QStringLiteral("3.00 MiB"))) << qPrintable(texts);
   EXPECT_FALSE(texts.contains(QStringLiteral("reserved"))) << qPrintable(texts);
@@ -122,7 +147,8 @@ TEST_F(PanelTest, TwoRunsInOneFolderAreShownAsTwo) {
   const QString banner = header()->BannerText();
   EXPECT_TRUE(banner.contains(QStringLiteral("of 2 runs"))) << qPrintable(banner);
   EXPECT_TRUE(Texts(header()).contains(QStringLiteral("Open as a comparison")));
-  EXPECT_TRUE(Texts(header()).contains(QStringLiteral("1 suspected leak"))) << "of the second";
+  EXPECT_TRUE(
+      header()->verdict()->Text().startsWith(QStringLiteral("1 suspected leak in process 2")));
   header()->Compare();
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.document().paths(), QStringList{paths[1]});

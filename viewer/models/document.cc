@@ -37,6 +37,10 @@ std::shared_ptr<const ReportData> MakeReport(const Session& session, analysis::S
                                              const std::stop_token& stop) {
   auto data = std::make_shared<ReportData>();
   data->report = analysis::BuildReport(session);
+  for (const analysis::DeviceTimeline& device : *analysis::TimelinesOf(session)) {
+    const analysis::Series& reserved = device.framework_reserved;
+    if (!reserved.empty()) data->reserved_most[device.device] = reserved.time_of_max();
+  }
   session.facts().Forget<analysis::DeviceTimelines>();  // the pictures have curves of their own
   const analysis::LeakReport& leaks = data->report.leaks;
   for (const analysis::Leak& leak : leaks.leaks) {

@@ -9,6 +9,7 @@
 #include <QStringList>
 #include <QTimer>
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct ReportData {
   std::vector<LeakRow> leaks;         // worst first
   std::vector<LeakRow> rising;        // not sure to leak, best score first
   std::vector<LeakRow> live_at_exit;  // largest first; without those that rise
+  // By device with a framework's allocator: when it had reserved most.
+  std::map<int, analysis::TimeNs> reserved_most;
   std::array<const std::vector<LeakRow>*, 3> rows() const {
     return {&leaks, &rising, &live_at_exit};
   }

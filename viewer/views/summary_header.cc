@@ -1,4 +1,4 @@
-// The line above all views: what ran, the device, its peak, the verdict on leaks, and a banner.
+// What is above all views: the verdict, what ran, the device and its figures, and a banner.
 #include "viewer/views/summary_header.h"
 
 #include <QComboBox>
@@ -12,74 +12,50 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/models/anomaly_texts.h"
+#include "viewer/views/link_line.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
 
-// The program in two lines, which are elided if the figures beside them need the space.
-class ProgramTile : public QWidget {
+// The program, then what is known of the run; elided, because they take what is left.
+class ProgramLine : public QWidget {
  public:
-  using QWidget::QWidget;
+  explicit ProgramLine(QWidget* parent) : QWidget(parent) {
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  }
 
-  void SetText(const QString& caption, const QString& name) {
-    caption_ = caption;
+  void SetText(const QString& name, const QStringList& about) {
     name_ = name;
-    width_ = fontMetrics().horizontalAdvance(name);
-    setToolTip(name);
-    updateGeometry();
+    about_ = about;
+    setToolTip(QStringLiteral("%1\n%2").arg(name, about.join(QStringLiteral(", "))));
+    setAccessibleName(toolTip());
     update();
   }
-  QSize sizeHint() const override { return {width_, 2 * fontMetrics().height() + 2}; }
-  QSize minimumSizeHint() const override { return {120, sizeHint().height()}; }
+  QSize minimumSizeHint() const override { return {120, fontMetrics().height() + 4}; }
 
  protected:
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
     const Theme theme = Theme::From(palette());
-    const double half = height() / 2.0;
-    painter.setFont(SmallFont(font()));
-    painter.setPen(theme.muted);
-    DrawElided(painter, QRectF(0, 0, width(), half), Qt::AlignLeft | Qt::AlignBottom, caption_);
     painter.setFont(StrongFont(font()));
     painter.setPen(theme.text);
-    DrawElided(painter, QRectF(0, half, width(), half), Qt::AlignLeft | Qt::AlignTop, name_);
+    const double used = DrawElided(painter, rect(), Qt::AlignLeft | Qt::AlignVCenter, name_);
+    painter.setFont(font());
+    painter.setPen(theme.muted);
+    // As many of its parts as there is space for.
+    const double left = width() - used - 2 * kSpace;
+    QStringList about = about_;
+    const QString between = QStringLiteral("  ·  ");
+    while (!about.isEmpty() && TextWidth(font(), about.join(between)) > left) about.removeLast();
+    painter.drawText(QRectF(rect()).adjusted(used + 2 * kSpace, 0, 0, 0),
+                     Qt::AlignLeft | Qt::AlignVCenter, about.join(between));
   }
 
  private:
-  QString caption_, name_;
-  int width_ = 0;
+  QString name_;
+  QStringList about_;
 };
-
-namespace {
-
-QLabel* Tile(QWidget* parent) {
-  auto* label = new QLabel(parent);
-  label->setTextFormat(Qt::RichText);
-  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  return label;
-}
-
-// The worst leaks in a few words, and how bad that is.
-QString VerdictText(const ReportData& data, bool* bad) {
-  const auto& leaks = data.leaks;
-  *bad = false;
-  for (const LeakRow& row : leaks) *bad = *bad || row.leak.tier != analysis::LeakTier::kGrowing;
-  if (!leaks.empty()) {
-    double slope = 0;
-    for (const LeakRow& row : leaks) slope += row.leak.bytes_per_step;
-    QString text = FormatPlural(leaks.size(), QStringLiteral("suspected leak"));
-    if (slope > 0) text += QStringLiteral(", %1 per step").arg(FormatSignedBytes(slope));
-    return text;
-  }
-  if (data.report.leaks.horizon_too_short) return SummaryHeader::tr("too short to tell");
-  if (!data.rising.empty())
-    return SummaryHeader::tr("%1, not sure to leak")
-        .arg(FormatPlural(data.rising.size(), QStringLiteral("rising site")));
-  return SummaryHeader::tr("no leak found");
-}
-
-}  // namespace
 
 std::vector<QStringList> RunsOf(const analysis::Session& session) {
   std::vector<QStringList> runs;
@@ -106,21 +82,25 @@ SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* 
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  auto* row = new QHBoxLayout();
-  row->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, kSpace);
-  row->setSpacing(3 * kSpace);
-  program_ = new ProgramTile(this);
+  verdict_ = new LinkLine(this);
+  program_ = new ProgramLine(this);
   devices_ = new QComboBox(this);
   devices_->setAccessibleName(tr("Device"));
   devices_->setToolTip(tr("The device that all views show"));
-  peak_ = Tile(this);
-  reserved_ = Tile(this);
-  at_end_ = Tile(this);
-  verdict_ = Tile(this);
+  figures_ = new LinkLine(this);
+  auto* first = new QHBoxLayout();
+  first->setContentsMargins(2 * kSpace, kSpace, 2 * kSpace, 0);
+  first->addWidget(verdict_);
+  column->addLayout(first);
+  auto* row = new QHBoxLayout();
+  row->setContentsMargins(2 * kSpace, kSpace / 2, 2 * kSpace, kSpace);
+  row->setSpacing(2 * kSpace);
   row->addWidget(program_, 1);
   row->addWidget(devices_);
-  for (QLabel* tile : {peak_, reserved_, at_end_, verdict_}) row->addWidget(tile);
+  row->addWidget(figures_);
   column->addLayout(row);
+  connect(verdict_, &LinkLine::Followed, this, &SummaryHeader::Follow);
+  connect(figures_, &LinkLine::Followed, this, &SummaryHeader::Follow);
   banner_ = new QLabel(this);
   banner_->setWordWrap(true);
   banner_->setMargin(kSpace);
@@ -132,12 +112,17 @@ SummaryHeader::SummaryHeader(Document* document, Selection* selection, QWidget* 
   connect(document_, &Document::StateChanged, this, [this] {
     FillDevices();
     Fill();
+    AskVerdict();
   });
   connect(document_, &Document::TimelinesReady, this, [this] {
     FillDevices();
     Fill();
   });
-  connect(document_, &Document::ReportReady, this, &SummaryHeader::Fill);
+  connect(document_, &Document::ReportReady, this, [this] {
+    Fill();
+    AskVerdict();
+  });
+  connect(document_, &Document::CategoriesReady, this, &SummaryHeader::AskVerdict);
   connect(selection_, &Selection::DeviceChanged, this, [this] {
     devices_->setCurrentIndex(devices_->findData(selection_->device()));
     Fill();
@@ -161,34 +146,10 @@ void SummaryHeader::FillDevices() {
   devices_->setCurrentIndex(devices_->findData(selection_->device()));
 }
 
-void SummaryHeader::SetTile(QLabel* label, const QString& caption, const QString& value,
-                            const QColor& color) {
-  const Theme theme = Theme::From(palette());
-  label->setText(
-      QStringLiteral("<div style='color:%1;font-size:small'>%2</div>"
-                     "<div style='color:%3;font-weight:600'>%4</div>")
-          .arg(theme.muted.name(), caption.toHtmlEscaped(), color.name(), value.toHtmlEscaped()));
-}
-
 void SummaryHeader::Fill() {
   if (document_->session() == nullptr) return;
   FillProgram();
-  FillPeaks();
-  const Theme theme = Theme::From(palette());
-  const ReportData* found = document_->report().get();
-  verdict_->setVisible(found != nullptr);
-  if (found != nullptr) {
-    bool bad = false;
-    const QString verdict = VerdictText(*found, &bad);
-    SetTile(verdict_, tr("Leaks"), verdict,
-            bad                                     ? theme.danger
-            : !found->leaks.empty()                 ? theme.warning
-            : found->report.leaks.horizon_too_short ? theme.muted
-            : !found->rising.empty()                ? theme.warning
-                                                    : theme.good);
-    verdict_->setToolTip(ToQString(found->report.leaks.verdict));
-  }
-  FitTiles();
+  FillFigures();
   FillBanner();
 }
 
@@ -207,65 +168,50 @@ void SummaryHeader::FillProgram() {
                .arg(name);
   }
   const std::size_t steps = document_->session()->steps().size();
-  QString about = FormatDuration(run.end_time - run.start_time);
-  if (steps > 0) about += QStringLiteral("  ·  ") + FormatPlural(steps, QStringLiteral("step"));
-  about += QStringLiteral("  ·  ") +
-           tr("%1 events").arg(FormatCount(document_->session()->events().size()));
-  if (!run.hostname.empty()) about += QStringLiteral("  ·  ") + ToQString(run.hostname);
-  program_->SetText(about, name);
+  QStringList about = {FormatDuration(run.end_time - run.start_time)};
+  if (steps > 0) about << FormatPlural(steps, QStringLiteral("step"));
+  about << tr("%1 events").arg(FormatCount(document_->session()->events().size()));
+  if (!run.hostname.empty()) about << ToQString(run.hostname);
+  program_->SetText(name, about);
 }
 
-void SummaryHeader::FillPeaks() {
-  filled_.clear();
-  const analysis::DeviceFigures* figures = nullptr;
-  if (document_->report() != nullptr) {
-    for (const analysis::DeviceFigures& device : document_->report()->report.devices) {
-      if (device.info.id == selection_->device()) figures = &device;
-    }
+VerdictInput SummaryHeader::Input() const {
+  return {document_->session(), document_->symbols(), document_->timelines(), document_->report(),
+          document_->categories()};
+}
+
+void SummaryHeader::FillFigures() {
+  const VerdictInput input = Input();
+  if (input.report == nullptr || input.timelines == nullptr)
+    figures_->Show({});
+  else
+    figures_->Show(MakeFigures(input, selection_->device()));
+}
+
+// While a log grows, the last verdict stays until the next is there.
+void SummaryHeader::AskVerdict() {
+  const VerdictInput input = Input();
+  if (input.session == nullptr) return;
+  if (input.report == nullptr || input.timelines == nullptr) {
+    verdict_job_.Cancel();
+    verdict_->Show({{tr("Looking for failed requests and leaks …"), {}, {}}}, VerdictTone::kPlain);
+    return;
   }
-  if (figures == nullptr) return;
-  const Theme theme = Theme::From(palette());
-  QString peak = FormatBytes(figures->peak_bytes);
-  if (figures->info.capacity_bytes > 0) {
-    peak += tr(" of %1").arg(FormatBytes(figures->info.capacity_bytes));
-  }
-  const analysis::FrameworkFigures& framework = figures->framework;
-  // A snapshot may contain only blocks: the amount of driver memory is unknown then.
-  const bool blocks_only = figures->peak_bytes == 0 && framework.peak_bytes > 0;
-  if (blocks_only) peak = FormatBytes(framework.peak_bytes);
-  SetTile(peak_, blocks_only ? tr("Peak in use") : tr("Peak"), peak, theme.text);
-  filled_ << peak_;
-  if (framework.seen && !blocks_only) filled_ << reserved_;
-  filled_ << at_end_;
-  SetTile(reserved_, tr("Framework in use / reserved"),
-          tr("%1 / %2").arg(FormatBytes(framework.peak_bytes),
-                            FormatBytes(framework.peak_reserved_bytes)),
-          theme.text);
-  SetTile(at_end_, tr("At the end"),
-          FormatBytes(blocks_only ? framework.live_bytes : figures->live_bytes), theme.text);
+  verdict_job_.Start([input](std::stop_token) { return MakeVerdict(input); },
+                     [this](const RunVerdict& verdict) {
+                       verdict_->Show(verdict.parts, verdict.tone);
+                       verdict_->setToolTip(verdict.detail.toHtmlEscaped());
+                       verdict_->setAccessibleDescription(verdict.detail);
+                       emit FailuresCounted(verdict.failures);
+                     });
 }
 
-// Without space for all figures, the last ones are hidden, because a number must not be cut.
-void SummaryHeader::FitTiles() {
-  int room = width() - minimumSizeHint().width();
-  for (QLabel* tile : {peak_, reserved_, at_end_}) {
-    const int needed = tile->sizeHint().width() + 3 * kSpace;
-    const bool fits = filled_.contains(tile) && needed <= room;
-    tile->setVisible(fits);
-    if (fits) room -= needed;
-  }
-}
-
-QSize SummaryHeader::minimumSizeHint() const {
-  constexpr int kProgram = 120, kDevices = 100;
-  int least = 4 * kSpace + kProgram + 3 * kSpace + kDevices;
-  if (!verdict_->isHidden()) least += 3 * kSpace + verdict_->sizeHint().width();
-  return {least, QWidget::minimumSizeHint().height()};
-}
-
-void SummaryHeader::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  FitTiles();
+// The view first, which then shows what is selected.
+void SummaryHeader::Follow(const VerdictTarget& target) {
+  if (target.view != VerdictView::kCurrent) emit ViewRequested(target.view);
+  if (target.device.has_value()) selection_->SetDevice(*target.device);
+  if (target.instant.has_value()) selection_->SetInstant(*target.instant);
+  if (target.site.valid()) selection_->SelectSite(target.site);
 }
 
 // One line for each anomaly of at least that severity: its name, how often, and what to do. Until

@@ -1,22 +1,24 @@
-// The line above all views: the program, the device, its peak, the verdict on leaks, and a banner
-// if the recording lacks something.
+// What is above all views: the verdict in one sentence; the program, the device and its figures;
+// and a banner if the recording lacks something.
 #pragma once
 
-#include <QList>
 #include <QStringList>
 #include <QWidget>
 #include <vector>
 
 #include "proto/anomalies.h"
+#include "viewer/jobs/job_tracker.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/models/verdict.h"
 
 class QComboBox;
 class QLabel;
 
 namespace memprof::viewer {
 
-class ProgramTile;
+class LinkLine;
+class ProgramLine;
 
 class SummaryHeader : public QWidget {
   Q_OBJECT
@@ -29,35 +31,38 @@ class SummaryHeader : public QWidget {
   QStringList AnomalyLines(log::Severity least) const;
   // Requests the comparison that the banner offers, if it offers one.
   void Compare();
-  // Without the figures that may be hidden.
-  QSize minimumSizeHint() const override;
+  // The sentence, and the figures below it.
+  LinkLine* verdict() const { return verdict_; }
+  LinkLine* figures() const { return figures_; }
 
  signals:
   // The open logs are of several runs: the logs of the first and of the last.
   void ComparisonRequested(const QStringList& before, const QStringList& after);
+  // A link leads to this view.
+  void ViewRequested(VerdictView view);
+  // The number of requests that failed is known.
+  void FailuresCounted(std::size_t count);
 
  protected:
   void changeEvent(QEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void Fill();
   void FillProgram();
-  void FillPeaks();
+  void FillFigures();
+  void AskVerdict();
+  void Follow(const VerdictTarget& target);
+  VerdictInput Input() const;
   void FillDevices();
   void FillBanner();
-  void FitTiles();
-  void SetTile(QLabel* label, const QString& caption, const QString& value, const QColor& color);
 
   Document* const document_;
   Selection* const selection_;
-  ProgramTile* program_;
+  LinkLine* verdict_;
+  ProgramLine* program_;
   QComboBox* devices_;
-  QLabel* peak_;
-  QLabel* reserved_;
-  QLabel* at_end_;
-  QLabel* verdict_;
-  QList<QLabel*> filled_;  // the tiles with a content
+  LinkLine* figures_;
+  JobTracker verdict_job_;
   QLabel* banner_;
 };
 

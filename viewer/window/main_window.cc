@@ -33,6 +33,7 @@
 #include "viewer/views/overview_strip.h"
 #include "viewer/views/summary_header.h"
 #include "viewer/views/theme.h"
+#include "viewer/views/timeline_stacks.h"
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/welcome_page.h"
 #include "viewer/window/fleet_window.h"
@@ -69,6 +70,11 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
             static_cast<DiffView*>(page(ViewKind::kDiff))->CompareWith(before);
             ShowView(ViewKind::kDiff);
           });
+  connect(header_, &SummaryHeader::ViewRequested, this, &MainWindow::ShowTarget);
+  connect(header_, &SummaryHeader::FailuresCounted, this, [this](std::size_t count) {
+    navigation_->SetBadge(ViewIndex(ViewKind::kFragmentation),
+                          count > 0 ? FormatCount(count) : QString());
+  });
   connect(selection_, &Selection::FilterChanged, this,
           [this] { document_->SetFilter(selection_->filter()); });
   connect(welcome_, &WelcomePage::OpenRequested, this, &MainWindow::AskForLog);
@@ -248,6 +254,16 @@ void MainWindow::TimelinesReady() {
 }
 
 void MainWindow::ShowView(ViewKind view) { navigation_->SetCurrent(ViewIndex(view)); }
+
+// The view to which a link of the header leads.
+void MainWindow::ShowTarget(VerdictView view) {
+  ShowView(view == VerdictView::kLeaks      ? ViewKind::kLeaks
+           : view == VerdictView::kFailures ? ViewKind::kFragmentation
+                                            : ViewKind::kTimeline);
+  if (view == VerdictView::kCategories)
+    timeline()->stacks()->SetGrouping(analysis::TimelineGrouping::kCategory);
+}
+
 void MainWindow::ShowFirst(const Options& options) {
   if (!options.diff.isEmpty()) {
     static_cast<DiffView*>(page(ViewKind::kDiff))->CompareWith(options.diff);

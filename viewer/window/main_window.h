@@ -7,6 +7,7 @@
 
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/models/verdict.h"
 #include "viewer/window/options.h"
 
 class QComboBox;
@@ -91,6 +92,7 @@ class MainWindow : public QMainWindow {
   void CopyPicture();
   void GoToSearch();
   void Chosen(int view);
+  void ShowTarget(VerdictView view);
   QWidget* BuildContent();
 
   const Settings settings_;
