@@ -1,14 +1,10 @@
 // memprof import: another tool's recording as a memprof log.
-#include "analysis/interchange/import.h"
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <string>
+#include <string_view>
 
 #include "analysis/base/status_text.h"
-#include "analysis/base/text.h"
 #include "analysis/base/units.h"
+#include "analysis/interchange/import_file.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
 #include "cli/console/output_file.h"
@@ -20,27 +16,6 @@ namespace memprof::cli {
 namespace {
 
 using analysis::FormatNumberOf;
-
-// Larger files are refused as a mistake: their content would not fit into memory.
-constexpr std::size_t kMaxInput = std::size_t{16} << 30;
-
-bool ReadInput(const std::string& path, std::string* bytes) {
-  const auto fail = [&path](std::string_view why) {
-    PrintError(Cat(path, ": ", why));
-    return false;
-  };
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(std::strerror(errno != 0 ? errno : ENOENT));
-  std::string piece(std::size_t{1} << 20, '\0');
-  do {
-    errno = 0;
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    bytes->append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    if (bytes->size() > kMaxInput) return fail("larger than 16 GiB");
-  } while (file);
-  return !file.bad() || fail(std::strerror(errno != 0 ? errno : EIO));
-}
 
 // Notes on the input that limit how far its figures can be trusted.
 void PrintNotes(const std::string& path, const analysis::ImportSummary& summary) {
@@ -83,20 +58,18 @@ int ImportVerb(int argc, char** argv) {
                                     : "more than one input file");
   if (path.empty()) return UsageError("import", "no output file: name it with -o LOG");
   const std::string& input = options.arguments()[0];
-  std::string bytes;
-  if (!ReadInput(input, &bytes)) return kExitFailed;
   OutputFile output;
   if (!output.Open(path, force, {input})) return kExitFailed;
-  analysis::LogWriter log([&output](std::string_view piece) { return output.Write(piece); });
-  log.header().set_recorder_version(MEMPROF_VERSION);
-  const auto summary = analysis::Import(bytes, std::string(analysis::BaseName(input)), &log);
+  bool written = true;
+  const auto summary =
+      analysis::ImportFile(input, MEMPROF_VERSION, [&output, &written](std::string_view piece) {
+        return written = written && output.Write(piece);
+      });
   if (!summary.ok()) {
-    const std::string message = analysis::StatusText(summary.status());
-    const bool place = message.starts_with("at ") || message.starts_with("line ");
-    PrintError(Cat(input, place ? ": " : " ", message));
+    if (written) PrintError(analysis::StatusText(summary.status()));  // else it was printed
     return kExitFailed;
   }
-  if (!log.Finish(summary->end_time_ns, "exit") || !output.Finish()) return kExitFailed;
+  if (!output.Finish()) return kExitFailed;
   PrintNotes(input, *summary);
   return kExitFine;
 }

@@ -12,6 +12,7 @@
 #include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/load_log.h"
+#include "viewer/models/remote_log.h"
 
 namespace memprof::viewer {
 namespace {
@@ -210,6 +211,8 @@ void Document::FollowLater() {
   constexpr qint64 kMinMilliseconds = 1000,
                    kOfTheTime = 3;  // the wait, in multiples of the last reading's duration
   if (contents_.session == nullptr || !contents_.session->run().growing) return;
+  // A log on another machine is not copied again and again.
+  if (std::any_of(paths_.begin(), paths_.end(), IsRemoteName)) return;
   follow_timer_.start(
       static_cast<int>(std::max(kMinMilliseconds, kOfTheTime * reading_.elapsed())));
 }

@@ -3,7 +3,7 @@
 
 #include "analysis/base/status_text.h"
 #include "analysis/load/load.h"
-#include "analysis/log/paths.h"
+#include "viewer/models/log_files.h"
 
 namespace memprof::viewer {
 
@@ -21,12 +21,15 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
     shown = percent;
     return !stop.stop_requested();
   };
-  const auto logs = analysis::LogsOf(paths);
-  if (!logs.ok()) return logs.status();
-  options.skipped = [skipped](const absl::Status& why) {
-    if (skipped != nullptr) skipped->push_back(analysis::StatusText(why));
+  LogFiles files(report, stop);
+  options.skipped = [skipped, &files](const absl::Status& why) {
+    if (skipped != nullptr) skipped->push_back(analysis::StatusText(files.Named(why)));
   };
-  return analysis::LoadLogs(*logs, options);
+  const auto logs = files.Make(paths, options.skipped);
+  if (!logs.ok()) return logs.status();
+  auto session = analysis::LoadLogs(*logs, options);
+  if (!session.ok()) return files.Named(session.status());
+  return session;
 }
 
 }  // namespace memprof::viewer

@@ -12,8 +12,9 @@
 
 namespace memprof::viewer {
 
-// Loads the logs of these paths as one session, with found steps if none are marked. A path may be
-// a folder. Calls `report` with the share read (0 … 1), at most once for each percent. After a
+// Loads the logs of these paths as one session, with found steps if none are marked. A path is
+// anything that LogFiles takes: a log, a recording of another tool, a folder, a log on another
+// machine. Calls `report` with the share read (0 … 1), at most once for each percent. After a
 // request to stop, returns early, and the result must not be used. Of several logs, those that
 // cannot be read are left out, and `skipped` gets a line on each. Thread-safe; takes seconds for
 // large logs.

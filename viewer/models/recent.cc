@@ -5,6 +5,8 @@
 #include <QFileInfo>
 #include <QSettings>
 
+#include "viewer/models/remote_log.h"
+
 namespace memprof::viewer {
 
 // Paths of logs practically never contain a line feed.
@@ -18,7 +20,8 @@ QStringList AddToRecent(const QStringList& paths) {
   QSettings store;
   QStringList recent = store.value(QStringLiteral("recent")).toStringList();
   QStringList absolute;
-  for (const QString& path : paths) absolute << QFileInfo(path).absoluteFilePath();
+  for (const QString& path : paths)
+    absolute << (IsRemoteName(path) ? path : QFileInfo(path).absoluteFilePath());
   const QString entry = RecentEntry(absolute);
   recent.removeAll(entry);
   recent.prepend(entry);

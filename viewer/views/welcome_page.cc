@@ -10,6 +10,7 @@
 
 #include "viewer/geometry/units.h"
 #include "viewer/models/recent.h"
+#include "viewer/models/remote_log.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -96,7 +97,9 @@ void WelcomePage::StateChanged() {
   switch (state) {
     case Document::State::kLoading:
       title_->setText(tr("Reading %1 …").arg(file));
-      message_->setText(tr("Views fill as soon as the events are in order."));
+      message_->setText(IsRemoteName(document_->opening())
+                            ? tr("Copied with your ssh, then read.")
+                            : tr("Views fill as soon as the events are in order."));
       break;
     case Document::State::kFailed:
       title_->setText(tr("This log cannot be shown"));
@@ -108,7 +111,8 @@ void WelcomePage::StateChanged() {
           tr("<p>See where the device memory of a GPU program went.</p>"
              "<p>Record a program with <tt>memprof run -- PROGRAM</tt>, then open the "
              "<tt>.mprof</tt> file that it leaves, or drop it here. "
-             "Several logs of one job open together.</p>"));
+             "Several logs of one job open together. Memory snapshots of PyTorch and logs of RMM "
+             "open too.</p>"));
   }
 }
 

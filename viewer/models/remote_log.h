@@ -1,0 +1,29 @@
+// Names of logs on other machines: "ssh://[user@]host[:port]/path" and "user@host:path". Pure;
+// thread-safe.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <optional>
+
+namespace memprof::viewer {
+
+struct RemoteLog {
+  QString host, path;  // the path is absolute, or of the user's home folder
+  QString user;        // "" = as the user's ssh is configured
+  int port = 0;        // 0 = likewise
+
+  bool operator==(const RemoteLog&) const = default;
+};
+
+// Whether `name` has one of these forms. Then ParseRemoteLog has a log or an error. A file of this
+// machine may have such a name too: callers look for it first.
+bool IsRemoteName(const QString& name);
+// None and one line in `error` if a part could be taken for an option or a command of a shell.
+std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error);
+
+// The arguments of ssh that write the length of the file as a line, and then the file. They work
+// without questions: the user's keys or agent answer, or ssh fails.
+QStringList SshArguments(const RemoteLog& log);
+
+}  // namespace memprof::viewer
