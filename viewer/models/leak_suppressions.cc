@@ -10,7 +10,7 @@
 namespace memprof::viewer {
 namespace {
 
-QString Tr(const char* text) { return QCoreApplication::translate("LeakSuppressions", text); }
+QString Text(const char* text) { return QCoreApplication::translate("LeakSuppressions", text); }
 
 // One line in any case; a star stands for characters that a line cannot contain.
 std::string OneLine(std::string text) {
@@ -33,9 +33,9 @@ QString AsSuppression(const LeakRow& row) {
   for (const analysis::SourceFrame& frame : row.stack)
     if (pattern.empty()) pattern = PatternOf(frame);
   if (pattern.empty()) return {};
-  QString comment = Tr("# %1 in %2, %3")
+  QString comment = Text("# %1 in %2, %3")
                         .arg(FormatBytes(row.leak.bytes),
-                             FormatPlural(row.leak.blocks, Tr("block")), ShortSite(row.site));
+                             FormatPlural(row.leak.blocks, Text("block")), ShortSite(row.site));
   for (QChar& c : comment)
     if (c < QLatin1Char(' ')) c = QLatin1Char('*');
   return comment + QStringLiteral("\nleak:") + ToQString(pattern) + QLatin1Char('\n');

@@ -16,7 +16,7 @@ struct Entry {
 
 struct Group {
   const char* title;
-  Entry entries[14];
+  Entry entries[20];
 };
 
 // docs/viewer.md describes the same with reasons.
@@ -69,7 +69,9 @@ constexpr Group kGroups[] = {
      {{"Space", "draw the course of an allocator"},
       {"Alt+O, Alt+W", "other allocators; without a part"},
       {"Alt+W, Alt+S", "in Diff: the log to compare with; swap"},
-      {"Alt+P, Alt+M", "pin this instant as before; compare moments"}}},
+      {"Alt+P, Alt+M", "pin this instant as before; compare moments"},
+      {"Alt+G", "compare moments at the same place of their steps"},
+      {"click, double click", "in the icicle: select in all views, zoom"}}},
     {"A fleet",
      {{"↑ ↓, click", "choose a rank"},
       {"double click, Enter", "open its log beside a typical rank's, in Diff"},
