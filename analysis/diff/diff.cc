@@ -8,7 +8,6 @@
 #include "analysis/diff/internal/parts.h"
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/leaks/leaks.h"
-#include "analysis/peak/finder.h"
 #include "analysis/peak/run_profile.h"
 #include "analysis/timeline/timeline.h"
 
@@ -40,42 +39,18 @@ struct Side {
   }
 };
 
-// Adds the memory live on `device` (kNoDevice = all) after `event`.
-void AddLive(const Side& side, EventId event, int device, LiveByPlace& live) {
-  for (const AllocationId id : side.session.LiveAfter(event, kLeafLayers)) {
+LiveByPlace LiveOf(const Side& side, DiffMoment moment, std::size_t sites) {
+  LiveByPlace live(sites);
+  const auto ids =
+      moment == DiffMoment::kPeak
+          ? CountedAtPeaks(side.session, side.leaf, side.passing)
+          : CountedAfter(side.session, side.leaf, LastEvent(side.session), kNoDevice, side.passing);
+  for (const AllocationId id : ids) {
     const AllocationRecord& a = side.session.record(id);
-    if (!side.leaf.Counts(id) || (device != kNoDevice && a.device != device)) continue;
-    if (side.passing != nullptr && !side.passing->Has(id)) continue;
     const std::uint32_t row = StackAlignment::Of(side.rows, a.stack);
-    if (row == StackAlignment::kNone) continue;
-    live.Add(row, a.bytes);
+    if (row != StackAlignment::kNone) live.Add(row, a.bytes);
   }
-}
-
-LiveByPlace LiveAtPeaks(const Side& side, std::size_t sites) {
-  LiveByPlace live(sites);
-  // As FindPeaks: of the instants with the maximum, the one at which most was in use.
-  const auto sum_of = [](const AllocationRecord& a) -> std::size_t {
-    if (OccupiesDevice(a.layer)) return 0;
-    if (a.layer == Layer::kBlock) return 1;
-    return a.layer == Layer::kTensor ? 2 : 3;
-  };
-  const PeakFinder<3> finder(side.session, sum_of);
-  for (const auto& [device, mark] : finder.marks())
-    if (mark.event.valid()) AddLive(side, mark.event, device, live);
   return live;
-}
-
-LiveByPlace LiveAfterEvent(const Side& side, EventId event, std::size_t sites) {
-  LiveByPlace live(sites);
-  AddLive(side, event, kNoDevice, live);
-  return live;
-}
-
-EventId LastEvent(const Session& session) {
-  return session.events().empty()
-             ? EventId()
-             : EventId(static_cast<std::uint32_t>(session.events().size() - 1));
 }
 
 // Growth by row, and in all.
@@ -255,11 +230,8 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
   if (!on(0.8)) return report;
   report.figures.push_back({DiffFigureKind::kGrowth, kNoDevice, before_sum, after_sum, 0});
   AddStepFigures(a, b, report.figures);
-  const auto live = [&](const Side& side) {
-    return moment == DiffMoment::kPeak ? LiveAtPeaks(side, count)
-                                       : LiveAfterEvent(side, LastEvent(side.session), count);
-  };
-  report.sites = CompareSites(a.profile, live(a), b.profile, live(b));
+  report.sites =
+      CompareSites(a.profile, LiveOf(a, moment, count), b.profile, LiveOf(b, moment, count));
   for (DiffSite& site : report.sites) {
     site.before_growth = before_growth[site.place];
     site.after_growth = after_growth[site.place];

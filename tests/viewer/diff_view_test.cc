@@ -144,11 +144,21 @@ TEST_F(CompareTest, AMomentIsComparedWithTheSamePlaceOfAStep) {
   const analysis::TimeNs from = model.shown()->question.from;
   EXPECT_GT(from, steps[2].begin);
   EXPECT_LT(from, steps[2].end);
-  // Compared with the begin of a step, all memory at its peak would appear as new.
+  EXPECT_TRUE(diff()->Verdict().contains(QStringLiteral("Both at "))) << "says so";
+  // Pinned at the begin of a step: the moment after is the begin of its step, too.
   window_.selection().SetInstant(steps[2].begin);
   diff()->PinHere();
   window_.selection().SetInstant(peak);
+  EXPECT_EQ(sites(), 1);
+  EXPECT_TRUE(diff()->Verdict().contains(
+      QStringLiteral("Both at 0 % of their step. Show this instant in all views.")))
+      << diff()->Verdict().toStdString();
+  EXPECT_EQ(window_.selection().instant(), peak) << "the other views stay";
+  // Else all memory at the peak of a step appears as new.
+  diff()->SetAligned(false);
   EXPECT_GT(sites(), 1);
+  EXPECT_EQ(model.shown()->question.to, peak);
+  EXPECT_FALSE(diff()->Verdict().contains(QStringLiteral("Both at ")));
 }
 
 TEST_F(CompareTest, TheButtonsStayWhereTheyAreWhileLogsAreCompared) {

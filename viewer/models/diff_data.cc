@@ -9,6 +9,7 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/step_phase.h"
 
 namespace memprof::viewer {
 namespace {
@@ -156,18 +157,30 @@ struct Passing {
     // The window's filter is about the call site, too: then it is another set.
     const bool known = question.moments && question.passing != nullptr && !question.filter.site;
     after = known ? question.passing : matching(question.after);
+    if (question.moments) before = after;
   }
 };
 
-std::vector<DiffRow> RowsOf(const DiffQuestion& question, const DiffReport& report) {
-  if (question.by == DiffBy::kSite) {
-    std::uint32_t only = analysis::StackAlignment::kNone;
-    if (question.filter.site) {
-      const auto& rows = question.this_is_before ? report.alignment.before : report.alignment.after;
-      only = analysis::StackAlignment::Of(rows, *question.filter.site);
-    }
-    return SiteRows(report, only);
-  }
+// Moments outside of all steps, or in one step, stay as they are.
+void Align(DiffQuestion* question) {
+  const Session& session = *question->after.session;
+  if (question->align == DiffAlign::kFrom && session.steps().size() > 2)
+    question->from = SamePlaceIn(session, question->to, 2).value_or(session.steps()[2].begin);
+  if (question->align != DiffAlign::kTo) return;
+  const auto from = PlaceInStep(session, question->from), to = PlaceInStep(session, question->to);
+  if (from && to && from->step != to->step)
+    question->to = SamePlaceIn(session, question->from, to->step).value_or(question->to);
+}
+
+std::uint32_t PlaceOfFilter(const DiffQuestion& question, const DiffReport& report) {
+  if (!question.filter.site) return analysis::StackAlignment::kNone;
+  const auto& rows = question.this_is_before ? report.alignment.before : report.alignment.after;
+  return analysis::StackAlignment::Of(rows, *question.filter.site);
+}
+
+std::vector<DiffRow> RowsOf(const DiffQuestion& question, const DiffReport& report,
+                            std::uint32_t only) {
+  if (question.by == DiffBy::kSite) return SiteRows(report, only);
   const DiffSource &before = question.before, &after = question.after;
   return GroupRows(question.moments
                        ? analysis::GroupMoments(*after.session, *after.categories,
@@ -248,6 +261,7 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
   options.progress = progress;
   const Session &before = *question.before.session, &after = *question.after.session;
   if (question.moments) {
+    Align(&question);
     if (question.run == nullptr)
       question.run = std::make_shared<const analysis::MomentDiff>(after, *question.after.symbols,
                                                                   stop, progress);
@@ -259,10 +273,14 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
                                       *question.after.symbols, question.at, options);
   }
   if (stop.stop_requested()) return nullptr;
-  data->rows = RowsOf(question, data->report);
+  data->passing_before = passing.before;
+  data->passing_after = passing.after;
+  data->only = PlaceOfFilter(question, data->report);
+  data->rows = RowsOf(question, data->report, data->only);
   data->figures = FigureRows(data->report, question.moments);
   data->before = question.moments ? NameOfMoment(after, question.from) : NameOfRun(before);
   data->after = question.moments ? NameOfMoment(after, question.to) : NameOfRun(after);
+  if (question.moments) data->place = CommonPlace(after, question.from, question.to);
   data->question = std::move(question);
   return data;
 }

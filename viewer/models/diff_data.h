@@ -18,6 +18,14 @@ namespace memprof::viewer {
 
 enum class DiffBy { kSite, kCategory, kLayer };
 
+// Which of two moments is moved to the same place of its step as the other, so that what every step
+// holds there is no change.
+enum class DiffAlign {
+  kNone,
+  kFrom,  // `from` is to be in the third step, after warm-up
+  kTo,    // `to` stays in its step
+};
+
 // One side of a comparison.
 struct DiffSource {
   std::shared_ptr<const analysis::Session> session;
@@ -29,6 +37,7 @@ struct DiffQuestion {
   DiffSource before, after;  // the same session for two moments
   bool moments = false;
   analysis::TimeNs from = 0, to = 0;  // of two moments
+  DiffAlign align = DiffAlign::kNone;
   // For two moments: the data of the run, and what passes the filter; null = not known yet.
   std::shared_ptr<const analysis::MomentDiff> run;
   std::shared_ptr<const analysis::AllocationSet> passing;
@@ -48,9 +57,7 @@ struct DiffRow {
   std::uint32_t place = analysis::StackAlignment::kNone;
   analysis::StackId before_stack, after_stack;
 
-  std::int64_t change() const {
-    return static_cast<std::int64_t>(after - before);
-  }
+  std::int64_t change() const { return static_cast<std::int64_t>(after - before); }
 };
 
 struct DiffFigureRow {
@@ -59,11 +66,17 @@ struct DiffFigureRow {
 };
 
 struct DiffData {
-  DiffQuestion question;  // with the categories that were used for it
+  // With the categories that were used for it, and the moments that were compared.
+  DiffQuestion question;
   analysis::DiffReport report;
   std::vector<DiffFigureRow> figures;
   std::vector<DiffRow> rows;  // largest change first
-  QString before, after;      // what the sides are: "b4.mprof, 12 steps", "step 3, 1.20 s"
+  // What passes the filter on each side (null: all), except for a call site; and the row of the
+  // alignment that is this call site's (kNone: all).
+  std::shared_ptr<const analysis::AllocationSet> passing_before, passing_after;
+  std::uint32_t only = analysis::StackAlignment::kNone;
+  QString before, after;  // what the sides are: "b4.mprof, 12 steps", "step 3, 1.20 s"
+  QString place;          // of both moments: "63 % of their step (backward)"; "" = not the same
 };
 
 // Null after a request to stop.

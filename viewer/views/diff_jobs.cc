@@ -1,8 +1,8 @@
 // The comparison of two logs, or of two moments of one: reading and computing.
+#include <QCheckBox>
 #include <QComboBox>
 #include <QProgressBar>
 #include <QTimer>
-#include <algorithm>
 #include <utility>
 
 #include "analysis/base/status_text.h"
@@ -16,37 +16,14 @@ namespace {
 using analysis::Session;
 using SessionPointer = std::shared_ptr<const Session>;
 
-// The instant of the step `to` at which the same share of its events has passed as of the step
-// `from` at `time`. Steps do the same work in the same order, but not always at the same speed.
-analysis::TimeNs SamePlaceOf(const Session& session, const analysis::StepInfo& from,
-                             analysis::TimeNs time, const analysis::StepInfo& to) {
-  const auto at = [&](analysis::TimeNs t) -> std::int64_t {
-    const analysis::EventId event = session.EventAt(t);
-    return event.valid() ? std::int64_t{event.value} : -1;
-  };
-  const std::int64_t begin = at(from.begin), all = at(from.end) - begin, begun = at(to.begin);
-  if (all <= 0) return to.begin;
-  const std::int64_t length = at(to.end) - begun;
-  const std::int64_t event = begun + (at(time) - begin) * length / all;
-  if (event < 0) return to.begin;
-  return std::clamp(session.events().time(static_cast<std::size_t>(event)), to.begin, to.end);
-}
-
 }  // namespace
 
-// The first choice of the moment to compare with: in the third step, after warm-up, at the same
-// place of the step as the selected instant, so that memory which every step holds there is no
-// change. Without steps, after a tenth of the time.
+// The first choice of the moment to compare with: in the third step, after warm-up. Aligned, it is
+// the same place of that step. Without steps, after a tenth of the time.
 analysis::TimeNs DiffView::DefaultMoment() const {
   const auto steps = document_->session()->steps();
   const analysis::TimeWindow bounds = selection_->bounds();
-  if (steps.size() <= 2) return bounds.begin + (bounds.end - bounds.begin) / 10;
-  const analysis::TimeNs instant = selection_->instant();
-  const auto after =
-      std::upper_bound(steps.begin(), steps.end(), instant,
-                       [](analysis::TimeNs time, const auto& step) { return time < step.begin; });
-  if (after == steps.begin() || (after - 1)->end <= instant) return steps[2].begin;
-  return SamePlaceOf(*document_->session(), *(after - 1), instant, steps[2]);
+  return steps.size() > 2 ? steps[2].begin : bounds.begin + (bounds.end - bounds.begin) / 10;
 }
 
 void DiffView::Refresh() {
@@ -137,6 +114,7 @@ void DiffView::Start() {
     question.passing = document_->passing();
     question.from = pinned_.value_or(DefaultMoment());
     question.to = selection_->instant();
+    if (align_->isChecked()) question.align = pinned_ ? DiffAlign::kTo : DiffAlign::kFrom;
   }
   progress_->setValue(0);
   const auto report =

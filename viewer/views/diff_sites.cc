@@ -4,6 +4,8 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
+#include <QStackedWidget>
+#include <QTabBar>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -12,6 +14,7 @@
 
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/delta_delegate.h"
+#include "viewer/views/diff_icicle.h"
 #include "viewer/views/name_delegate.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
@@ -29,7 +32,7 @@ QTreeView* MakeDiffTable(QAbstractItemModel* model, const QString& name, QWidget
   return table;
 }
 
-DiffSites::DiffSites(Selection* selection, QWidget* parent)
+DiffSites::DiffSites(Document* document, Selection* selection, QWidget* parent)
     : QSplitter(Qt::Horizontal, parent), selection_(selection) {
   setChildrenCollapsible(false);
   model_ = new DiffModel(this);
@@ -38,6 +41,7 @@ DiffSites::DiffSites(Selection* selection, QWidget* parent)
   sorted_->setSourceModel(model_);
   sorted_->setSortRole(DiffModel::kSortRole);
   BuildTable();
+  BuildPages(document);
   BuildStack();
   setStretchFactor(0, 4);
   setStretchFactor(1, 1);
@@ -67,8 +71,36 @@ void DiffSites::BuildTable() {
   header->setResizeContentsPrecision(60);
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);
-  addWidget(table_);
 }
+
+void DiffSites::BuildPages(Document* document) {
+  auto* left = new QWidget(this);
+  auto* column = new QVBoxLayout(left);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(kSpace / 2);
+  tabs_ = new QTabBar(left);
+  tabs_->setAccessibleName(tr("How changes are shown"));
+  tabs_->setExpanding(false);
+  tabs_->setDrawBase(false);
+  tabs_->setTabToolTip(tabs_->addTab(tr("Table")), tr("What changed, the largest change first"));
+  tabs_->setTabToolTip(tabs_->addTab(tr("Icicle")),
+                       tr("The call trees of both sides in one picture"));
+  icicle_ = new DiffIcicle(document, selection_, left);
+  pages_ = new QStackedWidget(left);
+  pages_->addWidget(table_);
+  pages_->addWidget(icicle_);
+  column->addWidget(tabs_);
+  column->addWidget(pages_, 1);
+  addWidget(left);
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int page) {
+    pages_->setCurrentIndex(page);
+    emit PageChanged();
+  });
+  connect(icicle_->canvas(), &DiffCanvas::StackChosen, this, &DiffSites::ShowOfIcicle);
+}
+
+void DiffSites::SetPage(Page page) { tabs_->setCurrentIndex(static_cast<int>(page)); }
+DiffSites::Page DiffSites::page() const { return static_cast<Page>(tabs_->currentIndex()); }
 
 void DiffSites::BuildStack() {
   auto* right = new QWidget(this);
@@ -95,8 +127,9 @@ void DiffSites::SetData(std::shared_ptr<const DiffData> found, bool own_is_befor
   stack_title_->setText(tr("Call stack"));
   // Two moments of one run have the same figures of a steady step.
   table_->setColumnHidden(DiffModel::kStep, found != nullptr && found->question.moments);
-  model_->SetData(std::move(found));
+  model_->SetData(found);
   following_ = false;
+  icicle_->SetData(std::move(found), own_is_before);
   FitColumns();
   if (model_->shown() == nullptr) return;
   Follow();
@@ -130,7 +163,6 @@ void DiffSites::ShowRow(const QModelIndex& index) {
   const DiffQuestion& question = model_->shown()->question;
   const bool after = row.after_stack.valid();
   const analysis::StackId stack = after ? row.after_stack : row.before_stack;
-  const auto symbols = after ? question.after.symbols : question.before.symbols;
   if (!stack.valid()) {
     stack_job_.Cancel();
     stack_->Clear();
@@ -138,20 +170,11 @@ void DiffSites::ShowRow(const QModelIndex& index) {
                               ? tr("No call stack was recorded.")
                               : tr("A call stack belongs to a call site: choose “by call site”."));
   } else {
-    stack_title_->setText(
-        question.moments                    ? tr("Call stack")
-        : after && row.before_stack.valid() ? tr("Call stack, as the run after has it")
-        : after ? tr("Call stack of the run after; the run before did not allocate here")
-                : tr("Call stack of the run before; the run after did not allocate here"));
-    using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
-    stack_job_.Start(
-        [symbols, stack](std::stop_token) {
-          return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
-        },
-        [this](Frames frames) {
-          stack_->SetFrames(std::move(frames.first), frames.second);
-          FitColumns();
-        });
+    ShowStack(stack, after,
+              question.moments                    ? tr("Call stack")
+              : after && row.before_stack.valid() ? tr("Call stack, as the run after has it")
+              : after ? tr("Call stack of the run after; the run before did not allocate here")
+                      : tr("Call stack of the run before; the run after did not allocate here"));
   }
   if (following_) return;
   const analysis::StackId own = own_is_before_ ? row.before_stack : row.after_stack;
@@ -159,6 +182,29 @@ void DiffSites::ShowRow(const QModelIndex& index) {
   following_ = true;
   selection_->SelectSite(own);
   following_ = false;
+}
+
+void DiffSites::ShowStack(analysis::StackId stack, bool after, const QString& title) {
+  const DiffQuestion& question = model_->shown()->question;
+  const auto symbols = after ? question.after.symbols : question.before.symbols;
+  stack_title_->setText(title);
+  using Frames = std::pair<std::vector<analysis::SourceFrame>, analysis::SourceFrame>;
+  stack_job_.Start(
+      [symbols, stack](std::stop_token) {
+        return Frames(symbols->ResolveStack(stack), symbols->Site(stack));
+      },
+      [this](Frames frames) {
+        stack_->SetFrames(std::move(frames.first), frames.second);
+        FitColumns();
+      });
+}
+
+// The costliest stack of a frame, whether or not the table has its call site.
+void DiffSites::ShowOfIcicle(analysis::StackId stack, bool after) {
+  if (model_->shown() == nullptr || !stack.valid()) return;
+  ShowStack(stack, after,
+            after ? tr("The costliest call stack through it")
+                  : tr("The costliest call stack through it, of before: it is gone"));
 }
 
 void DiffSites::Follow() {
@@ -176,6 +222,7 @@ void DiffSites::Follow() {
 }
 
 void DiffSites::WriteCsv(QTextStream* out) const {
+  if (page() == Page::kIcicle) return icicle_->WriteCsv(out);
   *out << "what,before_bytes,after_bytes,change_bytes,change_blocks,change_in_a_step_bytes,note\n";
   for (int i = 0; i < sorted_->rowCount(); ++i) {
     const QModelIndex source = sorted_->mapToSource(sorted_->index(i, 0));

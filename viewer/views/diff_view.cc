@@ -2,6 +2,7 @@
 // diff_jobs.cc.
 #include "viewer/views/diff_view.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -11,6 +12,7 @@
 #include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QSplitter>
 #include <QTimer>
@@ -20,6 +22,7 @@
 #include <algorithm>
 
 #include "viewer/models/recent.h"
+#include "viewer/views/diff_icicle.h"
 #include "viewer/views/diff_steps.h"
 #include "viewer/views/rich_label.h"
 #include "viewer/views/theme.h"
@@ -40,11 +43,14 @@ DiffView::DiffView(Document* document, Selection* selection, QWidget* parent)
   keeps.setRetainSizeWhenHidden(true);
   splitter_->setSizePolicy(keeps);
   splitter_->addWidget(BuildTotals());
-  sites_ = new DiffSites(selection, this);
+  sites_ = new DiffSites(document, selection, this);
   splitter_->addWidget(sites_);
   splitter_->setStretchFactor(0, 2);
   splitter_->setStretchFactor(1, 3);
   column->addWidget(splitter_, 1);
+  // The icicle is of call stacks.
+  connect(sites_, &DiffSites::PageChanged, this,
+          [this] { by_->setVisible(sites_->page() == DiffSites::Page::kTable); });
   slow_ = new QTimer(this);
   slow_->setSingleShot(true);
   slow_->setInterval(150);
@@ -92,12 +98,18 @@ QWidget* DiffView::BuildHead() {
   at_->setAccessibleName(tr("When"));
   at_->addItem(tr("at each peak"), static_cast<int>(analysis::DiffMoment::kPeak));
   at_->addItem(tr("at the end"), static_cast<int>(analysis::DiffMoment::kEnd));
+  align_ = new QCheckBox(tr("Ali&gn"), head);
+  align_->setChecked(true);
+  align_->setToolTip(
+      tr("Compares the same place of two steps, counted in events: else a step's start compared "
+         "with the middle of another shows all that a step holds for a while"));
   progress_ = new QProgressBar(head);
   progress_->setRange(0, 1000);
   progress_->setTextVisible(false);
   progress_->setMaximumWidth(160);
   cancel_ = new QPushButton(head);
-  for (QWidget* widget : std::initializer_list<QWidget*>{with_, moments_, pin_, swap_, by_, at_})
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{with_, moments_, pin_, align_, swap_, by_, at_})
     row->addWidget(widget);
   row->addStretch(1);
   row->addWidget(progress_);
@@ -108,6 +120,10 @@ QWidget* DiffView::BuildHead() {
   connect(swap_, &QPushButton::clicked, this, &DiffView::Swap);
   connect(by_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
   connect(at_, &QComboBox::currentIndexChanged, this, [this] { Invalidate(); });
+  connect(align_, &QCheckBox::toggled, this, [this] { Invalidate(); });
+  connect(verdict_, &RichLabel::linkActivated, this, [this] {
+    if (shown() != nullptr) selection_->SetInstant(shown()->question.to);
+  });
   connect(cancel_, &QPushButton::clicked, this, [this] {
     if (running()) {
       Cancel();
@@ -182,17 +198,22 @@ void DiffView::Swap() {
     Invalidate();
     return;
   }
-  const analysis::TimeNs before = pinned_.value_or(DefaultMoment());
-  pinned_ = selection_->instant();
+  // The moments that are shown: aligned, they are not those that were chosen.
+  const bool known = shown() != nullptr && !running();
+  const analysis::TimeNs before =
+      known ? shown()->question.from : pinned_.value_or(DefaultMoment());
+  pinned_ = known ? shown()->question.to : selection_->instant();
   selection_->SetInstant(before);
 }
+
+void DiffView::SetAligned(bool aligned) { align_->setChecked(aligned); }
 
 void DiffView::SetBy(DiffBy by) { by_->setCurrentIndex(by_->findData(static_cast<int>(by))); }
 
 QString DiffView::Verdict() const {
   QString plain = verdict_->text();
-  plain.remove(QStringLiteral("<b>")).remove(QStringLiteral("</b>"));
-  return plain;
+  static const QRegularExpression tags(QStringLiteral("</?[ab][^>]*>"));
+  return plain.remove(tags);
 }
 
 void DiffView::Show(std::shared_ptr<const DiffData> found) {
@@ -233,40 +254,43 @@ bool DiffView::busy() const {
 void DiffView::ShowState() {
   const bool busy = this->busy();
   const auto& found = shown();
+  verdict_->setText(VerdictText());
   progress_->setVisible(busy);
   cancel_->setVisible(busy || cancelled_ || !error_.isEmpty());
   cancel_->setText(busy ? tr("Cancel") : tr("Try again"));
   moments_->setVisible(two_logs());
   at_->setVisible(two_logs());
+  align_->setVisible(!two_logs());
   splitter_->setVisible(found != nullptr);
+  verdict_->parentWidget()->layout()->activate();  // the text may have become a line longer
   layout()->activate();
   FitTotals();
+}
+
+QString DiffView::VerdictText() const {
+  const auto& found = shown();
   const QString other = QFileInfo(other_paths_.value(0)).fileName().toHtmlEscaped();
-  if (document_->session() == nullptr) {
-    verdict_->setText(QStringLiteral("…"));
-  } else if (!error_.isEmpty()) {
-    verdict_->setText(tr("Cannot compare with %1: %2").arg(other, error_.toHtmlEscaped()));
-  } else if (found == nullptr) {
-    verdict_->setText(cancelled_            ? tr("Cancelled.")
-                      : load_job_.running() ? tr("Reading %1 …").arg(other)
-                                            : tr("Comparing …"));
-  } else {
-    QString text = tr("Before: <b>%1</b>. After: <b>%2</b>.")
-                       .arg(found->before.toHtmlEscaped(), found->after.toHtmlEscaped());
-    if (!two_logs() && !pinned_)
-      text +=
-          tr(" “Before” is where the run was under way: select an instant and pin it, or "
-             "compare with another log.");
-    if (found->rows.empty())
-      text += found->question.filter.everything()
-                  ? tr(" Nothing holds more or less.")
-                  : tr(" Of what the filter shows nothing holds more or less.");
-    if (!found->question.filter.everything() && found->question.by == DiffBy::kSite)
-      text += tr(" The filter is about call sites; totals are of everything.");
-    if (busy) text += QStringLiteral(" …");
-    if (cancelled_) text += tr(" Cancelled: this is the comparison before.");
-    verdict_->setText(text);
-  }
+  if (document_->session() == nullptr) return QStringLiteral("…");
+  if (!error_.isEmpty()) return tr("Cannot compare with %1: %2").arg(other, error_.toHtmlEscaped());
+  if (found == nullptr)
+    return cancelled_            ? tr("Cancelled.")
+           : load_job_.running() ? tr("Reading %1 …").arg(other)
+                                 : tr("Comparing …");
+  QString text = tr("Before: <b>%1</b>. After: <b>%2</b>.")
+                     .arg(found->before.toHtmlEscaped(), found->after.toHtmlEscaped());
+  if (!found->place.isEmpty()) text += tr(" Both at <b>%1</b>.").arg(found->place.toHtmlEscaped());
+  if (!two_logs() && found->question.to != selection_->instant() && !running())
+    text += tr(" <a href='to'>Show this instant</a> in all views.");
+  if (!two_logs() && !pinned_) text += tr(" To choose “before”, select an instant and pin it.");
+  if (found->rows.empty())
+    text += found->question.filter.everything()
+                ? tr(" Nothing holds more or less.")
+                : tr(" Of what the filter shows nothing holds more or less.");
+  if (!found->question.filter.everything() && found->question.by == DiffBy::kSite)
+    text += tr(" The filter is about call sites; totals are of everything.");
+  if (busy()) text += QStringLiteral(" …");
+  if (cancelled_) text += tr(" Cancelled: this is the comparison before.");
+  return text;
 }
 
 void DiffView::ChooseStep(std::size_t row) {
@@ -294,6 +318,12 @@ void DiffView::dropEvent(QDropEvent* event) {
     CompareWith(url.toLocalFile());
     return;
   }
+}
+
+bool DiffView::FocusSearch() {
+  if (sites_->page() != DiffSites::Page::kIcicle) return false;
+  sites_->icicle()->FocusSearch();
+  return true;
 }
 
 bool DiffView::WriteCsv(QTextStream* out) const {

@@ -11,6 +11,7 @@
 #include "viewer/views/diff_sites.h"
 #include "viewer/views/view.h"
 
+class QCheckBox;
 class QComboBox;
 class QMenu;
 class QProgressBar;
@@ -42,10 +43,14 @@ class DiffView : public View {
   // Exchanges before and after of two logs.
   void Swap();
   void SetBy(DiffBy by);
+  // Whether two moments are compared at the same place of their steps.
+  void SetAligned(bool aligned);
 
+  bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
   bool shows_details() const override { return false; }  // it shows stacks itself
 
+  DiffSites* sites() const { return sites_; }
   QTreeView* table() const { return sites_->table(); }
   QTreeView* figures() const { return figures_view_; }
   DiffSteps* steps() const { return steps_; }
@@ -73,6 +78,7 @@ class DiffView : public View {
   void Start();
   void Show(std::shared_ptr<const DiffData> data);
   void ShowState();
+  QString VerdictText() const;
   bool busy() const;  // shown only after a short time
   void FitTotals();   // as high as their rows, up to a half
   void ChooseStep(std::size_t row);
@@ -91,6 +97,7 @@ class DiffView : public View {
   RichLabel* verdict_;
   QPushButton *with_, *moments_, *pin_, *swap_, *cancel_;
   QComboBox *by_, *at_;
+  QCheckBox* align_;  // of two moments
   QProgressBar* progress_;
   QSplitter* splitter_;
   QTreeView* figures_view_;

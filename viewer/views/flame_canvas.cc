@@ -86,20 +86,27 @@ int FlameCanvas::NodeAt(QPointF point) {
   return FlameHit(Layout(), point, RowHeight());
 }
 
+const analysis::FlameNode& FlameCanvas::NodeOf(int node) const { return Node(*tree_, node); }
+
+const analysis::CallStacks* FlameCanvas::stacks() const {
+  return source_ == nullptr ? nullptr : &source_->stacks();
+}
+
+bool FlameCanvas::bottom_up() const { return source_ != nullptr && source_->bottom_up(); }
+
 void FlameCanvas::Mark() {
   marked_.clear();
   update();
   const analysis::StackId site = selection_->site();
-  if (tree_ == nullptr || source_ == nullptr || !site.valid()) return;
-  const analysis::CallStacks& stacks = source_->stacks();
+  if (tree_ == nullptr || this->stacks() == nullptr || !site.valid()) return;
+  const analysis::CallStacks& stacks = *this->stacks();
   std::size_t row = 0;
   while (row < stacks.size() && stacks.site(row) != site) ++row;
   if (row == stacks.size()) return;
   const auto path = stacks.path(row);
   int node = 0;
   for (std::size_t i = 0; i < path.size(); ++i) {
-    const analysis::SourceFrame& frame =
-        stacks.frame(path[source_->bottom_up() ? path.size() - 1 - i : i]);
+    const analysis::SourceFrame& frame = stacks.frame(path[bottom_up() ? path.size() - 1 - i : i]);
     const std::vector<int>& children = Node(*tree_, node).children;
     const auto child = std::find_if(children.begin(), children.end(), [&](int c) {
       return Node(*tree_, c).function == frame.function && Node(*tree_, c).module == frame.module;
@@ -119,7 +126,8 @@ void FlameCanvas::SetSearch(const QString& text) {
     // Including nodes that are too small to be drawn.
     matched_ =
         source_ == nullptr
-            ? 0
+            ? static_cast<double>(FlameMatched(*tree_, matches_, value_)) /
+                  static_cast<double>(std::max<std::uint64_t>(1, NodeValue(NodeOf(0), value_)))
             : analysis::MatchedShare(source_->stacks(), MatchingFunctions(source_->stacks(), text),
                                      value_ == FlameValue::kCount);
   }
@@ -183,6 +191,7 @@ void FlameCanvas::PaintBox(QPainter& painter, const Theme& theme, const FlameBox
   if (box.node == hover_) fill = fill.lighter(theme.dark ? 125 : 108);
   QRectF rect = Place(box.rect).adjusted(0, 0, box.rect.width() > 3 ? -1 : 0, -1);
   painter.fillRect(rect, fill);
+  PaintOver(painter, rect, box.node, fill);
   if (std::binary_search(marked_.begin(), marked_.end(), box.node))
     painter.fillRect(QRectF(rect.left(), rect.bottom() - 2, rect.width(), 2), theme.accent);
   if (box.node == hover_ || (box.node == current_ && hasFocus())) {
@@ -196,8 +205,7 @@ void FlameCanvas::PaintBox(QPainter& painter, const Theme& theme, const FlameBox
                      ? theme.muted
                      : Theme::TextOn(fill));
   const QString name = ShortFunction(ToQString(node.function));
-  const QString value =
-      value_ == FlameValue::kBytes ? FormatBytes(node.bytes) : FormatCount(node.blocks);
+  const QString value = ValueText(box.node);
   const QFontMetricsF metrics(painter.font());
   const double value_width = metrics.horizontalAdvance(value) + kSpace;
   const double name_width = metrics.horizontalAdvance(name);
@@ -206,6 +214,11 @@ void FlameCanvas::PaintBox(QPainter& painter, const Theme& theme, const FlameBox
     rect.setRight(rect.right() - value_width);
   }
   DrawElided(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, name);
+}
+
+QString FlameCanvas::ValueText(int node) const {
+  return value_ == FlameValue::kBytes ? FormatBytes(NodeOf(node).bytes)
+                                      : FormatCount(NodeOf(node).blocks);
 }
 
 QString FlameCanvas::NodeText(int index) const {
@@ -240,12 +253,12 @@ void FlameCanvas::mousePressEvent(QMouseEvent* event) {
     QWidget::mousePressEvent(event);
     return;
   }
-  Choose(NodeAt(event->position()));
+  Click(NodeAt(event->position()));
 }
 
 void FlameCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   // The first click of the double click has zoomed to the frame, at the same position.
-  if (event->button() == Qt::LeftButton) OpenSource(NodeAt(event->position()));
+  if (event->button() == Qt::LeftButton) DoubleClick(NodeAt(event->position()));
 }
 
 void FlameCanvas::OpenSource(int node) {
@@ -262,7 +275,7 @@ void FlameCanvas::mouseMoveEvent(QMouseEvent* event) {
 
 void FlameCanvas::SetCurrent(int node) {
   current_ = node;
-  if (node > 0) selection_->SelectSite(Node(*tree_, node).stack);
+  if (node > 0) Select(node);
   update();
 }
 

@@ -39,7 +39,7 @@ class FlameCanvas : public QWidget {
   const analysis::FlameTree* tree() const { return tree_.get(); }
   const std::shared_ptr<const analysis::CallTree>& source() const { return source_; }
   // "main · 12.3 MiB · 45 % of all": also the tooltip, without markup.
-  QString NodeText(int node) const;
+  virtual QString NodeText(int node) const;
   // The rectangle of a box of the layout.
   QRectF Place(const QRectF& box) const;
   // The node of the keyboard focus; -1 for none.
@@ -58,16 +58,32 @@ class FlameCanvas : public QWidget {
   bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
+  // What a comparison draws and does in another way.
+  virtual QColor Fill(const Theme& theme, const FlameBox& box, int zoomed) const;
+  virtual void PaintOver(QPainter&, const QRectF& /*rect*/, int /*node*/,
+                         const QColor& /*fill*/) const {}
+  virtual QString ValueText(int node) const;  // within a box
+  virtual void Click(int node) { Choose(node); }
+  virtual void DoubleClick(int node) { OpenSource(node); }
+  virtual void Select(int node) { SelectStack(NodeOf(node).stack); }  // for all views
+  // The stacks to find the selected one in; null without any.
+  virtual const analysis::CallStacks* stacks() const;
+  virtual bool bottom_up() const;
+
+  const analysis::FlameNode& NodeOf(int node) const;
+  bool searching() const { return !search_.isEmpty(); }
+  bool Matches(int node) const { return matches_[static_cast<std::size_t>(node)]; }
+  void SelectStack(analysis::StackId stack) { selection_->SelectSite(stack); }
+  void SetCurrent(int node);
+  void Choose(int node);  // zooms to it and selects its costliest stack
+  void OpenSource(int node);
+
  private:
   void Relayout();
   void PaintBox(QPainter& painter, const Theme& theme, const FlameBox& box, int zoomed);
-  QColor Fill(const Theme& theme, const FlameBox& box, int zoomed) const;
   int NodeAt(QPointF point);
-  void Choose(int node);  // zooms to it and selects its costliest stack
-  void Mark();            // marks the frames of the selected stack
-  void SetCurrent(int node);
+  void Mark();                         // marks the frames of the selected stack
   int Beside(int node, int by) const;  // the next visible sibling, or `node`
-  void OpenSource(int node);
 
   Document* const document_;
   Selection* const selection_;

@@ -19,6 +19,12 @@ constexpr double kMinShare = 1.0 / 10'000;
 
 }  // namespace
 
+bool RunsPython(const analysis::Session& session) {
+  for (std::uint32_t i = 0; i < session.frame_count(); ++i)
+    if (session.frame(analysis::FrameId(i)).python) return true;
+  return false;
+}
+
 analysis::TimeNs FlameView::PeakTime(std::uint32_t layers) const {
   const TimelineBands* bands = document_->bands(selection_->device());
   if (bands == nullptr) return selection_->instant();
@@ -59,9 +65,7 @@ void FlameView::ChooseDepth() {
   const std::shared_ptr<const analysis::Session> session = document_->session();
   if (depth_chosen_ || depth_of_.lock() == session) return;
   depth_of_ = session;
-  bool python = false;
-  for (std::uint32_t i = 0; i < session->frame_count() && !python; ++i)
-    python = session->frame(analysis::FrameId(i)).python;
+  const bool python = RunsPython(*session);
   if (python == from_site_->isChecked()) return;
   const QSignalBlocker blocked(from_site_);
   from_site_->setChecked(python);

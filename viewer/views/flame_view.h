@@ -24,6 +24,9 @@ namespace memprof::viewer {
 class CallersPanel;
 class CallTreePanel;
 
+// Whether any frame of the log is Python's.
+bool RunsPython(const analysis::Session& session);
+
 class FlameView : public View {
   Q_OBJECT
 

@@ -24,6 +24,16 @@ struct LiveByPlace {
 // The layers that LeafMemory counts.
 inline constexpr std::uint32_t kLeafLayers = kDeviceLayers | LayerBit(Layer::kBlock);
 
+// None of a log without events.
+EventId LastEvent(const Session& session);
+
+// The allocations that call sites are compared by: live after `event` on `device` (kNoDevice =
+// all), or on each device at its peak; of `passing` (null = all).
+std::vector<AllocationId> CountedAfter(const Session& session, const LeafMemory& leaf,
+                                       EventId event, int device, const AllocationSet* passing);
+std::vector<AllocationId> CountedAtPeaks(const Session& session, const LeafMemory& leaf,
+                                         const AllocationSet* passing);
+
 std::uint64_t PeakIn(const StepProfile& step, int device);
 
 // The variation of a figure over the steady steps.

@@ -1,0 +1,156 @@
+// The icicle of a comparison in a window: colours, marks, choices, zoom.
+#include "viewer/views/diff_icicle.h"
+
+#include <gtest/gtest.h>
+
+#include <QLineEdit>
+#include <QTreeView>
+
+#include "tests/viewer/compare_fixture.h"
+#include "tests/viewer/table_fixture.h"
+#include "viewer/views/rich_label.h"
+
+namespace memprof::viewer {
+namespace {
+
+using testing::CompareTest;
+using testing::Csv;
+using testing::Grab;
+using testing::Near;
+using testing::TipAt;
+
+class DiffIcicleTest : public CompareTest {
+ protected:
+  // The demo with and without its leak, the leak before if it is gone.
+  void Compare(bool gone = false) {
+    Open({.steps = 9, .leak = !gone}, ViewKind::kDiff);
+    diff()->CompareWith(Other({.steps = 9, .leak = gone}));
+    diff()->sites()->SetPage(DiffSites::Page::kIcicle);
+    window_.WaitUntilSettled();
+    ASSERT_NE(canvas()->picture(), nullptr);
+  }
+  DiffIcicle* icicle() { return diff()->sites()->icicle(); }
+  DiffCanvas* canvas() { return icicle()->canvas(); }
+  int Find(const char* function) {
+    for (std::size_t i = 0; i < canvas()->tree()->nodes.size(); ++i)
+      if (canvas()->tree()->nodes[i].function == function) return static_cast<int>(i);
+    return -1;
+  }
+  QRectF RectOf(int node) {
+    for (const FlameBox& box : canvas()->Layout().boxes)
+      if (box.node == node) return box.rect;
+    return {};
+  }
+  const DiffCost& Cost(int node) {
+    return canvas()->picture()->costs[static_cast<std::size_t>(node)];
+  }
+  void Click(int node) {
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, RectOf(node).center().toPoint());
+    window_.WaitUntilSettled();
+  }
+};
+
+TEST_F(DiffIcicleTest, ColoursAreTheChange) {
+  Compare();
+  const int leak = Find(testing::kLeakFunction);
+  ASSERT_GT(leak, 0);
+  EXPECT_TRUE(Cost(leak).fresh());
+  const QImage image = Grab(canvas());
+  int same = 0;
+  for (const FlameBox& box : canvas()->Layout().boxes) {
+    if (box.rect.width() < 20) continue;
+    // Between the mark and the text.
+    const QColor at = image.pixelColor(static_cast<int>(box.rect.left()) + 3,
+                                       static_cast<int>(box.rect.center().y()));
+    EXPECT_TRUE(Near(at, theme().Diverging(Cost(box.node).share())))
+        << canvas()->NodeText(box.node).toStdString();
+    same += Cost(box.node).change() == 0 ? 1 : 0;
+  }
+  EXPECT_GT(same, 2) << "what did not change is there, too";
+  const QRectF rect = RectOf(leak);
+  EXPECT_TRUE(
+      Near(image.pixelColor(static_cast<int>(rect.left()) + 1, static_cast<int>(rect.center().y())),
+           Theme::TextOn(theme().Diverging(1))))
+      << "a frame marks what is new";
+}
+
+TEST_F(DiffIcicleTest, AClickSelectsEverywhereAndADoubleClickZooms) {
+  Compare();
+  const int leak = Find(testing::kLeakFunction);
+  Click(leak);
+  EXPECT_EQ(window_.selection().site(), Cost(leak).after_stack);
+  EXPECT_TRUE(window_.selection().flame_path().isEmpty()) << "not zoomed";
+  EXPECT_GT(diff()->stack().rowCount(), 0);
+  EXPECT_TRUE(diff()->table()->currentIndex().data().toString().startsWith(
+      QLatin1String(testing::kLeakFunction)));
+  const QString tip = TipAt(canvas(), RectOf(leak).center().toPoint());
+  EXPECT_TRUE(
+      tip.contains(QStringLiteral("before: 0 B in 0 blocks\nafter: 9.00 MiB in 9 blocks\n"
+                                  "change: +9.00 MiB, new")))
+      << tip.toStdString();
+  EXPECT_FALSE(icicle()->way()->isVisible());
+  QTest::mouseDClick(canvas(), Qt::LeftButton, {}, RectOf(leak).center().toPoint());
+  EXPECT_EQ(window_.selection().flame_path(), FlamePath(*canvas()->tree(), leak));
+  EXPECT_DOUBLE_EQ(RectOf(leak).width(), canvas()->width());
+  EXPECT_TRUE(icicle()->way()->isVisible());
+  EXPECT_TRUE(icicle()->way()->PlainText().endsWith(QStringLiteral(" › LossHistory::Append")));
+  emit icicle()->way()->linkActivated(QStringLiteral("0"));
+  EXPECT_TRUE(window_.selection().flame_path().isEmpty());
+}
+
+TEST_F(DiffIcicleTest, WhatIsGoneShowsItsStackOfBefore) {
+  Compare(true);
+  const int leak = Find(testing::kLeakFunction);
+  ASSERT_GT(leak, 0);
+  EXPECT_TRUE(Cost(leak).gone());
+  Click(leak);
+  EXPECT_FALSE(window_.selection().site().valid()) << "the open log does not have it";
+  EXPECT_GT(diff()->stack().rowCount(), 0) << "of the other log";
+  diff()->Swap();
+  window_.WaitUntilSettled();
+  EXPECT_TRUE(Cost(Find(testing::kLeakFunction)).fresh());
+  Click(Find(testing::kLeakFunction));
+  EXPECT_FALSE(window_.selection().site().valid());
+}
+
+TEST_F(DiffIcicleTest, SearchDirectionAndTable) {
+  Compare();
+  EXPECT_TRUE(diff()->FocusSearch());
+  icicle()->search()->setText(QStringLiteral("losshistory"));
+  const DiffCost leak = Cost(Find(testing::kLeakFunction));
+  EXPECT_NEAR(
+      canvas()->matched(),
+      static_cast<double>(leak.after.bytes) / static_cast<double>(canvas()->tree()->nodes[0].bytes),
+      1e-9);
+  icicle()->search()->clear();
+  icicle()->SetBottomUp(true);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(canvas()->tree()->nodes[static_cast<std::size_t>(Find(testing::kLeakFunction))].parent,
+            0);
+  const QStringList lines = Csv(*diff()).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+  EXPECT_EQ(lines.size(), static_cast<int>(canvas()->tree()->nodes.size()))
+      << "a line for each node but the root, and the headings";
+  EXPECT_TRUE(lines[0].startsWith(QStringLiteral("depth,function,")));
+  diff()->sites()->SetPage(DiffSites::Page::kTable);
+  EXPECT_FALSE(diff()->FocusSearch()) << "the window's filter is searched";
+  EXPECT_TRUE(Csv(*diff()).startsWith(QStringLiteral("what,")));
+}
+
+TEST_F(DiffIcicleTest, TwoMoments) {
+  Open({.steps = 20}, ViewKind::kDiff);
+  diff()->sites()->SetPage(DiffSites::Page::kIcicle);
+  window_.WaitUntilSettled();
+  ASSERT_NE(canvas()->picture(), nullptr);
+  std::int64_t change = 0;
+  for (int row = 0; row < diff()->model().rowCount(); ++row)
+    change += diff()->model().row(row).change();
+  EXPECT_EQ(Cost(0).change(), change);
+  EXPECT_GT(change, 0);
+  // Another instant, another picture.
+  window_.selection().SetInstant(window_.document().session()->steps()[2].end - 1);
+  window_.WaitUntilSettled();
+  EXPECT_LT(Cost(0).change(), change);
+}
+
+}  // namespace
+}  // namespace memprof::viewer
