@@ -27,6 +27,7 @@
 #include "cli/replay/replay.h"
 #include "cli/report/report.h"
 #include "cli/run/run.h"
+#include "cli/source/source.h"
 #include "cli/steps/steps.h"
 
 namespace memprof::cli {
@@ -44,6 +45,7 @@ const std::vector<Verb>& Verbs() {
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},
       {"peak", "when each device held most, what was live then, and the peak without it", PeakVerb},
+      {"source", "the program's source files and lines, with the memory of each", SourceVerb},
       {"categories", "what memory was for: parameters, activations, ...", CategoriesVerb},
       {"steps", "the training steps: where they come from, and what each did", StepsVerb},
       {"advise", "what wastes memory or transfers, and what to change, with the exact gain",

@@ -7,6 +7,7 @@
 
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
+#include "viewer/models/source_maps.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/app_icon.h"
 #include "viewer/window/fleet_window.h"
@@ -111,6 +112,7 @@ int main(int argc, char** argv) {
   QGuiApplication::setDesktopFileName(QString::fromLatin1(memprof::viewer::kDesktopName));
   QApplication::setWindowIcon(memprof::viewer::AppIcon());
   SetUpLook(options);
+  memprof::viewer::SetSourceMaps(options.source_maps);
   const int status = options.screenshot.isEmpty() ? OpenWindows(options)
                                                   : memprof::viewer::TakeScreenshot(options);
   memprof::viewer::JobTracker::WaitForAll();

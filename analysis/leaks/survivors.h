@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/store/allocation_set.h"
 #include "analysis/timeline/accesses.h"
@@ -18,6 +19,11 @@ struct SurvivorFacts {
   std::uint64_t used = 0;     // of these, used by a kernel, copy or memset at any time
   EventId last_use;           // the latest such event; none if there is none
 };
+
+// Calls `each(leak, allocation)` for every survivor of the leaks, in order of birth; `leak` is an
+// index. O(allocations).
+void ForEachSurvivor(const Session& session, std::span<const Leak> leaks,
+                     absl::FunctionRef<void(std::size_t, AllocationId)> each);
 
 // For each leak of a report, in order. `passing` null = all pass; `accesses` null = uses are
 // unknown. O(allocations + their uses).

@@ -69,6 +69,26 @@ TEST(JsonContractTest, PeakOfAStep) {
   EXPECT_TRUE(seen.contains(".peaks[].sites[]"));
 }
 
+TEST(JsonContractTest, Source) {
+  const Json bytes = {{"live_bytes", "uint"}, {"leaked_bytes", "uint"}};
+  const Json device = {{"device", "int"}, {"time_ns", "uint"}, {"step", "int"}, {"total", bytes}};
+  const Json files = {With(bytes, {{"file", "text"}})};
+  const auto seen = Check({"source", "--json"},
+                          With(Common(), {{"devices", {With(device, {{"files", files}})}}}));
+  EXPECT_TRUE(seen.contains(".devices[].files[].leaked_bytes"));
+  const Logs logs;
+  const Result result =
+      Memprof({"source", "--json", "--file=history.cc", "train.mprof"}, logs.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json lines = {
+      {{"line", "uint"}, {"self", bytes}, {"inclusive", bytes}, {"stacks", "uint"}}};
+  std::set<std::string> of_file;
+  ExpectShape(Json::parse(result.out),
+              With(Common(), {{"file", "text"}, {"devices", {With(device, {{"lines", lines}})}}}),
+              "", &of_file);
+  EXPECT_TRUE(of_file.contains(".devices[].lines[].inclusive.leaked_bytes"));
+}
+
 TEST(JsonContractTest, Categories) {
   const Json site = {{"bytes", "uint"},  {"blocks", "uint"}, {"confidence", "number"},
                      {"reason", "text"}, {"site", "text"},   {"stack", {Frame()}}};

@@ -89,6 +89,8 @@ TEST(StatusTest, WhatTheLogLacksIsAFailedInput) {
   ExpectError(Memprof({"categories", "--at=step=99", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"categories", "--device=7", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"peak", "--device=7", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"source", "--device=7", "train.mprof"}, logs.path()), 1);
+  ExpectError(Memprof({"source", "--file=no.cc", "train.mprof"}, logs.path()), 1);
   ExpectError(Memprof({"fragmentation", "--device=7", "train.mprof"}, logs.path()), 1);
   // The number must not be truncated to device 0.
   ExpectError(Memprof({"peak", "--device=4294967296", "train.mprof"}, logs.path()), 1);

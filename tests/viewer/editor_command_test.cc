@@ -61,13 +61,16 @@ TEST(FindSourceFile, LooksWhereTheProgramRan) {
   QFile file(directory.filePath(S("train.py")));
   ASSERT_TRUE(file.open(QIODevice::WriteOnly));
   const QString path = QDir(directory.path()).absoluteFilePath(S("train.py"));
-  EXPECT_EQ(FindSourceFile(path, {}), path);
-  EXPECT_EQ(FindSourceFile(S("train.py"), directory.path()), path);
-  EXPECT_EQ(FindSourceFile(S("train.py"), {}), QString())
+  const std::string folder = directory.path().toStdString();
+  const analysis::SourcePlaces here{folder, "", {}, 0};
+  EXPECT_EQ(FindSourceFile(path.toStdString(), {}), path);
+  EXPECT_EQ(FindSourceFile("train.py", here), path);
+  EXPECT_EQ(FindSourceFile("train.py", {}), QString())
       << "not relative to the viewer's working directory";
-  EXPECT_EQ(FindSourceFile(S("other.py"), directory.path()), QString());
-  EXPECT_EQ(FindSourceFile(directory.path(), {}), QString()) << "a folder is not a source file";
-  EXPECT_EQ(FindSourceFile({}, directory.path()), QString());
+  EXPECT_EQ(FindSourceFile("other.py", here), QString());
+  EXPECT_EQ(FindSourceFile(folder, {}), QString()) << "a folder is not a source file";
+  EXPECT_EQ(FindSourceFile({}, here), QString());
+  EXPECT_EQ(FindSourceFile("/build/train.py", {"", "", {{"/build", folder}}, 0}), path);
 }
 
 }  // namespace

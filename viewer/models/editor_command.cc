@@ -1,12 +1,13 @@
 // Which program opens a source file at a line.
 #include "viewer/models/editor_command.h"
 
-#include <QDir>
 #include <QFileInfo>
 #include <QProcess>
 #include <QSettings>
 #include <algorithm>
 #include <string_view>
+
+#include "viewer/geometry/units.h"
 
 namespace memprof::viewer {
 namespace {
@@ -86,14 +87,12 @@ std::optional<EditorCommand> MakeEditorCommand(const EditorSettings& settings, c
   return command;
 }
 
-QString FindSourceFile(const QString& file, const QString& working_directory) {
-  if (file.isEmpty()) return {};
-  QFileInfo found(file);
-  if (found.isRelative()) {
-    if (working_directory.isEmpty()) return {};
-    found = QFileInfo(QDir(working_directory), file);
+QString FindSourceFile(const std::string& file, const analysis::SourcePlaces& places) {
+  for (const std::string& path : analysis::PlacesOfSource(file, places)) {
+    const QFileInfo found(ToQString(path));
+    if (found.isFile()) return found.absoluteFilePath();
   }
-  return found.isFile() ? found.absoluteFilePath() : QString();
+  return {};
 }
 
 }  // namespace memprof::viewer

@@ -4,6 +4,9 @@
 #include <QString>
 #include <QStringList>
 #include <optional>
+#include <string>
+
+#include "analysis/source/source_text.h"
 
 namespace memprof::viewer {
 
@@ -31,8 +34,7 @@ struct EditorCommand {
 std::optional<EditorCommand> MakeEditorCommand(const EditorSettings& settings, const QString& file,
                                                int line);
 
-// The path of the file on this machine: as named, or relative to the working directory of the
-// recorded program. Empty if it does not exist.
-QString FindSourceFile(const QString& file, const QString& working_directory);
+// The path of a log's file on this machine; empty if it does not exist.
+QString FindSourceFile(const std::string& file, const analysis::SourcePlaces& places);
 
 }  // namespace memprof::viewer

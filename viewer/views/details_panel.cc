@@ -82,9 +82,15 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
   column->addWidget(instant_);
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);
+  source_ = new SourcePane(document_, selection_, SourcePane::Columns::kNarrow, this);
+  connect(stack_, &StackView::FrameChosen, this, [this](const analysis::SourceFrame& frame) {
+    if (!frame.file.empty()) source_->ShowFile(frame.file, frame.line);
+    source_->setVisible(!source_->file().empty());
+  });
   holders_ = new HolderView(document_, HolderView::Height::kFitted, this);
   below_ = new QVBoxLayout();
   below_->addWidget(stack_, 1);
+  below_->addWidget(source_, 1);
   below_->addWidget(holders_, 1);
   below_->addStretch(0);
   column->addLayout(below_, 1);
@@ -285,6 +291,8 @@ void DetailsPanel::AskSelection() {
     stack_job_.Cancel();
     stack_->Clear();
     stack_->setVisible(false);
+    source_->Clear();
+    source_->setVisible(false);
     ShowHolders();
     selected_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
                            .arg(theme.muted.name(),
@@ -301,6 +309,8 @@ void DetailsPanel::AskSelection() {
         return found;
       },
       [this, site](StackData found) {
+        source_->ShowStack(found.frames, found.site);
+        source_->setVisible(!source_->file().empty());
         stack_->SetFrames(std::move(found.frames), found.site, site);
       });
 }

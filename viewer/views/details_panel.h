@@ -11,6 +11,7 @@
 #include "viewer/models/ranked_model.h"
 #include "viewer/models/selection.h"
 #include "viewer/views/holder_view.h"
+#include "viewer/views/source_pane.h"
 #include "viewer/views/stack_view.h"
 
 class QLabel;
@@ -32,6 +33,7 @@ class DetailsPanel : public QWidget {
   const RankedModel& sites() const { return *sites_; }
   const RankedModel& tensors() const { return *tensors_; }
   const StackModel& stack() const { return stack_->stack(); }
+  SourcePane* source() const { return source_; }
   const HolderView& holders() const { return *holders_; }
   QString SelectionText() const;
 
@@ -66,8 +68,9 @@ class DetailsPanel : public QWidget {
   QTabWidget* rankings_;
   QLabel* selected_;
   StackView* stack_;
+  SourcePane* source_;
   HolderView* holders_;
-  QVBoxLayout* below_;  // stack and holders
+  QVBoxLayout* below_;  // stack, source and holders
   JobTracker instant_job_, stack_job_;
 };
 

@@ -16,6 +16,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/editor_command.h"
+#include "viewer/models/source_maps.h"
 #include "viewer/views/pin_menu.h"
 
 namespace memprof::viewer {
@@ -30,10 +31,9 @@ QString TryToOpen(const Document& document, const analysis::SourceFrame& frame) 
               "-g.")
         .arg(ToQString(frame.function));
   }
-  const QString directory = document.session() == nullptr
-                                ? QString()
-                                : ToQString(document.session()->run().working_directory);
-  const QString file = FindSourceFile(named, directory);
+  const QString file = document.session() == nullptr
+                           ? QString()
+                           : FindSourceFile(frame.file, PlacesOf(*document.session()));
   if (file.isEmpty()) {
     return Tr("%1 is not on this machine. The log names it as the program was built; open the log "
               "where its sources are.")

@@ -35,6 +35,11 @@ StackView::StackView(Document* document, Selection* selection, QWidget* parent)
   connect(copy_, &QAction::triggered, this,
           [this] { QGuiApplication::clipboard()->setText(model_->Text()); });
   connect(this, &QTreeView::doubleClicked, this, &StackView::OpenSource);
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& index) {
+            if (index.isValid() && !model_->IsFold(index.row()))
+              emit FrameChosen(model_->frame(index.row()));
+          });
 }
 
 void StackView::SetFrames(std::vector<analysis::SourceFrame> frames,

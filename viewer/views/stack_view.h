@@ -22,6 +22,10 @@ class StackView : public QTreeView {
   void Clear() { SetFrames({}, {}, {}); }
   const StackModel& stack() const { return *model_; }
 
+ signals:
+  // The user chose a frame, which is not folded.
+  void FrameChosen(const memprof::analysis::SourceFrame& frame);
+
  protected:
   void keyPressEvent(QKeyEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;

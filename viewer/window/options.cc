@@ -1,6 +1,7 @@
 // The command line of memprof-viewer.
 #include "viewer/window/options.h"
 
+#include "analysis/source/source_text.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -20,6 +21,10 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   } else if (name == QLatin1String("--diff")) {
     if (value.isEmpty()) return QStringLiteral("--diff needs the log to compare with");
     options.diff = value;
+  } else if (name == QLatin1String("--source-map")) {
+    const auto map = analysis::ParseSourceMap(value.toStdString());
+    if (!map.ok()) return QStringLiteral("--source-map takes FROM=TO or a folder");
+    options.source_maps << value;
   } else if (name == QLatin1String("--view")) {
     options.view = ParseView(value);
     if (!options.view.has_value()) {
@@ -64,7 +69,7 @@ bool TakesValue(const QString& name) {
   return name == QLatin1String("--screenshot") || name == QLatin1String("--view") ||
          name == QLatin1String("--size") || name == QLatin1String("--scale") ||
          name == QLatin1String("--diff") || name == QLatin1String("--theme") ||
-         name == QLatin1String("--axis");
+         name == QLatin1String("--axis") || name == QLatin1String("--source-map");
 }
 
 QString Check(const Options& options) {
@@ -142,6 +147,8 @@ QString HelpText() {
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
              "  --diff BEFORE        compare with this log, in the view diff\n"
+             "  --source-map FROM=TO sources recorded below FROM are below TO; TO alone is a "
+             "checkout\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
              "  --theme THEME        system (default), light or dark\n"

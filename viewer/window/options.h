@@ -16,6 +16,7 @@ enum class ViewKind {
   kMap,
   kLeaks,
   kFlame,
+  kSource,
   kTensors,
   kFragmentation,
   kAdvice,
@@ -36,8 +37,9 @@ struct Options {
   QSize size{1280, 800};
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;
-  bool separate = false;  // a window for each log
-  QString diff;           // a log to compare with; empty = none
+  bool separate = false;    // a window for each log
+  QStringList source_maps;  // where sources are: FROM=TO, or a checkout
+  QString diff;             // a log to compare with; empty = none
   QStringList logs;
 };
 

@@ -12,6 +12,7 @@
 #include "viewer/views/map_view.h"
 #include "viewer/views/processes_view.h"
 #include "viewer/views/quality_view.h"
+#include "viewer/views/source_view.h"
 #include "viewer/views/tensors_view.h"
 #include "viewer/views/timeline_view.h"
 #include "viewer/views/what_if_view.h"
@@ -40,6 +41,8 @@ constexpr ViewEntry kViews[] = {
      "Memory that should have been freed, with the evidence", Make<LeakView>},
     {ViewKind::kFlame, "flame", kWhy, "Call sites", "Which code allocates, as a flame graph",
      Make<FlameView>},
+    {ViewKind::kSource, "source", kWhy, "Source",
+     "The program's source files, with the memory of each line", Make<SourceView>},
     {ViewKind::kTensors, "tensors", kWhy, "Tensors",
      "Every tensor, block or driver allocation with all its fields, and its lifetime as a bar",
      Make<TensorsView>},

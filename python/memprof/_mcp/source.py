@@ -21,7 +21,11 @@ def source_lines(desk, log, file, line, names, limit, cursor):
     grown = [*leaks["leaks"], *leaks["rising"]]
     at_peak = [entry for each in peaks for entry in each.get("block_sites") or each["sites"]]
     whole = _named(file, [*grown, *leaks["live_at_exit"], *at_peak])
-    held = _by_line(whole, at_peak, "bytes")
+    held = {}
+    for device in desk.ask("source", log, f"--file={whole}")["devices"]:
+        for each in device["lines"]:
+            if each["self"]["live_bytes"]:
+                held[each["line"]] = held.get(each["line"], 0) + each["self"]["live_bytes"]
     growing = _by_line(whole, grown, "bytes_per_step")
     text, why_not = _text(desk.source, whole)
     wanted = _stored(text, names) if names and text else []
