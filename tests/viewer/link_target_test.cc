@@ -115,12 +115,14 @@ TEST_F(LinkTargetTest, APlaceIsTheSameInALogThatHasGrown) {
   EXPECT_EQ(same.allocation, state.allocation);
   EXPECT_EQ(same.site, state.site);
   EXPECT_EQ(same.instant, state.instant);
+  ASSERT_TRUE(same.window.has_value());
   EXPECT_EQ(same.window->begin, state.window->begin);
   EXPECT_EQ(same.window->end, state.window->end);
   EXPECT_TRUE(same.filter == state.filter);
   const LinkSession more = Load(12);
   const LinkTarget grown = FindTarget(more, link, 0, {});
   EXPECT_TRUE(grown.problems.isEmpty()) << grown.problems.join(u';').toStdString();
+  ASSERT_TRUE(grown.allocation.valid());
   const auto was = in.session->record(state.allocation);
   const auto is = more.session->record(grown.allocation);
   EXPECT_EQ(is.address, was.address);

@@ -96,7 +96,7 @@ TEST_F(PlacesTest, NotesLeadBackToTheirPlace) {
   window_.selection().SetInstant(Start());
   window_.ShowView(ViewKind::kFlame);
   emit menu->aboutToShow();
-  ASSERT_EQ(menu->actions().size(), 4);
+  ASSERT_EQ(menu->actions().size(), 4);  // two, a line, the note
   EXPECT_EQ(menu->actions().back()->text(), QStringLiteral("here && there"));
   menu->actions().back()->trigger();
   window_.WaitUntilSettled();
