@@ -60,6 +60,9 @@ FILES = {
         ("*.mprof", "Logs, as 'memprof run' writes them."),
         ("~/.config/memprof/memprof-viewer.conf", "The window's place, the logs opened last, the chosen editor."),
         ("~/.cache/memprof/memprof-viewer/demo.mprof", "The log of the demo that the first page offers."),
+        ("~/.cache/memprof/memprof-viewer/open-*", "Copies of logs on other machines, and other tools' recordings as logs, "
+         "while they are read."),
+        ("LOG.notes.json", "Notes on a log; in ~/.local/share/memprof/memprof-viewer/notes where its folder cannot be written."),
     ],
     "*": [("*.mprof", "Logs, as 'memprof run' writes them. Where a log of several processes is read, a folder stands "
            "for the logs in it.")],

@@ -18,7 +18,10 @@ constexpr std::size_t kMaxInput = std::size_t{16} << 30;
 absl::StatusOr<std::string> ReadInput(const std::string& path) {
   const auto fail = [&path](int error, int otherwise) {
     error = error != 0 ? error : otherwise;
-    return absl::ErrnoToStatus(error, absl::StrCat(path, ": ", std::strerror(error)));
+    const absl::StatusCode code = error == ENOENT   ? absl::StatusCode::kNotFound
+                                  : error == EACCES ? absl::StatusCode::kPermissionDenied
+                                                    : absl::StatusCode::kUnavailable;
+    return absl::Status(code, absl::StrCat(path, ": ", std::strerror(error)));
   };
   errno = 0;
   std::ifstream file(path, std::ios::binary);

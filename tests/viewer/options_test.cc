@@ -49,6 +49,8 @@ TEST(Options, EveryChoiceIsTaken) {
   EXPECT_EQ(Parse("--diff before.mprof a").options.diff, QStringLiteral("before.mprof"));
   EXPECT_TRUE(Parse("--separate a b").options.separate);
   EXPECT_FALSE(Parse("a b").options.separate);
+  EXPECT_TRUE(Parse("--caption a").options.caption);
+  EXPECT_FALSE(Parse("a").options.caption) << "pictures of documents have none";
   EXPECT_EQ(Parse("--theme light a").options.theme, ThemeChoice::kLight);
   EXPECT_EQ(Parse("--theme system a").options.theme, ThemeChoice::kSystem);
   EXPECT_EQ(Parse("--size 320x240 a").options.size, QSize(320, 240)) << "the minimum";
@@ -92,8 +94,9 @@ TEST(Options, WrongUsageIsNamed) {
 }
 
 TEST(Options, HelpNamesEveryOption) {
-  for (const char* option : {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale",
-                             "--help", "--diff", "--separate", "fleet"}) {
+  for (const char* option :
+       {"--view", "--axis", "--theme", "--screenshot", "--size", "--scale", "--help", "--diff",
+        "--separate", "--caption", "fleet", "ssh://", "#view="}) {
     EXPECT_TRUE(HelpText().contains(QString::fromUtf8(option))) << option;
   }
   EXPECT_TRUE(Parse("--help").options.help);

@@ -2,8 +2,6 @@
 #include <QAction>
 #include <QActionGroup>
 #include <QApplication>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -25,6 +23,8 @@ void MainWindow::BuildActions() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
   AddAction(file, tr("&Open log …"), QKeySequence::Open, this, &MainWindow::AskForLog);
   AddAction(file, tr("Open &fleet …"), QKeySequence(), this, &MainWindow::AskForFleet);
+  AddAction(file, tr("Open from another &machine …"), QKeySequence(), this,
+            &MainWindow::AskForRemoteLog);
   QMenu* recent = file->addMenu(tr("Open &recent"));
   connect(recent, &QMenu::aboutToShow, this, [this, recent] { FillRecent(recent); });
   AddAction(file, tr("&Load again"), QKeySequence::Refresh, this, [this] {
@@ -35,6 +35,7 @@ void MainWindow::BuildActions() {
             &MainWindow::AskForExport);
   AddAction(file, tr("&Copy view as picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
             &MainWindow::CopyPicture);
+  BuildPlaceActions(file);
   file->addSeparator();
   AddAction(file, tr("&Close window"), QKeySequence::Close, this, &QWidget::close);
   AddAction(file, tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
@@ -117,19 +118,6 @@ void MainWindow::FillRecent(QMenu* menu) {
 void MainWindow::GoToSearch() {
   if (static_cast<View*>(views_->currentWidget())->FocusSearch()) return;
   filter_bar_->Focus();
-}
-
-void MainWindow::AskForLog() {
-  const QStringList paths = QFileDialog::getOpenFileNames(
-      this, tr("Open a log, or several of one job"), QFileInfo(document_->path()).absolutePath(),
-      tr("memprof logs (*.mprof);;All files (*)"));
-  if (!paths.isEmpty()) OpenTogether(paths);
-}
-
-void MainWindow::AskForFleet() {
-  const QString folder = QFileDialog::getExistingDirectory(
-      this, tr("Open a fleet: the folder that 'memprof fleet map' made"));
-  if (!folder.isEmpty()) OpenTogether({folder});
 }
 
 }  // namespace memprof::viewer

@@ -16,7 +16,7 @@ struct Entry {
 
 struct Group {
   const char* title;
-  Entry entries[20];
+  Entry entries[24];
 };
 
 // docs/viewer.md describes the same with reasons.
@@ -33,6 +33,8 @@ constexpr Group kGroups[] = {
       {"Ctrl+C in a table", "copy the row"},
       {"Ctrl+E", "write the view as picture (.png), drawing (.svg) or table (.csv)"},
       {"Ctrl+Shift+C", "copy the view as a picture"},
+      {"Ctrl+Alt+C", "copy a link: the command that shows this again"},
+      {"Ctrl+D, Ctrl+Shift+D", "add a note here; the list of notes"},
       {"Ctrl+O, F5", "open logs in this window; read this one again"},
       {"F1", "this help"}}},
     {"Timeline",

@@ -3,17 +3,14 @@
 
 #include <QCloseEvent>
 #include <QCoreApplication>
-#include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLineEdit>
-#include <QMimeData>
 #include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStandardPaths>
-#include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -21,6 +18,7 @@
 #include "viewer/geometry/units.h"
 #include "viewer/jobs/demo_recorder.h"
 #include "viewer/jobs/fleet_grid_maker.h"
+#include "viewer/models/link.h"
 #include "viewer/models/recent.h"
 #include "viewer/views/details_panel.h"
 #include "viewer/views/diff_view.h"
@@ -30,6 +28,7 @@
 #include "viewer/views/focus_ring.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/map_view.h"
+#include "viewer/views/notice_bar.h"
 #include "viewer/views/overview_strip.h"
 #include "viewer/views/summary_header.h"
 #include "viewer/views/theme.h"
@@ -38,6 +37,7 @@
 #include "viewer/views/welcome_page.h"
 #include "viewer/window/fleet_window.h"
 #include "viewer/window/navigation.h"
+#include "viewer/window/places.h"
 #include "viewer/window/view_stack.h"
 #include "viewer/window/view_table.h"
 
@@ -82,6 +82,15 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
           [this](const QString& entry) { OpenTogether(PathsOfRecent(entry)); });
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
   new FocusRing(this);
+  // After the connections above: a link changes what the timelines set.
+  places_ = new Places(document_, selection_, this);
+  connect(places_, &Places::Missed, notice_, &NoticeBar::Warn);
+  connect(places_, &Places::ViewNamed, this, [this](const QString& name) {
+    for (const ViewEntry& view : ViewTable())
+      if (name == QString::fromUtf8(view.name)) return ShowView(view.kind);
+    notice_->Warn(tr("There is no view '%1'").arg(name.left(40)));
+  });
+  BuildNotesMenu();
   RestoreSettings();
 }
 
@@ -163,6 +172,8 @@ QWidget* MainWindow::BuildContent() {
   navigation_->SetCurrent(0);
   overview_ = new OverviewStrip(document_, selection_, content);
   layout->addWidget(overview_);
+  notice_ = new NoticeBar(content);
+  layout->addWidget(notice_);
   return content;
 }
 
@@ -177,7 +188,11 @@ void MainWindow::OpenTogether(const QStringList& paths) {
     OpenFleetWindow(paths.front(), settings_);
     return;
   }
-  document_->OpenTogether(paths);
+  LeavePlace();
+  notice_->hide();
+  const LinkedLogs linked = SplitLinks(paths);
+  places_->Expect(linked.fragment);
+  document_->OpenTogether(linked.logs);
 }
 
 void MainWindow::Chosen(int view) {
@@ -212,6 +227,7 @@ void MainWindow::StateChanged() {
     const analysis::TimeWindow bounds = document_->bounds();
     selection_->Reset(bounds, bounds.end, devices.empty() ? 0 : devices.front().id);
     Remember(document_->paths());
+    if (!places_->expects()) places_->Expect(PlaceLeft());
   }
   const bool loading = document_->state() == Document::State::kLoading;
   const QString path = loading ? document_->opening() : document_->path();
@@ -299,23 +315,9 @@ void MainWindow::Remember(const QStringList& paths) {
   welcome_->SetRecent(AddToRecent(paths));
 }
 
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  for (const QUrl& url : event->mimeData()->urls()) {
-    if (url.isLocalFile()) event->acceptProposedAction();
-  }
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-  QStringList paths;
-  for (const QUrl& url : event->mimeData()->urls())
-    if (url.isLocalFile()) paths << url.toLocalFile();
-  if (paths.isEmpty()) return;
-  event->acceptProposedAction();
-  OpenTogether(paths);
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
   document_->Cancel();
+  LeavePlace();
   KeepSettings();
   QMainWindow::closeEvent(event);
 }

@@ -10,6 +10,7 @@
 #include "viewer/models/verdict.h"
 #include "viewer/window/options.h"
 
+class QAction;
 class QComboBox;
 class QLabel;
 class QMenu;
@@ -25,7 +26,9 @@ class FlameView;
 class LeakView;
 class MapView;
 class Navigation;
+class NoticeBar;
 class OverviewStrip;
+class Places;
 class SummaryHeader;
 class TimelineView;
 class View;
@@ -42,7 +45,8 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   void Open(const QString& path) { OpenTogether({path}); }
-  // Several logs of one job as one session. A fleet opens in a window of its own.
+  // Several logs of one job as one session. A fleet opens in a window of its own. The last name may
+  // have a link (models/link.h), which says what of it is shown.
   void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
   // Shows the view that the command line names, and the comparison.
@@ -62,10 +66,14 @@ class MainWindow : public QMainWindow {
   WelcomePage* welcome() const { return welcome_; }
   FilterBar* filter_bar() const { return filter_bar_; }
   Navigation* navigation() const { return navigation_; }
+  NoticeBar* notice() const { return notice_; }
+  Places* places() const { return places_; }
 
-  // Writes the current view: a picture (.png, .svg) or its rows (.csv), by the file extension.
-  // Returns "", or an error.
+  // Writes the current view: a picture (.png, .svg) or its rows (.csv), by the file extension. A
+  // picture has a caption below, if these are on. Returns "", or an error.
   QString Export(const QString& path);
+  // What the window shows, in one line.
+  QString Caption() const;
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -77,6 +85,8 @@ class MainWindow : public QMainWindow {
   void BuildPages();
   void BuildActions();
   void BuildViewMenu();
+  void BuildPlaceActions(QMenu* file);
+  void BuildNotesMenu();
   void FillRecent(QMenu* menu);
   void Remember(const QStringList& paths);
   void StateChanged();
@@ -88,6 +98,12 @@ class MainWindow : public QMainWindow {
   QWidget* FrontPage() const;  // the current view, or the welcome page
   void AskForLog();
   void AskForFleet();
+  void AskForRemoteLog();
+  QString ViewName() const;  // of --view
+  // Keeps where the log was left, if settings are kept.
+  void LeavePlace();
+  QString PlaceLeft() const;
+  void CopyLink();
   void AskForExport();
   void CopyPicture();
   void GoToSearch();
@@ -106,6 +122,10 @@ class MainWindow : public QMainWindow {
   SummaryHeader* header_ = nullptr;
   QSplitter* splitter_ = nullptr;  // view and details
   FilterBar* filter_bar_ = nullptr;
+  NoticeBar* notice_ = nullptr;
+  Places* places_ = nullptr;
+  QAction* captions_ = nullptr;  // checked: pictures have one
+  QAction* reopen_ = nullptr;    // checked: a log opens where it was left
   Navigation* navigation_ = nullptr;
   QStackedWidget* views_ = nullptr;  // in the order of ViewTable()
   DetailsPanel* details_ = nullptr;

@@ -96,6 +96,8 @@ ParsedOptions ParseOptions(const QStringList& arguments) {
       parsed.options.help = true;
     } else if (argument == QLatin1String("--version")) {
       parsed.options.version = true;
+    } else if (argument == QLatin1String("--caption")) {
+      parsed.options.caption = true;
     } else if (argument == QLatin1String("--separate")) {
       parsed.options.separate = true;
     } else {
@@ -142,7 +144,11 @@ QString HelpText() {
              "them, "
              "are\nthe processes of one job and open together in one window. A folder that "
              "'memprof fleet "
-             "map'\nmade shows the ranks of its jobs.\n"
+             "map'\nmade shows the ranks of its jobs. A memory snapshot of PyTorch and a log of "
+             "RMM "
+             "are read\nas logs. ssh://[user@]host[:port]/path is copied with ssh. After a name, "
+             "#view=leaks&step=39\nsays what is shown; 'Copy link' in the window makes such "
+             "links.\n"
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
@@ -154,6 +160,7 @@ QString HelpText() {
              "  --theme THEME        system (default), light or dark\n"
              "  --screenshot FILE    draw the view into a PNG file without a display, and exit\n"
              "  --size WxH           size of the picture or window (default 1280x800)\n"
+             "  --caption            say below the picture what it shows\n"
              "  --scale N            pixels per unit of a picture, 0.5 to 4 (default 1): 2 is "
              "high-DPI\n"
              "  --help, --version    print this, or the version\n"

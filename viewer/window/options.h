@@ -37,6 +37,7 @@ struct Options {
   QSize size{1280, 800};
   double scale = 1;  // pixels per device-independent pixel of a picture
   ThemeChoice theme = ThemeChoice::kSystem;
+  bool caption = false;     // a line under the picture says what it shows
   bool separate = false;    // a window for each log
   QStringList source_maps;  // where sources are: FROM=TO, or a checkout
   QString diff;             // a log to compare with; empty = none

@@ -4,6 +4,8 @@
 #include <QPixmap>
 #include <cstdio>
 
+#include "viewer/views/notice_bar.h"
+#include "viewer/window/caption.h"
 #include "viewer/window/fleet_window.h"
 #include "viewer/window/main_window.h"
 
@@ -11,8 +13,8 @@ namespace memprof::viewer {
 
 namespace {
 
-int Save(QWidget* window, const QString& path) {
-  if (window->grab().save(path, "PNG")) return 0;
+int Save(QWidget* window, const QString& path, const QString& caption = {}) {
+  if (GrabWithCaption(window, caption).save(path, "PNG")) return 0;
   std::fprintf(stderr, "memprof-viewer: cannot write the picture %s\n", qPrintable(path));
   return 1;
 }
@@ -46,7 +48,12 @@ int TakeScreenshot(const Options& options) {
     std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(window.document().error()));
     return 1;
   }
-  return Save(&window, options.screenshot);
+  if (const QString missed = window.notice()->text(); !missed.isEmpty()) {
+    std::fprintf(stderr, "memprof-viewer: %s\n", qPrintable(missed));
+    window.notice()->hide();
+    window.WaitUntilSettled();
+  }
+  return Save(&window, options.screenshot, options.caption ? window.Caption() : QString());
 }
 
 }  // namespace memprof::viewer
