@@ -4,6 +4,9 @@
 #include <QComboBox>
 #include <QPainter>
 #include <QTextStream>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <random>
 
 #include "analysis/base/sizes.h"
@@ -256,8 +259,9 @@ TEST_F(GroupingTest, TheRowsAreTheBytesOfEveryBand) {
   EXPECT_EQ(lines.back().split(QLatin1Char(','))[4], QStringLiteral("0"));
 }
 
-TEST_F(GroupingTest, PixelsAndShapesAreTheSamePicture) {
-  std::mt19937_64 random(4);
+// Four bands of up to about 1000 bytes.
+TimelineColumns RandomColumns(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
   TimelineColumns columns;
   columns.columns = 120;
   columns.low.assign(4, std::vector<std::uint64_t>(120, 0));
@@ -271,6 +275,75 @@ TEST_F(GroupingTest, PixelsAndShapesAreTheSamePicture) {
       columns.high[b][i] = std::max(high, low);
     }
   }
+  return columns;
+}
+
+// The strips put together.
+QImage WholeRaster(const TimelineColumns& columns, std::span<const BandFill> fills,
+                   std::uint64_t max_bytes, int height, int pixel, int rows) {
+  QImage image(columns.columns, height, QImage::Format_ARGB32_Premultiplied);
+  image.fill(Qt::transparent);
+  RasterStack(columns, fills, max_bytes, height, pixel, rows,
+              [&](int y, const QImage& strip) { QPainter(&image).drawImage(0, y, strip); });
+  return image;
+}
+
+// RasterStack pixel by pixel.
+QImage SlowRaster(const TimelineColumns& columns, std::span<const BandFill> fills,
+                  std::uint64_t max_bytes, int height, int pixel) {
+  QImage image(columns.columns, height, QImage::Format_ARGB32_Premultiplied);
+  image.fill(Qt::transparent);
+  const double scale = height / static_cast<double>(max_bytes);
+  const auto row = [&](std::uint64_t bytes) {
+    return std::clamp(
+        static_cast<int>(std::ceil(height - static_cast<double>(bytes) * scale - 0.5)), 0, height);
+  };
+  const auto fill = [&](int x, int from, int to, const QColor& color, const BandFill& band) {
+    for (int y = from; y < to; ++y) {
+      const int at = band.hatch == Qt::FDiagPattern ? y - x : y + x;
+      const bool stripe =
+          band.hatch != Qt::NoBrush && ((at % (8 * pixel)) + 8 * pixel) % (8 * pixel) < pixel;
+      image.setPixelColor(x, y, stripe ? band.stripes : color);
+    }
+  };
+  for (int x = 0; x < columns.columns; ++x) {
+    for (std::size_t b = fills.size(); b-- > 0;) {
+      const auto i = static_cast<std::size_t>(x);
+      const std::uint64_t low = columns.low[b][i], high = columns.high[b][i];
+      fill(x, row(low), row(b == 0 ? 0 : columns.low[b - 1][i]), fills[b].color, fills[b]);
+      const std::uint64_t from = b == 0 ? low : std::max(low, columns.high[b - 1][i]);
+      if (high <= from) continue;
+      fill(x, row(high), row(from), fills[b].at_times, fills[b]);
+      const int line = std::min(row(high), height - pixel);
+      fill(x, std::max(0, line), line + pixel, fills[b].color, {});
+    }
+  }
+  return image;
+}
+
+TEST_F(GroupingTest, StripsArePixelByPixelTheStack) {
+  std::vector<BandFill> fills;
+  for (int b = 0; b < 4; ++b)
+    fills.push_back({theme().Categorical(b), theme().Categorical(b + 1),
+                     std::array{Qt::NoBrush, Qt::BDiagPattern, Qt::FDiagPattern,
+                                Qt::NoBrush}[static_cast<std::size_t>(b)],
+                     theme().Categorical(b + 2)});
+  for (const int pixel : {1, 2, 3}) {
+    for (const int height : {1, 7, 90, 131}) {
+      const TimelineColumns columns = RandomColumns(static_cast<std::uint64_t>(pixel + height));
+      // Above some columns nothing is left, so that strips are opaque, mixed and empty.
+      for (const std::uint64_t max_bytes : {200u, 1000u, 4000u}) {
+        const QImage slow = SlowRaster(columns, fills, max_bytes, height, pixel);
+        for (const int rows : {1, 16, 200})
+          EXPECT_EQ(WholeRaster(columns, fills, max_bytes, height, pixel, rows), slow)
+              << pixel << " " << height << " " << max_bytes << " " << rows;
+      }
+    }
+  }
+}
+
+TEST_F(GroupingTest, PixelsAndShapesAreTheSamePicture) {
+  const TimelineColumns columns = RandomColumns(4);
   std::vector<BandFill> fills;
   for (int b = 0; b < 4; ++b) {
     const QColor color = theme().Categorical(b);
@@ -281,7 +354,7 @@ TEST_F(GroupingTest, PixelsAndShapesAreTheSamePicture) {
   QPainter painter(&shapes);
   PaintStackShapes(painter, QRectF(0, 0, 120, 90), columns, fills, 1000);
   painter.end();
-  const QImage pixels = RasterStack(columns, fills, 1000, 90, 1);
+  const QImage pixels = WholeRaster(columns, fills, 1000, 90, 1, 90);
   ASSERT_EQ(pixels.size(), shapes.size());
   int different = 0;
   for (int y = 0; y < 90; ++y)

@@ -57,6 +57,15 @@ void AllocationsCanvas::PaintOne(QPainter& painter, const QRectF& plot,
   if (seen.isEmpty()) return;
   const double across = picture.image.width() / target.width();
   const double down = picture.image.height() / target.height();
+  const double ratio = devicePixelRatioF();
+  if (std::abs(picture.image.width() - target.width() * ratio) < 0.5 &&
+      std::abs(picture.image.height() - target.height() * ratio) < 0.5) {
+    // Only moved: by whole pixels, which are copied.
+    const QPointF corner(std::round(target.left() * ratio) / ratio,
+                         std::round(target.top() * ratio) / ratio);
+    painter.drawImage(QRectF(corner, QSizeF(picture.image.size()) / ratio), picture.image);
+    return;
+  }
   painter.drawImage(
       seen, picture.image,
       QRectF((seen.left() - target.left()) * across, (seen.top() - target.top()) * down,
@@ -80,8 +89,10 @@ void AllocationsCanvas::PaintPictures(QPainter& painter, const QRectF& plot) {
                  QPointF(scale.X(picture_->box.window.end), Y(picture_->box.low)));
   }
   if (whole_ != nullptr && whole_->steps == steps && !has.contains(plot)) {
+    // Only where it is seen: it is scaled, which takes long on a large screen.
+    painter.setClipRegion(QRegion(plot.toRect()) - QRegion((has & plot).toRect()));
     PaintOne(painter, plot, *whole_);
-    painter.fillRect(has & plot, Theme::From(palette()).surface);
+    painter.setClipRect(plot);
   }
   if (!has.isEmpty()) PaintOne(painter, plot, *picture_);
   painter.restore();

@@ -11,6 +11,7 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
@@ -49,7 +50,10 @@ FlameCanvas::FlameCanvas(Document* document, Selection* selection, QWidget* pare
   setAccessibleDescription(
       tr("Arrows move, Space zooms to a frame, Backspace out of it, Enter opens its source."));
   empty_text_ = tr("Nothing was allocated here at this instant.");
-  connect(selection_, &Selection::ZoomChanged, this, &FlameCanvas::Relayout);
+  // Not for another window of time.
+  connect(selection_, &Selection::ZoomChanged, this, [this, shown = QStringList()]() mutable {
+    if (std::exchange(shown, selection_->flame_path()) != selection_->flame_path()) Relayout();
+  });
   connect(selection_, &Selection::SelectionChanged, this, &FlameCanvas::Mark);
 }
 

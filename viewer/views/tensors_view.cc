@@ -140,18 +140,18 @@ void TensorsView::BuildTable() {
 
 void TensorsView::Connect() {
   const auto again = [this] { Invalidate(); };
+  // Only the column of bars shows times: a large window has thousands of other cells.
   const auto repaint = [this] {
-    table_->viewport()->update();
-    table_->horizontalHeader()->viewport()->update();
+    const int left = table_->columnViewportPosition(TensorModel::kBars);
+    const int width = table_->columnWidth(TensorModel::kBars);
+    for (QWidget* part : {table_->viewport(), table_->horizontalHeader()->viewport()})
+      part->update(left, 0, width, part->height());
   };
   connect(document_, &Document::StateChanged, this, &TensorsView::Restart);
   connect(document_, &Document::CategoriesReady, this, again);
   connect(document_, &Document::PassingChanged, this, again);
-  connect(selection_, &Selection::InstantChanged, this, [this] {
-    // Only the column of bars shows the instant.
-    table_->viewport()->update(table_->columnViewportPosition(TensorModel::kBars), 0,
-                               table_->columnWidth(TensorModel::kBars),
-                               table_->viewport()->height());
+  connect(selection_, &Selection::InstantChanged, this, [this, repaint] {
+    repaint();
     if (scope_->currentIndex() == static_cast<int>(RowScope::kAliveAtInstant)) Invalidate();
   });
   connect(selection_, &Selection::ZoomChanged, this, [this, repaint] {

@@ -150,10 +150,19 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& co
   if (painter.paintEngine()->type() != QPaintEngine::Raster)
     return PaintStackShapes(painter, plot, columns, fills, max_bytes);
   const double ratio = painter.device()->devicePixelRatioF();
-  QImage pixels =
-      RasterStack(columns, fills, max_bytes, static_cast<int>(std::lround(plot.height() * ratio)),
-                  static_cast<int>(std::lround(ratio)));
-  painter.drawImage(plot, pixels);
+  const int height = static_cast<int>(std::lround(plot.height() * ratio));
+  // Strips stay in the processor's cache. A picture that is scaled to its place must have no seams.
+  const auto whole = [](double pixels) { return pixels == std::floor(pixels); };
+  const bool exact = painter.transform().type() <= QTransform::TxTranslate && whole(ratio) &&
+                     whole(plot.left() * ratio) && whole(plot.top() * ratio) &&
+                     plot.width() * ratio == columns.columns && plot.height() * ratio == height;
+  const int rows = exact ? 32 : height;
+  RasterStack(columns, fills, max_bytes, height, static_cast<int>(std::lround(ratio)), rows,
+              [&](int y, const QImage& strip) {
+                painter.drawImage(QRectF(plot.left(), plot.top() + y / ratio, plot.width(),
+                                         strip.height() / ratio),
+                                  strip);
+              });
 }
 
 void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,

@@ -2,7 +2,9 @@
 #include "viewer/views/timeline_raster.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 namespace memprof::viewer {
@@ -10,81 +12,189 @@ namespace {
 
 constexpr int kStripes = 8;  // pixels from one stripe to the next
 
-class Raster {
+// What a pixel shows: nothing, or a part of a band.
+using Part = std::uint16_t;
+constexpr Part kNothing = 0;
+Part PartOf(std::size_t band, int which) {
+  return static_cast<Part>(1 + 3 * band + static_cast<std::size_t>(which));
+}
+enum : int { kSolid, kAtTimes, kLine };  // the line on top has no stripes
+
+// From this row on, column x shows another part.
+struct Change {
+  std::uint32_t x;
+  Part part;
+};
+
+// The parts of all columns as changes, in order of rows: a picture has few of them, and rows are
+// then made without a jump from one row of the image to the next for each pixel.
+class Changes {
  public:
-  Raster(const TimelineColumns& columns, std::uint64_t max_bytes, int height, int pixel)
+  Changes(const TimelineColumns& columns, std::uint64_t max_bytes, int height, int pixel)
       : columns_(columns),
+        height_(height),
+        pixel_(pixel),
         scale_(height / static_cast<double>(std::max<std::uint64_t>(max_bytes, 1))),
-        pixel_(std::max(1, pixel)),
-        image_(columns.columns, height, QImage::Format_ARGB32_Premultiplied) {
-    image_.fill(Qt::transparent);
-    bits_ = reinterpret_cast<QRgb*>(image_.bits());
-    stride_ = image_.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb));
+        column_(static_cast<std::size_t>(height)),
+        begin_(static_cast<std::size_t>(height) + 1) {
+    std::vector<std::pair<int, Change>> found;  // with their rows
+    for (int x = 0; x < columns.columns; ++x) {
+      DrawColumn(static_cast<std::size_t>(x));
+      for (int y = Next(-1, kNothing); y < height;) {
+        const Part part = column_[static_cast<std::size_t>(y)];
+        found.push_back({y, {static_cast<std::uint32_t>(x), part}});
+        y = Next(y, part);
+      }
+    }
+    for (const auto& [row, change] : found) ++begin_[static_cast<std::size_t>(row) + 1];
+    for (std::size_t y = 1; y < begin_.size(); ++y) begin_[y] += begin_[y - 1];
+    std::vector<std::size_t> next = begin_;
+    sorted_.resize(found.size());
+    for (const auto& [row, change] : found) sorted_[next[static_cast<std::size_t>(row)]++] = change;
   }
 
-  QImage Draw(std::span<const BandFill> fills) {
-    for (int x = 0; x < columns_.columns; ++x)
-      for (std::size_t b = columns_.high.size(); b-- > 0;) DrawBand(x, b, fills[b]);
-    return std::move(image_);
+  std::span<const Change> At(int row) const {
+    const auto y = static_cast<std::size_t>(row);
+    return {sorted_.data() + begin_[y], begin_[y + 1] - begin_[y]};
   }
 
  private:
   // The first row of pixels whose middle lies below this number of bytes.
   int Row(std::uint64_t bytes) const {
-    const double y = image_.height() - static_cast<double>(bytes) * scale_;
-    return std::clamp(static_cast<int>(std::ceil(y - 0.5)), 0, image_.height());
+    const double y = height_ - static_cast<double>(bytes) * scale_;
+    return std::clamp(static_cast<int>(std::ceil(y - 0.5)), 0, height_);
   }
-
-  void DrawBand(int x, std::size_t b, const BandFill& fill) {
-    const auto i = static_cast<std::size_t>(x);
-    const std::uint64_t low = columns_.low[b][i], high = columns_.high[b][i];
-    const std::uint64_t below_low = b == 0 ? 0 : columns_.low[b - 1][i];
-    const int solid = Row(low);
-    Fill(x, solid, Row(below_low), fill, false);
-    const std::uint64_t from = b == 0 ? low : std::max(low, columns_.high[b - 1][i]);
-    if (high <= from) return;
-    const int top = Row(high);
-    Fill(x, top, Row(from), fill, true);
-    // A line on top, so that a peak of a moment is seen too.
-    const int line = std::min(top, image_.height() - pixel_);
-    for (int y = std::max(0, line); y < line + pixel_; ++y) At(x, y) = fill.color.rgba();
-  }
-
-  QRgb& At(int x, int y) { return bits_[y * stride_ + x]; }
-
-  void Fill(int x, int from, int to, const BandFill& fill, bool at_times) {
-    const QRgb color = (at_times ? fill.at_times : fill.color).rgba();
-    const QRgb stripes = fill.stripes.rgba();
-    const int slope = fill.hatch == Qt::BDiagPattern ? 1 : fill.hatch == Qt::FDiagPattern ? -1 : 0;
-    QRgb* pixel = bits_ + from * stride_ + x;
-    if (slope == 0) {
-      for (int y = from; y < to; ++y, pixel += stride_) *pixel = color;
-      return;
+  // The first row after `y` in the drawn column that shows another part. Four at a time.
+  int Next(int y, Part part) const {
+    const std::uint64_t four = part * std::uint64_t{0x0001'0001'0001'0001};
+    const Part* rows = column_.data();
+    for (++y; y + 4 <= height_; y += 4) {
+      std::uint64_t here;
+      std::memcpy(&here, rows + y, sizeof here);
+      if (here != four) break;
     }
-    // The phase is incremented instead of a division for each pixel: on a large screen most pixels
-    // are of such a band.
-    const int period = kStripes * pixel_;
-    int phase = ((x * slope + from) % period + period) % period;
-    for (int y = from; y < to; ++y, pixel += stride_) {
-      *pixel = phase < pixel_ ? stripes : color;
-      if (++phase == period) phase = 0;
+    while (y < height_ && rows[y] == part) ++y;
+    return y;
+  }
+  void Fill(int from, int to, Part part) {
+    if (from < to) std::fill(column_.begin() + from, column_.begin() + to, part);
+  }
+
+  // From the top band down, each over those above it.
+  void DrawColumn(std::size_t i) {
+    std::fill(column_.begin(), column_.end(), kNothing);
+    for (std::size_t b = columns_.high.size(); b-- > 0;) {
+      const std::uint64_t low = columns_.low[b][i], high = columns_.high[b][i];
+      Fill(Row(low), Row(b == 0 ? 0 : columns_.low[b - 1][i]), PartOf(b, kSolid));
+      const std::uint64_t from = b == 0 ? low : std::max(low, columns_.high[b - 1][i]);
+      if (high <= from) continue;
+      const int top = Row(high);
+      Fill(top, Row(from), PartOf(b, kAtTimes));
+      // A line on top, so that a peak of a moment is seen too.
+      const int line = std::min(top, height_ - pixel_);
+      Fill(std::max(0, line), line + pixel_, PartOf(b, kLine));
     }
   }
 
   const TimelineColumns& columns_;
+  const int height_, pixel_;
   const double scale_;
+  std::vector<Part> column_;        // the one that is drawn
+  std::vector<std::size_t> begin_;  // of a row's changes
+  std::vector<Change> sorted_;
+};
+
+// One row of pixels, changed into the next.
+class RowOfPixels {
+ public:
+  RowOfPixels(std::span<const BandFill> fills, int width, int pixel)
+      : pixel_(pixel),
+        transparent_(width),
+        colors_(static_cast<std::size_t>(width), 0),
+        stripes_(colors_),
+        slopes_(colors_.size(), 0) {
+    looks_.push_back({});
+    for (const BandFill& fill : fills) {
+      const int slope = fill.hatch == Qt::BDiagPattern   ? 1
+                        : fill.hatch == Qt::FDiagPattern ? -1
+                                                         : 0;
+      const QRgb stripes = fill.stripes.rgba();
+      looks_.push_back({fill.color.rgba(), stripes, slope});
+      looks_.push_back({fill.at_times.rgba(), stripes, slope});
+      looks_.push_back({fill.color.rgba(), 0, 0});
+    }
+  }
+
+  bool opaque() const { return transparent_ == 0; }
+  bool empty() const { return transparent_ == static_cast<int>(colors_.size()); }
+
+  void Apply(std::span<const Change> changes) {
+    for (const Change& change : changes) {
+      const Look& look = looks_[change.part];
+      transparent_ += (qAlpha(look.color) != 255) - (qAlpha(colors_[change.x]) != 255);
+      colors_[change.x] = look.color;
+      stripes_[change.x] = look.stripes;
+      --striped_[static_cast<std::size_t>(slopes_[change.x] + 1)];
+      ++striped_[static_cast<std::size_t>(look.slope + 1)];
+      slopes_[change.x] = static_cast<signed char>(look.slope);
+    }
+  }
+
+  void Write(int y, QRgb* pixels) const {
+    std::memcpy(pixels, colors_.data(), colors_.size() * sizeof(QRgb));
+    const int period = kStripes * pixel_;
+    for (const int slope : {-1, 1}) {
+      if (striped_[static_cast<std::size_t>(slope + 1)] == 0) continue;
+      for (int i = 0; i < pixel_; ++i) {
+        // Where (x * slope + y) % period is i.
+        const int first = ((i - y) * slope % period + period) % period;
+        for (auto x = static_cast<std::size_t>(first); x < colors_.size();
+             x += static_cast<std::size_t>(period))
+          if (slopes_[x] == slope) pixels[x] = stripes_[x];
+      }
+    }
+  }
+
+ private:
+  struct Look {
+    QRgb color = 0, stripes = 0;
+    int slope = 0;  // of the stripes; 0 = none
+  };
+
   const int pixel_;
-  QImage image_;
-  QRgb* bits_ = nullptr;
-  qsizetype stride_ = 0;
+  int transparent_;          // columns that are not opaque
+  std::vector<Look> looks_;  // by part
+  std::vector<QRgb> colors_, stripes_;
+  std::vector<signed char> slopes_;
+  std::array<int, 3> striped_ = {};  // columns of each slope, beginning with -1
 };
 
 }  // namespace
 
-QImage RasterStack(const TimelineColumns& columns, std::span<const BandFill> fills,
-                   std::uint64_t max_bytes, int height, int pixel) {
-  if (columns.columns <= 0 || height <= 0) return {};
-  return Raster(columns, max_bytes, height, pixel).Draw(fills);
+void RasterStack(const TimelineColumns& columns, std::span<const BandFill> fills,
+                 std::uint64_t max_bytes, int height, int pixel, int rows,
+                 const std::function<void(int y, const QImage& strip)>& show) {
+  if (columns.columns <= 0 || height <= 0) return;
+  pixel = std::max(1, pixel);
+  const Changes changes(columns, max_bytes, height, pixel);
+  RowOfPixels row(fills, columns.columns, pixel);
+  QImage strip(columns.columns, std::min(rows, height), QImage::Format_ARGB32_Premultiplied);
+  auto* bits = reinterpret_cast<QRgb*>(strip.bits());
+  const auto stride = strip.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb));
+  for (int top = 0; top < height; top += rows) {
+    const int count = std::min(rows, height - top);
+    bool opaque = true, empty = true;
+    for (int y = 0; y < count; ++y) {
+      row.Apply(changes.At(top + y));
+      row.Write(top + y, bits + y * stride);
+      opaque = opaque && row.opaque();
+      empty = empty && row.empty();
+    }
+    if (empty && count < height) continue;
+    // Opaque pixels are copied, which is faster than to blend them.
+    show(top, QImage(strip.constBits(), columns.columns, count, strip.bytesPerLine(),
+                     opaque ? QImage::Format_RGB32 : QImage::Format_ARGB32_Premultiplied));
+  }
 }
 
 }  // namespace memprof::viewer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QImage>
+#include <functional>
 #include <span>
 
 #include "viewer/geometry/timeline_columns.h"
@@ -18,8 +19,11 @@ struct BandFill {
 };
 
 // One pixel for each column, `height` high and `max_bytes` from bottom to top; transparent above
-// the stack. `pixel`: device pixels, by which lines and stripes are scaled. O(pixels).
-QImage RasterStack(const TimelineColumns& columns, std::span<const BandFill> fills,
-                   std::uint64_t max_bytes, int height, int pixel);
+// the stack. `pixel`: device pixels, by which lines and stripes are scaled. In strips of `rows`
+// rows, from the top down: `show` gets the first row of each, and the strip, whose pixels are only
+// valid during the call. Strips without any pixel are left out. O(pixels).
+void RasterStack(const TimelineColumns& columns, std::span<const BandFill> fills,
+                 std::uint64_t max_bytes, int height, int pixel, int rows,
+                 const std::function<void(int y, const QImage& strip)>& show);
 
 }  // namespace memprof::viewer

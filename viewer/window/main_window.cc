@@ -11,6 +11,7 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStandardPaths>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -293,13 +294,16 @@ ViewKind MainWindow::view() const {
 }
 
 void MainWindow::WaitUntilSettled() {
-  // A result may start the next job through a queued call, so checks twice.
+  // A result may start the next job through a queued call, so checks twice. The timer ends a sleep:
+  // with a time limit, processEvents() would not sleep.
+  QTimer wake;
+  wake.start(20);
   for (int quiet = 0; quiet < 2;) {
     QCoreApplication::processEvents(QEventLoop::AllEvents, 20);
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     if (JobTracker::ActiveJobs() > 0) {
       quiet = 0;
-      QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 20);
+      QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
     } else {
       ++quiet;
     }
