@@ -1,6 +1,7 @@
 // The command line of memprof-viewer.
 #include "viewer/window/options.h"
 
+#include "viewer/window/theme_choice.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -48,13 +49,8 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
       return QStringLiteral("--scale takes a number from 0.5 to 4, not '%1'").arg(value);
     }
   } else {
-    if (value == QLatin1String("system"))
-      options.theme = ThemeChoice::kSystem;
-    else if (value == QLatin1String("light"))
-      options.theme = ThemeChoice::kLight;
-    else if (value == QLatin1String("dark"))
-      options.theme = ThemeChoice::kDark;
-    else
+    options.theme = ThemeOfName(value);
+    if (!options.theme.has_value())
       return QStringLiteral("--theme takes system, light or dark, not '%1'").arg(value);
   }
   return {};
@@ -144,7 +140,7 @@ QString HelpText() {
              "  --diff BEFORE        compare with this log, in the view diff\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
-             "  --theme THEME        system (default), light or dark\n"
+             "  --theme THEME        system, light or dark (default: as chosen in the window)\n"
              "  --screenshot FILE    draw the view into a PNG file without a display, and exit\n"
              "  --size WxH           size of the picture or window (default 1280x800)\n"
              "  --scale N            pixels per unit of a picture, 0.5 to 4 (default 1): 2 is "

@@ -34,10 +34,10 @@ struct Options {
   std::optional<ViewKind> view;
   std::optional<AxisKind> axis;  // none: the last one used
   QSize size{1280, 800};
-  double scale = 1;  // pixels per device-independent pixel of a picture
-  ThemeChoice theme = ThemeChoice::kSystem;
-  bool separate = false;  // a window for each log
-  QString diff;           // a log to compare with; empty = none
+  double scale = 1;                  // pixels per device-independent pixel of a picture
+  std::optional<ThemeChoice> theme;  // none: the one that the user chose last
+  bool separate = false;             // a window for each log
+  QString diff;                      // a log to compare with; empty = none
   QStringList logs;
 };
 
