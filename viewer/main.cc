@@ -14,6 +14,7 @@
 #include "viewer/window/main_window.h"
 #include "viewer/window/options.h"
 #include "viewer/window/screenshot.h"
+#include "viewer/window/theme_choice.h"
 
 namespace {
 
@@ -24,11 +25,12 @@ using memprof::viewer::ThemeChoice;
 void SetUpLook(const Options& options) {
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   const bool picture = !options.screenshot.isEmpty();
-  // Pictures look the same on every system; a window follows the system's theme, unless an option
-  // sets it.
-  if (options.theme != ThemeChoice::kSystem || picture) {
-    QApplication::setPalette(memprof::viewer::MakePalette(options.theme == ThemeChoice::kDark));
-  }
+  // Pictures look the same on every system and for every user.
+  if (picture)
+    memprof::viewer::ApplyTheme(options.theme == ThemeChoice::kDark ? ThemeChoice::kDark
+                                                                    : ThemeChoice::kLight);
+  else
+    memprof::viewer::ApplyTheme(options.theme.value_or(memprof::viewer::KeptTheme()));
   if (picture) {
     QFont font = QApplication::font();
     font.setPointSizeF(9.5);

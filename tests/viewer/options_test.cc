@@ -16,6 +16,7 @@ TEST(Options, LogsAndDefaults) {
   EXPECT_EQ(options.logs.size(), 2);
   EXPECT_TRUE(options.screenshot.isEmpty());
   EXPECT_EQ(options.size, QSize(1280, 800));
+  EXPECT_FALSE(options.theme.has_value()) << "the one that the user chose";
   EXPECT_TRUE(Parse("").error.isEmpty()) << "a window without a log";
 }
 

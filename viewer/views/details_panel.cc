@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
@@ -313,6 +314,14 @@ void DetailsPanel::AskSelection() {
         source_->setVisible(!source_->file().empty());
         stack_->SetFrames(std::move(found.frames), found.site, site);
       });
+}
+
+void DetailsPanel::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && document_->session() != nullptr) {
+    AskInstant();
+    AskSelection();
+  }
 }
 
 }  // namespace memprof::viewer

@@ -37,6 +37,9 @@ class DetailsPanel : public QWidget {
   const HolderView& holders() const { return *holders_; }
   QString SelectionText() const;
 
+ protected:
+  void changeEvent(QEvent* event) override;  // another theme: the texts again
+
  private:
   struct InstantData {
     std::vector<RankedRow> sites, tensors;

@@ -1,6 +1,7 @@
 // Holes: pools over time, and which blocks pin which hole.
 #include "viewer/views/fragmentation_page.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QScrollArea>
@@ -190,6 +191,11 @@ QString FragmentationPage::SummaryText() const { return summary_->text(); }
 
 bool FragmentationPage::WriteCsv(QTextStream* out) const {
   return (tabs_->currentWidget() == holes_ ? holes_ : pins_)->WriteCsv(out);
+}
+
+void FragmentationPage::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && document_->session() != nullptr) FillSummary();
 }
 
 }  // namespace memprof::viewer

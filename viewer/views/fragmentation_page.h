@@ -34,6 +34,9 @@ class FragmentationPage : public QWidget {
   FactView* holes() const { return holes_; }
   QString SummaryText() const;
 
+ protected:
+  void changeEvent(QEvent* event) override;  // another theme: the texts again
+
  private:
   void AskPools();
   void AskHoles();

@@ -28,6 +28,12 @@ void View::showEvent(QShowEvent* event) {
   Refresh();
 }
 
+void View::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  // Texts have the colours of the theme in which they were made, rows the height of the style.
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) Invalidate();
+}
+
 QString CsvField(const QString& text) {
   static const QString kSpecial = QStringLiteral(",\"\n\r");
   bool quoted = false;

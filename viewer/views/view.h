@@ -32,6 +32,7 @@ class View : public QWidget {
   void Invalidate();
   virtual void Refresh() = 0;
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;  // another theme: Invalidate()
 
   Document* const document_;
   Selection* const selection_;

@@ -2,6 +2,7 @@
 #include "viewer/views/what_if_replay.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -281,6 +282,14 @@ bool WhatIfReplay::WriteCsv(QTextStream* out) const {
     }
   }
   return true;
+}
+
+void WhatIfReplay::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && of_ != nullptr) {
+    ShowCurves();
+    ShowState();
+  }
 }
 
 }  // namespace memprof::viewer

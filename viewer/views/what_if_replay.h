@@ -47,6 +47,7 @@ class WhatIfReplay : public View {
   bool running() const { return job_.running(); }
 
  protected:
+  void changeEvent(QEvent* event) override;  // another theme: the texts again
   void Refresh() override;
   void resizeEvent(QResizeEvent* event) override;
 

@@ -15,6 +15,7 @@
 #include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/theme_choice.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -101,6 +102,8 @@ void MainWindow::BuildViewMenu() {
             [this] { selection_->SetFilter({}); });
   AddAction(view, tr("&Clear selection"), QKeySequence(Qt::Key_Escape), this,
             [this] { selection_->SelectAllocation({}, {}); });
+  view->addSeparator();
+  AddThemeMenu(view, settings_ == Settings::kKept);
 }
 
 void MainWindow::FillRecent(QMenu* menu) {

@@ -19,6 +19,7 @@
 #include "viewer/views/fleet_view.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/help_dialog.h"
+#include "viewer/window/theme_choice.h"
 
 namespace memprof::viewer {
 
@@ -58,6 +59,8 @@ void FleetWindow::BuildActions() {
   AddAction(view, tr("Zoom to &outliers"), QKeySequence(Qt::Key_O), view_,
             &FleetView::ZoomToOutliers);
   AddAction(view, tr("Show &all"), QKeySequence(Qt::Key_Home), canvas, &FleetCanvas::ShowAll);
+  view->addSeparator();
+  AddThemeMenu(view, settings_ == MainWindow::Settings::kKept);
   QMenu* help = menuBar()->addMenu(tr("&Help"));
   AddAction(help, tr("&Keys and mouse"), QKeySequence::HelpContents, this,
             [this] { ShowHelp(this); });

@@ -2,6 +2,7 @@
 #include "viewer/window/options.h"
 
 #include "analysis/source/source_text.h"
+#include "viewer/window/theme_choice.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -53,13 +54,8 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
       return QStringLiteral("--scale takes a number from 0.5 to 4, not '%1'").arg(value);
     }
   } else {
-    if (value == QLatin1String("system"))
-      options.theme = ThemeChoice::kSystem;
-    else if (value == QLatin1String("light"))
-      options.theme = ThemeChoice::kLight;
-    else if (value == QLatin1String("dark"))
-      options.theme = ThemeChoice::kDark;
-    else
+    options.theme = ThemeOfName(value);
+    if (!options.theme.has_value())
       return QStringLiteral("--theme takes system, light or dark, not '%1'").arg(value);
   }
   return {};
@@ -157,7 +153,7 @@ QString HelpText() {
              "checkout\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
-             "  --theme THEME        system (default), light or dark\n"
+             "  --theme THEME        system, light or dark (default: as chosen in the window)\n"
              "  --screenshot FILE    draw the view into a PNG file without a display, and exit\n"
              "  --size WxH           size of the picture or window (default 1280x800)\n"
              "  --caption            say below the picture what it shows\n"

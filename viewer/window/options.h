@@ -35,12 +35,12 @@ struct Options {
   std::optional<ViewKind> view;
   std::optional<AxisKind> axis;  // none: the last one used
   QSize size{1280, 800};
-  double scale = 1;  // pixels per device-independent pixel of a picture
-  ThemeChoice theme = ThemeChoice::kSystem;
-  bool caption = false;     // a line under the picture says what it shows
-  bool separate = false;    // a window for each log
-  QStringList source_maps;  // where sources are: FROM=TO, or a checkout
-  QString diff;             // a log to compare with; empty = none
+  double scale = 1;                  // pixels per device-independent pixel of a picture
+  std::optional<ThemeChoice> theme;  // none: the one that the user chose last
+  bool caption = false;              // a line under the picture says what it shows
+  bool separate = false;             // a window for each log
+  QStringList source_maps;           // where sources are: FROM=TO, or a checkout
+  QString diff;                      // a log to compare with; empty = none
   QStringList logs;
 };
 
