@@ -45,7 +45,7 @@ TEST(DeviceRows, AreThoseThatHoldMemoryAndAddUpToTheDevice) {
     for (const DeviceRow& row : rows) {
       if (row.device != kinds->device()) continue;
       of[row.process] = MakeRowBands(
-          *kinds, row, {analysis::TimelineGrouping::kLayer, nullptr, nullptr, nullptr}, nullptr);
+          *kinds, row, {analysis::TimelineGrouping::kKind, nullptr, nullptr, nullptr}, nullptr);
       EXPECT_EQ(of[row.process]->top.max(), row.peak) << row.name.toStdString();
     }
     ASSERT_EQ(of.size(), 2u);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <QComboBox>
+
 #include "analysis/base/sizes.h"
 #include "tests/viewer/window_fixture.h"
 #include "viewer/views/timeline_view.h"

@@ -1,6 +1,7 @@
 // The timeline of every device and process at once.
 #include "viewer/views/timeline_rows.h"
 
+#include <QCoreApplication>
 #include <QKeyEvent>
 #include <QPainter>
 #include <QWheelEvent>
