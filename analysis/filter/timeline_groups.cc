@@ -17,7 +17,8 @@ class Grouper {
       : kinds_(kinds), session_(*kinds.session()), query_(query) {
     const bool blocks = kinds.framework() && query.grouping != TimelineGrouping::kLayer;
     groups_.framework = blocks;
-    groups_.pools = kinds.device() != kNoDevice;
+    groups_.process = query.process;
+    groups_.pools = kinds.device() != kNoDevice && !query.process;
     groups_.of_layer.fill(StackGroups::kNone);
     groups_.passing = query.passing;
     layers_ = kinds.device() == kNoDevice ? LayerBit(Layer::kPinned) | LayerBit(Layer::kRegistered)
@@ -73,7 +74,8 @@ class Grouper {
   };
 
   bool Grouped(const AllocationRecord& a) const {
-    return a.device == kinds_.device() && (layers_ & LayerBit(a.layer)) != 0;
+    return a.device == kinds_.device() && (layers_ & LayerBit(a.layer)) != 0 &&
+           (!query_.process || session_.ProcessOf(a.birth) == *query_.process);
   }
   bool Passing(AllocationId id) const {
     return query_.passing == nullptr || query_.passing->Has(id);

@@ -34,6 +34,8 @@ struct TimelineQuery {
   std::vector<StackBand> hidden = {};
   // With the rest of the device, if the log has samples of it. Not of the host.
   bool whole_device = false;
+  // Only the memory of this process, without what pools hold beyond it.
+  std::optional<std::uint32_t> process = {};
 };
 
 // The number of sites, streams or processes that have a band of their own: those that held most of

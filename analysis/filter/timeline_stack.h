@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -72,6 +73,8 @@ struct StackGroups {
   bool framework = false;  // the groups are blocks: what segments hold beyond them is a band above
   // The groups add up to the device's driver memory: what pools hold beyond is a band above them.
   bool pools = true;
+  // Only what this process requested counts, a row of Session::processes(); without `pools`.
+  std::optional<std::uint32_t> process;
   // Bands without height: they are still listed, and the lines below count them.
   std::vector<StackBand> hidden;
   // The rest of the device up to its capacity, as bands above all others; null: none.

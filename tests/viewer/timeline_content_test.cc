@@ -92,7 +92,7 @@ TEST_F(ContentTest, TheWholeDeviceReachesItsCapacity) {
   view()->setFocus();
   QTest::keyClick(view(), Qt::Key_W);
   window_.WaitUntilSettled();
-  EXPECT_EQ(view()->whole_choice()->currentIndex(), 1);
+  EXPECT_EQ(view()->whole_choice()->currentText(), QStringLiteral("Whole device"));
   for (const double seconds : {0.1, 0.25, 0.35, 0.5, 0.9}) {
     EXPECT_EQ(bands().top.At(kStart + static_cast<TimeNs>(seconds * 1e9)), kCapacity);
     const bool known = seconds > 0.3;

@@ -57,7 +57,9 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
       std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
   const TimeScale scale = Scale();
   if (columns_of_ != shown || !columns_.Fit(scale, columns)) {
-    columns_ = MakeColumns(*shown, scale, columns);
+    columns_ =
+        ForDrawing(MakeColumns(*shown, scale, columns),
+                   static_cast<int>(std::ceil(2 * devicePixelRatioF())), {0, shown->top.max() + 1});
     columns_of_ = shown;
   }
   PaintStack(painter, plot, *shown, columns_, shown->top.max() + 1, theme);

@@ -174,7 +174,9 @@ void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& co
   QPolygonF line;
   for (std::size_t begin = 0, i = 0; begin < most.size(); begin = i) {
     while (i < most.size() && most[i] == most[begin]) ++i;
-    const double y = scale.Y(static_cast<double>(most[begin]));
+    // What is above the plot has no line along its upper edge.
+    const double y =
+        most[begin] >= max_bytes ? plot.top() - 2 : scale.Y(static_cast<double>(most[begin]));
     line << QPointF(plot.left() + static_cast<double>(begin) * step, y)
          << QPointF(plot.left() + static_cast<double>(i) * step, y);
   }

@@ -37,6 +37,7 @@ class TimelineStacks : public QObject {
   // Whether a band of bands() is left out of the stack. Kept while the grouping and the log are.
   bool hidden(int band) const;
   std::size_t hidden_count() const { return hidden_.size(); }
+  const std::vector<analysis::StackBand>& hidden_bands() const { return hidden_; }
   void ToggleBand(int band);
   void ShowAllBands();
   // Whether the log has samples of the selected device.

@@ -19,9 +19,16 @@ namespace memprof::viewer {
 using analysis::TimelineGrouping;
 using analysis::TimeNs;
 
+namespace {
+
+enum Content { kProgram, kWholeDevice, kAllDevices };
+
+}  // namespace
+
 TimelineView::TimelineView(Document* document, Selection* selection, QWidget* parent)
     : View(document, selection, parent),
       stacks_(TimelineStacks::Of(document, selection)),
+      rows_(new TimelineRows(document, selection, this)),
       lane_(document, selection) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -47,11 +54,11 @@ void TimelineView::MakeChoices() {
       tr("Time: as it passed. Steps: every training step is equally wide, however long it took. "
          "Key: S"));
   whole_choice_ = new QComboBox(this);
-  whole_choice_->addItems({tr("Program"), tr("Whole device")});
-  whole_choice_->setAccessibleName(tr("Whether the rest of the device is shown"));
+  whole_choice_->setAccessibleName(tr("Whether the rest of the device, or all devices are shown"));
   whole_choice_->setToolTip(
       tr("Program: what the log itself explains. Whole device: also code, what no call explains, "
-         "other processes and what is free, from samples of the driver's figures. Key: W"));
+         "other processes and what is free, from samples of the driver's figures. Key: W. "
+         "All devices: a row for each device and process. Key: R"));
   for (QComboBox* choice : {grouping_choice_, axis_choice_, whole_choice_}) {
     choice->setFont(SmallFont(font()));
     choice->setVisible(false);
@@ -75,10 +82,15 @@ void TimelineView::ConnectAll() {
     bytes_.reset();
     Arrange();
   });
+  rows_->hide();
+  connect(rows_, &TimelineRows::RowsChanged, this, &TimelineView::Arrange);
+  connect(rows_, &TimelineRows::RowOpened, this, [this] { ShowRows(false); });
   connect(whole_choice_, &QComboBox::activated, this,
-          [this](int index) { stacks_->SetWholeDevice(index == 1); });
+          [this](int index) { ChooseContent(whole_choice_->itemData(index).toInt()); });
   connect(new QShortcut(Qt::Key_W, this), &QShortcut::activated, this,
-          [this] { stacks_->SetWholeDevice(!stacks_->whole_device()); });
+          [this] { ChooseContent(stacks_->whole_device() ? kProgram : kWholeDevice); });
+  connect(new QShortcut(Qt::Key_R, this), &QShortcut::activated, this,
+          [this] { ShowRows(!rows_shown_); });
   connect(selection_, &Selection::DeviceChanged, this, [this] {
     bytes_.reset();
     Arrange();
@@ -117,13 +129,37 @@ QStringList TimelineView::Notes() const {
   return notes;
 }
 
+// Only what this log can show can be chosen.
+void TimelineView::ArrangeContentChoice() {
+  const bool whole = stacks_->knows_rest(), several = rows_->rows().size() > 1;
+  const auto has = [this](int content) { return whole_choice_->findData(content) >= 0; };
+  if (whole_choice_->count() == 0 || has(kWholeDevice) != whole || has(kAllDevices) != several) {
+    whole_choice_->clear();
+    whole_choice_->addItem(tr("Program"), kProgram);
+    if (whole) whole_choice_->addItem(tr("Whole device"), kWholeDevice);
+    if (several) whole_choice_->addItem(tr("All devices"), kAllDevices);
+  }
+  const int shown = shows_rows() ? kAllDevices : stacks_->whole_device() ? kWholeDevice : kProgram;
+  whole_choice_->setCurrentIndex(whole_choice_->findData(shown));
+  whole_choice_->setVisible(bands() != nullptr && whole_choice_->count() > 1);
+}
+
+void TimelineView::ChooseContent(int content) {
+  rows_shown_ = content == kAllDevices;
+  // Rows are of processes: what nobody requested is in none of them.
+  stacks_->SetWholeDevice(content == kWholeDevice);
+  Arrange();
+  if (shows_rows()) rows_->setFocus();
+}
+
+void TimelineView::ShowRows(bool shown) { ChooseContent(shown ? kAllDevices : kProgram); }
+
 void TimelineView::Arrange() {
   const QFont small = SmallFont(font());
   const QFontMetricsF metrics(small);
   grouping_choice_->setVisible(bands() != nullptr);
   axis_choice_->setVisible(document_->step_clock().known());
-  whole_choice_->setVisible(bands() != nullptr && stacks_->knows_rest());
-  whole_choice_->setCurrentIndex(stacks_->whole_device() ? 1 : 0);
+  ArrangeContentChoice();
   double right = width() - 2 * kSpace;
   for (QComboBox* choice : {axis_choice_, grouping_choice_, whole_choice_}) {
     choice->adjustSize();
@@ -145,6 +181,10 @@ void TimelineView::Arrange() {
                      !key.isEmpty() && document_->site_colors()->Pinned(key) >= 0});
   }
   legend_.LayOut(stacks_->bands(), Notes(), space, small, std::move(marks));
+  const int top = static_cast<int>(std::ceil(legend_.height())) + kSpace / 2;
+  rows_->setGeometry(0, top, width(), std::max(10, height() - top));
+  rows_->SetLeft(PlotRect().left());
+  rows_->setVisible(shows_rows());
   QStringList names;
   for (std::size_t i = legend_.entries(); bands() != nullptr && i-- > 0;)
     if (i < bands()->bands.size()) names << bands()->bands[i].name;
@@ -205,6 +245,7 @@ void TimelineView::paintEvent(QPaintEvent*) {
                          : tr("Adding up memory over time …"));
     return;
   }
+  if (shows_rows()) return legend_.Paint(painter, theme, SelectedBand());
   const QRectF plot = PlotRect();
   const TimeScale scale = Scale();
   MakeDrawn(scale, plot);

@@ -12,6 +12,7 @@
 #include "viewer/views/range_lane.h"
 #include "viewer/views/time_gestures.h"
 #include "viewer/views/timeline_lanes.h"
+#include "viewer/views/timeline_rows.h"
 #include "viewer/views/timeline_stacks.h"
 #include "viewer/views/view.h"
 
@@ -50,6 +51,10 @@ class TimelineView : public View {
   QComboBox* grouping_choice() const { return grouping_choice_; }
   QComboBox* whole_choice() const { return whole_choice_; }
   TimelineStacks* stacks() const { return stacks_; }
+  TimelineRows* rows() const { return rows_; }
+  // Whether every device and process has a row, instead of one stack. Needs several rows.
+  bool shows_rows() const { return rows_shown_ && rows_->rows().size() > 1; }
+  void ShowRows(bool shown);
   // The instant of the device's peak, as in reports.
   analysis::TimeNs PeakOf(const StackLine& allocated) const;
   // The band drawn at a point of the plot; -1 outside of all.
@@ -72,6 +77,8 @@ class TimelineView : public View {
 
  private:
   void MakeChoices();
+  void ChooseContent(int index);
+  void ArrangeContentChoice();
   void ConnectAll();
   // Arranges what is above the plot; for another log, size, font or stack.
   void Arrange();
@@ -100,6 +107,8 @@ class TimelineView : public View {
   QComboBox* grouping_choice_;
   QComboBox* axis_choice_;
   QComboBox* whole_choice_;
+  TimelineRows* const rows_;
+  bool rows_shown_ = false;
   RangeLane lane_;
   TimelineLegend legend_;
   MarkerLane marks_;

@@ -48,6 +48,7 @@ constexpr Group kGroups[] = {
       {"N, Shift+N", "next and previous mark: failed requests, snapshots"},
       {"Ctrl+↑ Ctrl+↓", "the call site of the band above or below"},
       {"W", "the program's memory, or all of the device up to its capacity"},
+      {"R", "a row for each device and process; Enter or double click opens one"},
       {"Ctrl+wheel, Shift+↑ ↓, Page up, Page down", "zoom and move bytes; 0 shows all"},
       {"F", "fit: leave out the floor that is always in use; again: all bytes"},
       {"drag in the byte axis", "show these bytes"},

@@ -57,6 +57,7 @@ std::uint8_t StackData::GroupOf(AllocationId id, const AllocationRecord& a) cons
 bool StackData::Apply(AllocationId id, bool birth, State& state) const {
   const AllocationRecord& a = session->record(id);
   if (a.device != device || a.bytes == 0) return false;
+  if (groups.process && session->ProcessOf(a.birth) != *groups.process) return false;
   const std::uint64_t change = birth ? a.bytes : 0 - a.bytes;
   if (const std::uint8_t group = GroupOf(id, a); group != StackGroups::kNone)
     state[kFirstGroup + group] += change;
