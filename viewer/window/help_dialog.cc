@@ -29,6 +29,7 @@ constexpr Group kGroups[] = {
       {"S", "axis in training steps, each equally wide, or in time"},
       {"Esc", "clear the selection"},
       {"Ctrl+F", "search in this view"},
+      {"Ctrl+K", "go to a view, call site, tensor, step or command by its name"},
       {"Ctrl+L", "filter all views; Ctrl+Shift+L shows everything"},
       {"Ctrl+C in a table", "copy the row"},
       {"Ctrl+E", "write the view as picture (.png), drawing (.svg) or table (.csv)"},
