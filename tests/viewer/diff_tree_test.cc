@@ -208,7 +208,10 @@ TEST_F(CompareModels, ThePictureAddsUpToTheTable) {
   EXPECT_EQ(sums_agree(question).change(), 5 * static_cast<std::int64_t>(testing::kLeakBytes));
   question.filter = {};
   question.filter.site = Compare(question, {}, std::stop_token())->rows[0].after_stack;
-  EXPECT_NE(sums_agree(question).change(), 0);
+  const DiffCost site = sums_agree(question);
+  EXPECT_NE(site.change(), 0);
+  EXPECT_EQ(site.after.bytes, Compare(question, {}, std::stop_token())->rows[0].after)
+      << "of this site alone";
   question.filter = {};
   question.moments = true;
   question.before = question.after;
