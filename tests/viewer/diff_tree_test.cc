@@ -9,6 +9,7 @@
 #include "analysis/testing/log_builder.h"
 #include "tests/support/load_log.h"
 #include "tests/viewer/compare_models.h"
+#include "viewer/geometry/names.h"
 
 namespace memprof::viewer {
 namespace {
@@ -158,6 +159,27 @@ TEST(DiffTree, AgainstPlainSums) {
   }
 }
 
+// From the sites outward, each leaf is a call site of the table, also where its line has moved.
+TEST_F(CompareModels, TheLeavesAreTheRowsOfTheTable) {
+  DiffQuestion question;
+  question.before = Source(CompareModels::Load(4, true, 3));
+  question.after = Source(CompareModels::Load(9));
+  const auto data = Compare(question, {}, std::stop_token());
+  const DiffTrees trees = TreesOf(*data, CallStacks::Depth::kFromSite, std::stop_token());
+  const DiffPicture picture = PictureOf(*trees.stacks, true);
+  std::map<std::string, std::int64_t> leaves, rows;
+  for (const int child : picture.flame.nodes[0].children) {
+    const auto at = static_cast<std::size_t>(child);
+    if (picture.costs[at].change() != 0)
+      leaves[picture.flame.nodes[at].function] += picture.costs[at].change();
+  }
+  for (const DiffRow& row : data->rows)
+    if (row.change() != 0)
+      rows[ShortPlace(data->report.alignment.places[row.place].site).toStdString()] += row.change();
+  EXPECT_FALSE(rows.empty());
+  EXPECT_EQ(leaves, rows);
+}
+
 // The sums of the picture are those of the table of call sites.
 TEST_F(CompareModels, ThePictureAddsUpToTheTable) {
   const auto sums_agree = [](const DiffQuestion& question) {
@@ -186,7 +208,10 @@ TEST_F(CompareModels, ThePictureAddsUpToTheTable) {
   EXPECT_EQ(sums_agree(question).change(), 5 * static_cast<std::int64_t>(testing::kLeakBytes));
   question.filter = {};
   question.filter.site = Compare(question, {}, std::stop_token())->rows[0].after_stack;
-  EXPECT_NE(sums_agree(question).change(), 0);
+  const DiffCost site = sums_agree(question);
+  EXPECT_NE(site.change(), 0);
+  EXPECT_EQ(site.after.bytes, Compare(question, {}, std::stop_token())->rows[0].after)
+      << "of this site alone";
   question.filter = {};
   question.moments = true;
   question.before = question.after;

@@ -207,6 +207,14 @@ TEST_F(CompareTest, TheOtherLogMayBeNamedFirst) {
   EXPECT_EQ(diff()->model().shown()->report.steps.size(), 5u);
 }
 
+TEST_F(CompareTest, AnotherLogIsNamedWhileTheRunIsRead) {
+  Open({.steps = 9});
+  window_.ShowView(ViewKind::kDiff);
+  diff()->CompareWith(Other({.steps = 400}));
+  window_.WaitUntilSettled();
+  EXPECT_FALSE(diff()->model().shown()->question.moments);
+}
+
 TEST_F(CompareTest, ALogIsDroppedOntoTheView) {
   Open({.steps = 9}, ViewKind::kDiff);
   QMimeData data;

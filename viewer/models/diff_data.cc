@@ -161,15 +161,21 @@ struct Passing {
   }
 };
 
-// Moments outside of all steps, or in one step, stay as they are.
-void Align(DiffQuestion* question) {
+// Whether the moments have the same place of two steps now. Moments outside of all steps, or in one
+// step, stay as they are.
+bool Align(DiffQuestion* question) {
   const Session& session = *question->after.session;
-  if (question->align == DiffAlign::kFrom && session.steps().size() > 2)
-    question->from = SamePlaceIn(session, question->to, 2).value_or(session.steps()[2].begin);
-  if (question->align != DiffAlign::kTo) return;
+  if (question->align == DiffAlign::kFrom) {
+    const auto same = SamePlaceIn(session, question->to, 2);
+    if (same) question->from = *same;
+    return same.has_value();
+  }
+  if (question->align == DiffAlign::kNone) return false;
   const auto from = PlaceInStep(session, question->from), to = PlaceInStep(session, question->to);
-  if (from && to && from->step != to->step)
-    question->to = SamePlaceIn(session, question->from, to->step).value_or(question->to);
+  if (!from || !to || from->step == to->step) return false;
+  const auto same = SamePlaceIn(session, question->from, to->step);
+  if (same) question->to = *same;
+  return same.has_value();
 }
 
 std::uint32_t PlaceOfFilter(const DiffQuestion& question, const DiffReport& report) {
@@ -261,7 +267,7 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
   options.progress = progress;
   const Session &before = *question.before.session, &after = *question.after.session;
   if (question.moments) {
-    Align(&question);
+    if (Align(&question)) data->place = CommonPlace(after, question.from, question.to);
     if (question.run == nullptr)
       question.run = std::make_shared<const analysis::MomentDiff>(after, *question.after.symbols,
                                                                   stop, progress);
@@ -280,7 +286,6 @@ std::shared_ptr<const DiffData> Compare(DiffQuestion question,
   data->figures = FigureRows(data->report, question.moments);
   data->before = question.moments ? NameOfMoment(after, question.from) : NameOfRun(before);
   data->after = question.moments ? NameOfMoment(after, question.to) : NameOfRun(after);
-  if (question.moments) data->place = CommonPlace(after, question.from, question.to);
   data->question = std::move(question);
   return data;
 }

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analysis/diff/stacks.h"
 #include "analysis/symbols/stack_paths.h"
+#include "viewer/geometry/names.h"
 
 namespace memprof::viewer {
 namespace {
@@ -163,7 +164,7 @@ double DiffCost::share() const {
 // Numbers for the functions and stacks of both sides.
 class DiffStacks::Adder {
  public:
-  explicit Adder(DiffStacks& out) : out_(out) {}
+  Adder(DiffStacks& out, const analysis::StackAlignment* lines) : out_(out), lines_(lines) {}
 
   void AddSide(const CallStacks& stacks, bool after) {
     std::vector<std::uint32_t> numbers;  // frames of this side as frames of both
@@ -176,6 +177,7 @@ class DiffStacks::Adder {
         frames_.push_back(numbers[frame]);
         path = trie_.Child(path, out_.function_of_[numbers[frame]]);
       }
+      if (lines_ != nullptr) path = AddLine(path, stacks.site(i), after);
       AddStack(path, stacks.cost(i), stacks.site(i), after);
     }
   }
@@ -187,6 +189,25 @@ class DiffStacks::Adder {
     out_.function_of_.push_back(names_.NumberOf(key));
     out_.frames_.push_back(frame);
     return static_cast<std::uint32_t>(out_.frames_.size() - 1);
+  }
+
+  // The path with the place of the stack's call site at its end, if that is known.
+  std::uint32_t AddLine(std::uint32_t path, analysis::StackId stack, bool after) {
+    const std::uint32_t place =
+        analysis::StackAlignment::Of(after ? lines_->after : lines_->before, stack);
+    if (place >= lines_->places.size() || lines_->places[place].site.line <= 0) return path;
+    const auto [known, fresh] = line_of_.try_emplace(place, kNone);
+    if (fresh) {
+      analysis::SourceFrame frame = lines_->places[place].site;
+      frame.function = ShortPlace(frame).toStdString();
+      frame.symbolised = true;
+      // Two places of one line are two call sites.
+      frame.module.append(1, '\0').append(std::to_string(place));
+      known->second = NumberOf(frame);
+      out_.frames_.back().module = lines_->places[place].site.module;
+    }
+    frames_.push_back(known->second);
+    return trie_.Child(path, out_.function_of_[known->second]);
   }
 
   // Stacks come costliest first, so the first of a side is the one to show.
@@ -208,14 +229,17 @@ class DiffStacks::Adder {
   }
 
   DiffStacks& out_;
+  const analysis::StackAlignment* const lines_;
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> line_of_;  // by place: its frame
   analysis::NameTable names_;
   analysis::PathTrie trie_;
   absl::flat_hash_map<std::uint32_t, std::size_t> entry_of_;  // by path
   std::vector<std::uint32_t> frames_;                         // of the stack that is added
 };
 
-DiffStacks::DiffStacks(const CallStacks& before, const CallStacks& after) {
-  Adder adder(*this);
+DiffStacks::DiffStacks(const CallStacks& before, const CallStacks& after,
+                       const analysis::StackAlignment* lines) {
+  Adder adder(*this, lines);
   adder.AddSide(before, false);
   adder.AddSide(after, true);
 }
@@ -248,7 +272,9 @@ DiffTrees TreesOf(const DiffData& data, CallStacks::Depth depth, std::stop_token
   trees.before = stacks_of(false);
   if (trees.before != nullptr) trees.after = stacks_of(true);
   if (trees.after != nullptr)
-    trees.stacks = std::make_shared<const DiffStacks>(*trees.before, *trees.after);
+    trees.stacks = std::make_shared<const DiffStacks>(
+        *trees.before, *trees.after,
+        depth == CallStacks::Depth::kFromSite ? &data.report.alignment : nullptr);
   return trees;
 }
 

@@ -32,7 +32,10 @@ struct DiffCost {
 // The distinct stacks of both sides, by their functions.
 class DiffStacks {
  public:
-  DiffStacks(const analysis::CallStacks& before, const analysis::CallStacks& after);
+  // `lines`: a last level below the functions, with the place of each stack's call site as the
+  // alignment has it, whose line may have moved. Null: none.
+  DiffStacks(const analysis::CallStacks& before, const analysis::CallStacks& after,
+             const analysis::StackAlignment* lines = nullptr);
 
   std::size_t size() const { return entries_.size(); }
   const DiffCost& cost(std::size_t i) const { return entries_[i].cost; }
@@ -67,7 +70,8 @@ class DiffStacks {
 };
 
 // The stacks of a comparison, of each side and together. Their sums are those of the compared call
-// sites: what a filter hides is in neither.
+// sites: what a filter hides is in neither. From the site outward, the last level has the places of
+// the call sites, so that each is a row of the table.
 struct DiffTrees {
   std::shared_ptr<const analysis::CallStacks> before, after;
   std::shared_ptr<const DiffStacks> stacks;

@@ -113,9 +113,11 @@ std::optional<TimeNs> SamePlaceIn(const Session& session, TimeNs time, std::size
 
 QString CommonPlace(const Session& session, TimeNs first, TimeNs second) {
   const auto a = PlaceInStep(session, first), b = PlaceInStep(session, second);
-  if (!a || !b || a->step == b->step || std::abs(a->share - b->share) >= 0.015) return {};
-  QString text =
-      QCoreApplication::translate("Diff", "%1 % of their step").arg(std::lround(100 * b->share));
+  if (!a || !b || a->step == b->step) return {};
+  const bool differ = std::abs(a->share - b->share) >= 0.015;
+  QString text = QCoreApplication::translate(
+                     "Diff", differ ? "about %1 % of their step" : "%1 % of their step")
+                     .arg(std::lround(100 * b->share));
   if (!b->phase.isEmpty() && a->phase == b->phase) text += QStringLiteral(" (%1)").arg(b->phase);
   return text;
 }

@@ -26,8 +26,9 @@ std::optional<StepPlace> PlaceInStep(const analysis::Session& session, analysis:
 std::optional<analysis::TimeNs> SamePlaceIn(const analysis::Session& session, analysis::TimeNs time,
                                             std::size_t to);
 
-// "63 % of their step (backward)" of two moments in different steps that have the same place, to
-// the percent; else "". O(ranges).
+// "63 % of their step (backward)" of two moments that were moved to one place of two steps; "about
+// 63 % …" where their shares of the steps differ, because a range before has more events in one.
+// Empty if they are not in two steps. O(ranges).
 QString CommonPlace(const analysis::Session& session, analysis::TimeNs first,
                     analysis::TimeNs second);
 

@@ -23,16 +23,22 @@ constexpr int kSwatch = 22;
 }  // namespace
 
 void PaintFresh(QPainter& painter, const QRectF& rect, const QColor& fill) {
-  if (rect.width() < 4) return;
-  painter.setPen(QPen(Theme::TextOn(fill), 2));
+  if (rect.width() < 3) return;
+  painter.setPen(QPen(Theme::TextOn(fill), 1));
   painter.setBrush(Qt::NoBrush);
-  painter.drawRect(rect.adjusted(1, 1, -1, -1));
+  // Within the box: at its edge, a frame in the colour of the surface would be a wider gap.
+  if (rect.width() >= 10) {
+    painter.drawRect(rect.adjusted(2.5, 2.5, -2.5, -2.5));
+  } else {
+    const double x = std::floor(rect.center().x()) + 0.5;
+    painter.drawLine(QPointF(x, rect.top() + 3), QPointF(x, rect.bottom() - 3));
+  }
 }
 
 void PaintGone(QPainter& painter, const QRectF& rect, const QColor& fill) {
   // Away from the colour of the text, so that its contrast only rises.
   QColor line = Theme::TextOn(fill) == QColor(Qt::white) ? Qt::black : Qt::white;
-  line.setAlpha(110);
+  line.setAlpha(150);
   painter.fillRect(rect, QBrush(line, Qt::BDiagPattern));
 }
 
@@ -70,6 +76,7 @@ void DiffCanvas::PaintOver(QPainter& painter, const QRectF& rect, int node,
 
 QString DiffCanvas::ValueText(int node) const {
   const DiffCost& cost = CostOf(node);
+  if (node > 0 && cost.change() == 0) return {};  // as its colour says
   const QString change = SignedBytes(cost.change());
   if (node == 0)
     return tr("%1, then %2: %3")

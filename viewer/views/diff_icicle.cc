@@ -29,8 +29,6 @@ DiffIcicle::DiffIcicle(Document* document, Selection* selection, QWidget* parent
   column->setContentsMargins(0, kSpace / 2, 0, 0);
   column->setSpacing(kSpace / 2);
   column->addWidget(BuildBar());
-  legend_ = new DiffLegend(this);
-  column->addWidget(legend_);
   way_ = new RichLabel(this);
   way_->hide();
   column->addWidget(way_);

@@ -63,7 +63,6 @@ class DiffIcicle : public QWidget {
   RichLabel* way_;  // the functions from the root to the zoomed one
   QScrollArea* scroll_;
   DiffCanvas* canvas_;
-  DiffLegend* legend_;
   std::shared_ptr<const DiffData> data_;
   DiffTrees trees_;        // of data_; null members: to be made
   QStringList zoomed_to_;  // when the picture was made

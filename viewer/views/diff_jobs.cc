@@ -85,7 +85,7 @@ void DiffView::ReadRun() {
       },
       [this](DiffRun run) {
         run_ = std::move(run);
-        Start();
+        if (!two_logs()) Start();  // another log may have been named meanwhile
         ShowState();
       });
 }

@@ -89,10 +89,17 @@ void DiffSites::BuildPages(Document* document) {
   pages_ = new QStackedWidget(left);
   pages_->addWidget(table_);
   pages_->addWidget(icicle_);
-  column->addWidget(tabs_);
+  auto* legend = new DiffLegend(left);
+  legend->hide();
+  auto* top = new QHBoxLayout();
+  top->addWidget(tabs_);
+  top->addStretch(1);
+  top->addWidget(legend);
+  column->addLayout(top);
   column->addWidget(pages_, 1);
   addWidget(left);
-  connect(tabs_, &QTabBar::currentChanged, this, [this](int page) {
+  connect(tabs_, &QTabBar::currentChanged, this, [this, legend](int page) {
+    legend->setVisible(page == static_cast<int>(Page::kIcicle));
     pages_->setCurrentIndex(page);
     emit PageChanged();
   });

@@ -16,6 +16,7 @@
 #include "viewer/window/help_dialog.h"
 #include "viewer/window/main_window.h"
 #include "viewer/window/theme_choice.h"
+#include "viewer/window/palette.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -95,6 +96,9 @@ void MainWindow::BuildViewMenu() {
       selection_->SetInstant(bands->in_use.time_of_max());
     }
   });
+  auto* palette = new Palette(this, settings_ == Settings::kKept);
+  AddAction(view, tr("&Go to anything …"), QKeySequence(Qt::CTRL | Qt::Key_K), palette,
+            &Palette::Open);
   AddAction(view, tr("&Search in this view"), QKeySequence::Find, this, &MainWindow::GoToSearch);
   AddAction(view, tr("&Filter"), QKeySequence(Qt::CTRL | Qt::Key_L), filter_bar_,
             &FilterBar::Focus);

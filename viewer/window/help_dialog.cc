@@ -30,6 +30,7 @@ constexpr Group kGroups[] = {
       {"Esc", "clear the selection"},
       {"Ctrl+F", "search in this view"},
       {"Ctrl+L", "filter all views: conv -weight \"two words\"; Ctrl+Shift+L shows everything"},
+      {"Ctrl+K", "go to a view, call site, tensor, step or command by its name"},
       {"Ctrl+C in a table", "copy the row"},
       {"Ctrl+E", "write the view as picture (.png), drawing (.svg) or table (.csv)"},
       {"Ctrl+Shift+C", "copy the view as a picture"},
