@@ -124,12 +124,13 @@ std::vector<SourceLine> LinesOfFile(const Session& session, Symbols& symbols,
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     for (const int line : lines) {
       sums[line].inclusive += stack.bytes;
-      sums[line].through.push_back(stack.stack);
+      ++sums[line].stacks;
+      if (sums[line].through.size() < kMostStacks) sums[line].through.push_back(stack.stack);
     }
     const SourceFrame site = symbols.Site(stack.stack);
     if (site.file != file || site.line <= 0) continue;
     sums[site.line].self += stack.bytes;
-    sums[site.line].sites.push_back(stack.stack);
+    if (sums[site.line].sites.size() < kMostStacks) sums[site.line].sites.push_back(stack.stack);
   }
   std::vector<SourceLine> found;
   for (auto& [number, line] : sums) {

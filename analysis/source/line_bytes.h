@@ -56,10 +56,14 @@ std::vector<FileBytes> FilesOfSites(Symbols& symbols, std::span<const StackBytes
 std::vector<std::string> FilesNamed(const Session& session, Symbols& symbols,
                                     const std::string& name);
 
+inline constexpr std::size_t kMostStacks = 100;  // of a line that are listed
+
 struct SourceLine {
   int line = 0;
   LineBytes self;       // of the stacks whose site is this line
   LineBytes inclusive;  // of the stacks that have this line anywhere; each once, also in recursion
+  std::uint64_t stacks = 0;  // of `inclusive`
+  // At most kMostStacks each.
   std::vector<StackId> sites;    // the stacks of `self`, largest first
   std::vector<StackId> through;  // those of `inclusive`
 };

@@ -140,7 +140,7 @@ class DeviceSource {
       list.push_back({{"line", line.line},
                       {"self", BytesJson(line.self)},
                       {"inclusive", BytesJson(line.inclusive)},
-                      {"stacks", line.through.size()}});
+                      {"stacks", line.stacks}});
     return list;
   }
 

@@ -15,8 +15,9 @@ inline std::vector<std::string> Arguments(const std::string& verb, const std::st
 }
 
 inline const std::string kVerbs[] = {
-    "report",        "leaks",        "steps",           "categories",     "peak",   "advise",
-    "fragmentation", "oom",          "replay",          "diff",           "dump",   "export csv",
-    "export html",   "export pprof", "export perfetto", "export pytorch", "verify", "fleet rows"};
+    "report",     "leaks",         "steps",        "categories",      "source",         "peak",
+    "advise",     "fragmentation", "oom",          "replay",          "diff",           "dump",
+    "export csv", "export html",   "export pprof", "export perfetto", "export pytorch", "verify",
+    "fleet rows"};
 
 }  // namespace memprof::cli::testing

@@ -25,9 +25,9 @@ SourcePicture ThreeLines() {
   SourcePicture picture;
   picture.file = "/src/t.py";
   picture.text = std::make_shared<const analysis::SourceText>(text);
-  picture.lines = {{1, {}, {3072, 3072, 512}, {}, {StackId(1), StackId(2)}},
-                   {2, {1024, 2048, 512}, {1024, 2048, 512}, {StackId(2)}, {StackId(2)}},
-                   {5, {0, 1024, 0}, {0, 1024, 0}, {StackId(3)}, {StackId(3)}}};
+  picture.lines = {{1, {}, {3072, 3072, 512}, 2, {}, {StackId(1), StackId(2)}},
+                   {2, {1024, 2048, 512}, {1024, 2048, 512}, 1, {StackId(2)}, {StackId(2)}},
+                   {5, {0, 1024, 0}, {0, 1024, 0}, 1, {StackId(3)}, {StackId(3)}}};
   return picture;
 }
 

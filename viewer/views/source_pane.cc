@@ -206,6 +206,8 @@ void SourcePane::Ask() {
     Show({});
     return;
   }
+  stale_ = !isVisible();
+  if (stale_) return;
   const Question question{document_->session(),
                           document_->symbols(),
                           Query(),
@@ -310,6 +312,11 @@ void SourcePane::ScrollToMarked() {
   // Keys begin here, but bars stay visible: the row is not selected.
   table_->selectionModel()->setCurrentIndex(model_->index(row, 0), QItemSelectionModel::NoUpdate);
   table_->scrollTo(model_->index(row, 0), QAbstractItemView::PositionAtCenter);
+}
+
+void SourcePane::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (stale_) Ask();
 }
 
 // The largest call site of a line first; then, click by click, its others.

@@ -40,6 +40,9 @@ class SourcePane : public QWidget {
   QComboBox* measure() const { return measure_; }
   QString Note() const;
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   bool narrow() const { return columns_ == Columns::kNarrow; }
   QWidget* BuildBar();
@@ -67,6 +70,7 @@ class SourcePane : public QWidget {
   QTreeView* table_;
   std::string file_;
   std::shared_ptr<const analysis::SourceText> text_;  // of file_, read before
+  bool stale_ = false;                                // to be asked once it is visible
   bool scroll_ = false;                               // to the marked line, once it is there
   int figure_ = 0;                                    // the column of figures of the narrow form
   int clicked_ = 0;                                   // the line of the last click; 0 = none

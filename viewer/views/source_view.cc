@@ -62,8 +62,10 @@ SourceView::SourceView(Document* document, Selection* selection, QWidget* parent
   });
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, [this] {
-    chosen_.clear();
-    shown_ = {};
+    if (!document_->grew()) {
+      chosen_.clear();
+      shown_ = {};
+    }
     Invalidate();
   });
   connect(document, &Document::TimelinesReady, this, again);

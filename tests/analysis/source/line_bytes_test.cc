@@ -126,6 +126,24 @@ TEST(LineBytes, MatchesPlainSums) {
   }
 }
 
+TEST(LineBytes, ListsTheLargestOfManyStacksAndCountsAll) {
+  LogBuilder log;
+  for (std::uint64_t i = 1; i <= kMostStacks + 5; ++i)
+    log.Alloc(Layer::kLinear, i << 20, i,
+              {.stack = log.Stack({"main (m.py:" + std::to_string(i) + ")", "f (a.py:7)"})});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const auto lines = LinesOfFile(*session, symbols, BytesByStack(*session, {}), "a.py");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].stacks, kMostStacks + 5);
+  ASSERT_EQ(lines[0].through.size(), kMostStacks);
+  const std::uint64_t count = lines[0].stacks;
+  EXPECT_EQ(lines[0].inclusive.live, count * (count + 1) / 2);
+  EXPECT_EQ(session->record(AllocationId(static_cast<std::uint32_t>(count - 1))).stack,
+            lines[0].through[0]);
+}
+
 TEST(LineBytes, FindsFilesByTheEndOfTheirPaths) {
   LogBuilder log;
   log.Alloc(Layer::kLinear, 0x1000, 1, {.stack = log.Stack({"f (/a/t.py:1)", "g (/b/t.py:2)"})});
