@@ -21,6 +21,8 @@ struct LoadOptions {
   bool find_steps = true;
   bool recover_ring = true;      // after an unclean end, also read what was not yet drained
   std::uint64_t max_events = 0;  // of each log; 0 = all
+  // What the session calls a file, for one that was made of what the user named; empty: its path.
+  std::function<std::string(const std::string&)> name;
   // Of several logs, skip those that cannot be read, and pass the reason to this function. If it is
   // empty, one of them is an error, as is a set without any readable log.
   std::function<void(const absl::Status&)> skipped;

@@ -25,6 +25,7 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
   options.skipped = [skipped, &files](const absl::Status& why) {
     if (skipped != nullptr) skipped->push_back(analysis::StatusText(files.Named(why)));
   };
+  options.name = [&files](const std::string& file) { return files.NameOf(file); };
   const auto logs = files.Make(paths, options.skipped);
   if (!logs.ok()) return logs.status();
   auto session = analysis::LoadLogs(*logs, options);

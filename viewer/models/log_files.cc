@@ -135,6 +135,12 @@ absl::Status LogFiles::Named(const absl::Status& status) const {
   return absl::Status(status.code(), text);
 }
 
+std::string LogFiles::NameOf(const std::string& file) const {
+  for (const auto& [made, name] : names_)
+    if (made == file) return name;
+  return file;
+}
+
 std::string LogFiles::NewFile(const std::string& path, const std::string& name) {
   if (scratch_ == nullptr) {
     const QString cache = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);

@@ -30,6 +30,8 @@ class LogFiles {
 
   // An error with the names that the user gave, in place of those of copies.
   absl::Status Named(const absl::Status& status) const;
+  // What the user named, of a file of Make().
+  std::string NameOf(const std::string& file) const;
 
  private:
   absl::StatusOr<std::string> MakeOne(const std::string& name);

@@ -58,7 +58,7 @@ bool WriterIsAlive(const HeaderRecord& header) {
 
 SessionBuilder::SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOptions& options)
     : reader_(std::move(reader)), options_(options) {
-  data_.path = reader_->path();
+  data_.path = options_.name ? options_.name(reader_->path()) : reader_->path();
 }
 
 absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
