@@ -153,7 +153,7 @@ QString HelpText() {
              "checkout\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
-             "  --theme THEME        system, light or dark (default: as chosen in the window)\n"
+             "  --theme THEME        system, light or dark; without, as chosen in the window\n"
              "  --screenshot FILE    draw the view into a PNG file without a display, and exit\n"
              "  --size WxH           size of the picture or window (default 1280x800)\n"
              "  --caption            say below the picture what it shows\n"
