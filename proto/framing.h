@@ -40,6 +40,7 @@ enum class ChunkKind : std::uint16_t {
   kCounters = 4,     // log.Counters
   kIndex = 5,        // log.Index
   kTrailer = 6,      // log.Trailer
+  kSources = 7,      // log.KeptSources
 };
 
 // Limits that a reader enforces before it allocates; a writer stays below them.

@@ -9,6 +9,7 @@
 #include "analysis/load/internal/columns.h"
 #include "analysis/load/internal/tables.h"
 #include "analysis/log/decode.h"
+#include "analysis/log/sources.h"
 
 namespace memprof::analysis {
 namespace {
@@ -29,6 +30,8 @@ std::string KindName(std::uint16_t kind) {
       return "index";
     case log::ChunkKind::kTrailer:
       return "trailer";
+    case log::ChunkKind::kSources:
+      return "sources";
   }
   return absl::StrCat("unknown kind ", kind);
 }
@@ -104,6 +107,11 @@ class Verifier {
         trailer_offset_ = chunk.offset;
         decoded = DecodeTrailer(*payload, &*trailer_);
         break;
+      case log::ChunkKind::kSources: {
+        KeptSources sources;
+        decoded = DecodeSources(*payload, &sources);
+        break;
+      }
     }
     if (!decoded)
       Problem(chunk.offset,

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -23,11 +22,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/log/decode.h"
+#include "analysis/log/internal/append.h"
 #include "analysis/log/internal/ring_view.h"
 #include "analysis/log/reader.h"
 #include "analysis/log/ring_recovery.h"
 #include "proto/anomalies.h"
-#include "proto/crc32c.h"
 #include "proto/framing.h"
 #include "proto/ring.h"
 
@@ -37,60 +36,7 @@ namespace {
 using ring::RingHeader;
 using ring::SlabHeader;
 
-constexpr int kCompressionLevel = 3;
 constexpr char kRingSuffix[] = ".mprof.ring";
-
-// A regular file of the calling user, open; never one that a link points to.
-class OwnFile {
- public:
-  OwnFile(const std::string& path, int flags)
-      : fd_(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
-    if (fd_ < 0) return;
-    if (fstat(fd_, &status_) == 0 && S_ISREG(status_.st_mode) && status_.st_uid == geteuid())
-      return;
-    close(fd_);
-    fd_ = -1;
-  }
-  ~OwnFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OwnFile(const OwnFile&) = delete;
-  OwnFile& operator=(const OwnFile&) = delete;
-  bool ok() const { return fd_ >= 0; }
-  int fd() const { return fd_; }
-  bool HasName() const {
-    struct stat now;
-    return fstat(fd_, &now) == 0 && now.st_nlink > 0;
-  }
-  std::size_t bytes() const { return static_cast<std::size_t>(status_.st_size); }
-
- private:
-  int fd_;
-  struct stat status_ {};
-};
-
-void AppendChunk(log::ChunkKind kind, const std::string& raw, std::uint32_t events,
-                 std::string* chunks) {
-  std::string stored(ZSTD_compressBound(raw.size()), '\0');
-  const std::size_t bytes =
-      ZSTD_compress(stored.data(), stored.size(), raw.data(), raw.size(), kCompressionLevel);
-  log::ChunkFrame frame{};
-  if (ZSTD_isError(bytes) == 0 && bytes < raw.size()) {
-    stored.resize(bytes);
-    frame.flags = log::kChunkZstd;
-  } else {
-    stored = raw;
-  }
-  frame.sync = log::kChunkSync;
-  frame.kind = static_cast<std::uint16_t>(kind);
-  frame.stored_bytes = static_cast<std::uint32_t>(stored.size());
-  frame.raw_bytes = static_cast<std::uint32_t>(raw.size());
-  frame.events = events;
-  const std::uint32_t crc = log::Crc32c(&frame, offsetof(log::ChunkFrame, crc32c));
-  frame.crc32c = log::Crc32c(stored.data(), stored.size(), crc);
-  chunks->append(reinterpret_cast<const char*>(&frame), sizeof frame);
-  chunks->append(stored);
-}
 
 // The content of the ring as the log's next chunks; empty if it is more than a log may have.
 std::string Chunks(RecoveredRing ring) {
@@ -155,17 +101,6 @@ class WritableRing {
   std::size_t bytes_;
 };
 
-bool WriteAll(int fd, const std::string& bytes, std::uint64_t offset) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t written =
-        pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    done += static_cast<std::size_t>(written);
-  }
-  return fdatasync(fd) == 0;
-}
-
 absl::Status Unwritable(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(path, ": ", std::strerror(errno)));
 }
@@ -182,7 +117,7 @@ absl::StatusOr<LogState> Look(const std::string& path) {
   LogState state;
   PayloadBuffer buffer;
   for (const Chunk& chunk : (*reader)->chunks()) {
-    if (chunk.kind() == log::ChunkKind::kTrailer) state.complete = !(*reader)->tail_cut();
+    if (chunk.kind() == log::ChunkKind::kTrailer) state.complete = true;
     if (chunk.kind() != log::ChunkKind::kHeader) continue;
     const absl::StatusOr<std::string_view> payload = (*reader)->ReadPayload(chunk, &buffer);
     if (payload.ok()) DecodeHeader(*payload, &state.header);

@@ -1,9 +1,7 @@
 // Finds and reads source files.
 #include "analysis/source/source_text.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/base/text.h"
 #include "analysis/log/wire.h"
+#include "analysis/source/internal/open_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -48,34 +47,6 @@ bool IsBelow(std::string_view path, std::string_view folder) {
   while (folder.ends_with('/')) folder.remove_suffix(1);
   return path.starts_with(folder) && path.substr(folder.size()).starts_with('/');
 }
-
-class OpenFile {
- public:
-  // Does not wait for a writer of a pipe, and does not become the terminal of this process.
-  explicit OpenFile(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
-  ~OpenFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  bool Status(struct stat* status) const { return fd_ >= 0 && fstat(fd_, status) == 0; }
-  // At most `most` bytes; false if there are more.
-  bool Read(std::size_t most, std::string* text) const {
-    text->resize(most + 1);
-    std::size_t size = 0;
-    while (size <= most) {
-      const ssize_t got = read(fd_, text->data() + size, text->size() - size);
-      if (got <= 0) break;
-      size += static_cast<std::size_t>(got);
-    }
-    text->resize(size);
-    return size <= most;
-  }
-
- private:
-  const int fd_;
-};
 
 // A line of valid UTF-8 without tabs and control characters, cut at a whole character.
 std::string DisplayedLine(std::string_view line) {
@@ -113,11 +84,16 @@ absl::StatusOr<std::vector<std::string>> LinesOf(std::string_view bytes, const s
   return lines;
 }
 
+// Why a text is too short to be the one that ran; "" if it is not.
+std::string TooShort(std::size_t lines, int last_line) {
+  if (last_line <= 0 || lines >= static_cast<std::size_t>(last_line)) return "";
+  return absl::StrCat("This is not the text that ran: it has ", lines,
+                      " lines, and the log names line ", last_line, ".");
+}
+
 std::string DoubtOf(const struct stat& status, const SourcePlaces& places, std::size_t lines,
                     int last_line) {
-  if (last_line > 0 && lines < static_cast<std::size_t>(last_line))
-    return absl::StrCat("This is not the text that ran: it has ", lines,
-                        " lines, and the log names line ", last_line, ".");
+  if (std::string doubt = TooShort(lines, last_line); !doubt.empty()) return doubt;
   const std::uint64_t changed =
       static_cast<std::uint64_t>(std::max<std::int64_t>(0, std::int64_t{status.st_mtim.tv_sec})) *
           1'000'000'000 +
@@ -144,9 +120,17 @@ absl::StatusOr<SourceText> ReadFile(const std::string& path, const SourcePlaces&
     return absl::InvalidArgumentError(absl::StrCat(path, " is larger than 4 MiB."));
   absl::StatusOr<std::vector<std::string>> lines = LinesOf(text, path);
   if (!lines.ok()) return lines.status();
-  SourceText found{path, *std::move(lines), ""};
+  SourceText found{path, *std::move(lines), "", false};
   found.doubt = DoubtOf(status, places, found.lines.size(), last_line);
   return found;
+}
+
+absl::StatusOr<SourceText> KeptText(const std::string& file, const std::string& text,
+                                    int last_line) {
+  absl::StatusOr<std::vector<std::string>> lines = LinesOf(text, file);
+  if (!lines.ok()) return lines.status();
+  std::string doubt = TooShort(lines->size(), last_line);
+  return SourceText{file, *std::move(lines), std::move(doubt), true};
 }
 
 // The files below a folder that have the longest common end with `names`, at least the last one.
@@ -246,6 +230,9 @@ absl::StatusOr<SourceText> ReadSource(const std::string& file, const SourcePlace
   if (!IsSourceName(file))
     return absl::InvalidArgumentError(
         absl::StrCat(file, " does not end as a source file does, and is not opened."));
+  if (places.kept != nullptr)
+    if (const auto at = places.kept->find(file); at != places.kept->end())
+      return KeptText(file, at->second, last_line);
   for (const std::string& path : PlacesOfSource(file, places))
     if (Exists(path)) return ReadFile(path, places, last_line);
   for (const SourceMap& map : places.maps) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "analysis/log/sources.h"
 
 namespace memprof::analysis {
 
@@ -30,6 +32,8 @@ struct SourcePlaces {
   std::string working_directory, executable;
   std::vector<SourceMap> maps;
   std::uint64_t run_unix_ns = 0;  // when the run began; 0 = unknown
+  // Texts that the log has; they come first. Null: none.
+  std::shared_ptr<const KeptSources> kept = nullptr;
 };
 
 // Whether the name ends as that of a source file. Others are never opened.
@@ -40,10 +44,11 @@ bool IsSourceName(std::string_view file);
 std::vector<std::string> PlacesOfSource(const std::string& file, const SourcePlaces& places);
 
 struct SourceText {
-  std::string path;                // of the file that was read
+  std::string path;                // of the file that was read; of a kept one, its name
   std::vector<std::string> lines;  // valid UTF-8 without control characters; long ones are cut
   std::string
       doubt;  // a sentence why these may not be the lines that ran; "" if there is no reason
+  bool kept = false;  // in the log
 };
 // The text of `file`, in which the log names lines up to `last_line`. Reads regular files of at
 // most 4 MiB and 200,000 lines. Errors, one sentence: kNotFound, or kInvalidArgument for what is no

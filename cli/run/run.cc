@@ -23,6 +23,7 @@
 #include "cli/run/own_logs.h"
 #include "cli/run/rings.h"
 #include "cli/run/sim.h"
+#include "cli/run/sources.h"
 #include "cli/run/upload.h"
 
 namespace memprof::cli {
@@ -89,6 +90,10 @@ Options Describe(RunOptions* values) {
                "When the program exits, look through its host memory for pointers to what "
                "cudaMalloc returned, to prove leaks, and to say which variable holds the rest; "
                "about a second for 1 GiB.");
+  options.Flag("sources", &values->sources,
+               "When the program has ended, keep in its logs the text of its own source files that "
+               "call sites name (no system's or packages' files, none changed since the start; at "
+               "most 1 MiB each, 32 MiB a log), to show memory by line where they are not.");
   options.Choice(
       "unrecorded", &values->unrecorded, {"start", "stop"},
       "With a PROGRAM that cannot be recorded (static, musl, an old glibc, set-uid): start it all "
@@ -228,6 +233,7 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   }
   const std::vector<std::string> logs = OwnLogs(values.output, since_unix_ns, list);
   FoldRings(logs);
+  if (values.sources) KeepSources(logs, since_unix_ns);
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.

@@ -8,6 +8,7 @@
 
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
+#include "analysis/source/kept_sources.h"
 #include "analysis/source/line_bytes.h"
 #include "analysis/source/source_text.h"
 #include "cli/console/command_line.h"
@@ -185,8 +186,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const Insta
   }
   const auto source = analysis::ReadSource(file, places, last_line);
   if (source.ok())
-    Append(text, "\n", Printable(source->path), "\n", source->doubt,
-           source->doubt.empty() ? "" : "\n");
+    Append(text, "\n", Printable(source->path), source->kept ? ", kept in the log" : "", "\n",
+           source->doubt, source->doubt.empty() ? "" : "\n");
   else
     Append(text, "\n", Printable(analysis::StatusText(source.status())),
            absl::IsNotFound(source.status()) ? " Name its place with --source-map.\n" : "\n");
@@ -244,6 +245,7 @@ int SourceVerb(int argc, char** argv) {
   places.working_directory = session->run().working_directory;
   places.executable = session->run().executable;
   places.run_unix_ns = session->run().start_unix_ns;
+  places.kept = analysis::KeptSourcesOf(*session);
   const std::string text = Text(*session, symbols, *instants, arguments, *file, places);
   return WriteOut(text) ? kExitFine : kExitFailed;
 }

@@ -56,6 +56,7 @@ TEST(FramingTest, KindsKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ChunkKind::kCounters), 4);
   EXPECT_EQ(static_cast<int>(ChunkKind::kIndex), 5);
   EXPECT_EQ(static_cast<int>(ChunkKind::kTrailer), 6);
+  EXPECT_EQ(static_cast<int>(ChunkKind::kSources), 7);
   EXPECT_EQ(kChunkZstd, 1);
   EXPECT_EQ(kFormatVersion, 1u);
 }

@@ -8,6 +8,7 @@
 #include <QTreeView>
 
 #include "analysis/base/sizes.h"
+#include "analysis/log/sources.h"
 #include "tests/viewer/model_fixture.h"
 #include "tests/viewer/panel_fixture.h"
 #include "viewer/models/source_maps.h"
@@ -90,6 +91,23 @@ TEST_F(SourceViewTest, ThePageShowsFilesAndTheLinesOfTheChosenOne) {
   window_.selection().SetInstant(window_.selection().bounds().end);
   window_.WaitUntilSettled();
   EXPECT_EQ(Print(pane->model())[3], S("5.00 MiB|7.00 MiB||4|  model.f()"));
+}
+
+TEST_F(SourceViewTest, TextThatTheLogKeepsIsShownOnAMachineWithoutIt) {
+  analysis::testing::LogBuilder log;
+  log.header().set_hostname(QSysInfo::machineHostName().toStdString());
+  log.Device(0, 1 << 30);
+  log.Alloc(Layer::kLinear, 0x10000000, 3 * kMiB, {.stack = log.Stack({"f (/gone/t.py:2)"})});
+  const std::string bytes = log.Bytes({});
+  const QString path = WriteFile(S("kept.mprof"), QByteArray::fromStdString(bytes));
+  const absl::Status kept =
+      analysis::AppendSources(path.toStdString(), {{"/gone/t.py", "def f():\n  new()\n"}});
+  ASSERT_TRUE(kept.ok()) << kept;
+  OpenPath(path, ViewKind::kSource);
+  const SourcePane* pane = page()->pane();
+  EXPECT_EQ(Print(pane->model()), Lines({"|||1|def f():", "3.00 MiB|3.00 MiB||2|  new()"}));
+  EXPECT_TRUE(Texts(page()).contains(S("/gone/t.py, kept in the log")));
+  EXPECT_EQ(pane->Note(), QString());
 }
 
 TEST_F(SourceViewTest, ClicksSelectTheSitesOfALineInTurnAndTheFileStays) {

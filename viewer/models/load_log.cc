@@ -1,8 +1,11 @@
 // Reading logs for the window.
 #include "viewer/models/load_log.h"
 
+#include <algorithm>
+
 #include "analysis/base/status_text.h"
 #include "analysis/load/load.h"
+#include "analysis/source/kept_sources.h"
 #include "viewer/models/log_files.h"
 
 namespace memprof::viewer {
@@ -30,6 +33,10 @@ absl::StatusOr<std::shared_ptr<const Session>> LoadLogs(const std::vector<std::s
   if (!logs.ok()) return logs.status();
   auto session = analysis::LoadLogs(*logs, options);
   if (!session.ok()) return files.Named(session.status());
+  // Copies are gone when their sources are asked for.
+  const bool copied = std::any_of(logs->begin(), logs->end(),
+                                  [&](const auto& log) { return files.NameOf(log) != log; });
+  if (copied) analysis::KeptSourcesOf(**session, *logs);
   return session;
 }
 

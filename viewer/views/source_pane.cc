@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "analysis/base/status_text.h"
+#include "analysis/source/kept_sources.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/source_maps.h"
 #include "viewer/views/add_action.h"
@@ -33,7 +34,7 @@ struct Question {
   std::shared_ptr<const analysis::Session> session;
   std::shared_ptr<analysis::Symbols> symbols;
   analysis::LineQuery query;
-  analysis::SourcePlaces places;
+  analysis::SourcePlaces places;  // without what is kept
   std::string file;
   std::shared_ptr<const analysis::SourceText> text;  // null: to be read
 };
@@ -45,7 +46,9 @@ SourcePicture MakePicture(const Question& question) {
       analysis::LinesOfFile(*question.session, *question.symbols, stacks, question.file);
   if (picture.text != nullptr) return picture;
   const int last = picture.lines.empty() ? 0 : picture.lines.back().line;
-  auto text = analysis::ReadSource(question.file, question.places, last);
+  analysis::SourcePlaces places = question.places;
+  places.kept = analysis::KeptSourcesOf(*question.session);
+  auto text = analysis::ReadSource(question.file, places, last);
   if (text.ok())
     picture.text = std::make_shared<const analysis::SourceText>(*std::move(text));
   else
@@ -244,6 +247,7 @@ void SourcePane::ShowTitle() {
   const SourcePicture& picture = model_->picture();
   const Theme theme = Theme::From(palette());
   const QString file = ToQString(picture.file);
+  const bool kept = picture.text != nullptr && picture.text->kept;
   const QString path = picture.text == nullptr ? file : ToQString(picture.text->path);
   const QString name =
       fontMetrics().elidedText(BaseName(file), Qt::ElideMiddle, narrow() ? width() / 2 : width());
@@ -254,11 +258,14 @@ void SourcePane::ShowTitle() {
         QStringLiteral("  <a href='figure'>%1</a> · <a href='measure'>%2</a>")
             .arg(figures[figure_], measure_->currentIndex() == 1 ? tr("inclusive") : tr("self"));
   } else {
+    const QString place = kept ? tr("%1, kept in the log").arg(path) : path;
     title += QStringLiteral(" <span style='color:%1'>%2</span>")
-                 .arg(theme.muted.name(), path.toHtmlEscaped());
+                 .arg(theme.muted.name(), place.toHtmlEscaped());
   }
   title_->setText(file.isEmpty() ? QString() : title);
-  title_->setToolTip(path == file ? file : tr("%1\nread from %2").arg(file, path));
+  title_->setToolTip(kept           ? tr("%1\nkept in the log").arg(file)
+                     : path == file ? file
+                                    : tr("%1\nread from %2").arg(file, path));
 }
 
 void SourcePane::ShowNote() {

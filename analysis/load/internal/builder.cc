@@ -82,14 +82,16 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
 // Everything but events, on one thread and in the order of the file.
 absl::Status SessionBuilder::ReadTables() {
   for (const Chunk& chunk : reader_->chunks()) {
-    if (chunk.kind() == log::ChunkKind::kEvents) continue;
+    // Sources are only read by who shows them (analysis/source/kept_sources.h).
+    if (chunk.kind() == log::ChunkKind::kEvents || chunk.kind() == log::ChunkKind::kSources)
+      continue;
     if (absl::Status status = ReadChunk(chunk); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
-  if (chunk.frame.kind == 0 || chunk.kind() > log::ChunkKind::kTrailer ||
+  if (chunk.frame.kind == 0 || chunk.kind() > log::ChunkKind::kSources ||
       (chunk.frame.flags & ~log::kChunkZstd) != 0) {
     Count(log::Anomaly::kChunksUnknown);
     return absl::OkStatus();
@@ -129,7 +131,8 @@ absl::Status SessionBuilder::ReadChunk(const Chunk& chunk) {
 // Whether the log ended cleanly, is still growing, or was left behind by a process that died.
 void SessionBuilder::FindEnd() {
   RunInfo& run = data_.run;
-  const bool complete = run.complete && !reader_->tail_cut();
+  // What follows a trailer, and may be cut, is of no recorder: kept sources.
+  const bool complete = run.complete;
   run = header_.run;
   run.complete = complete;
   run.end_reason = trailer_.reason;

@@ -31,6 +31,7 @@ struct RunOptions {
   bool scan = false;
   bool torch = false;
   bool holders = false;  // implies torch
+  bool sources = false;  // keep them in the logs
 };
 
 // Sets the environment that `program` inherits. Without `preload`, the recorder is not in it.

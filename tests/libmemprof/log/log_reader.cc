@@ -54,6 +54,8 @@ bool Apply(log::ChunkKind kind, const std::string& payload, std::uint32_t events
     case log::ChunkKind::kTrailer:
       out->has_trailer = true;
       return out->trailer.ParseFromString(payload);
+    case log::ChunkKind::kSources:  // of `memprof run`, not of the recorder
+      return true;
   }
   return false;
 }
