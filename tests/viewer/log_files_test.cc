@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -31,11 +32,16 @@ class LogFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     QStandardPaths::setTestModeEnabled(true);
+    // A cache of its own: tests run at the same time.
+    QCoreApplication::setApplicationName(
+        QStringLiteral("log_files_%1").arg(QCoreApplication::applicationPid()));
     ASSERT_TRUE(folder_.isValid());
   }
   void TearDown() override {
-    const QDir cache(QStandardPaths::writableLocation(QStandardPaths::CacheLocation));
+    QDir cache(QStandardPaths::writableLocation(QStandardPaths::CacheLocation));
     EXPECT_TRUE(cache.entryList({QStringLiteral("open-*")}).isEmpty()) << "copies are left";
+    cache.removeRecursively();
+    QCoreApplication::setApplicationName({});
     QStandardPaths::setTestModeEnabled(false);
   }
 
