@@ -10,6 +10,8 @@
 #include <QStandardPaths>
 #include <thread>
 
+#include "analysis/source/kept_sources.h"
+#include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
 #include "tests/viewer/fake_ssh.h"
 #include "viewer/models/load_log.h"
@@ -133,6 +135,17 @@ TEST_F(LogFilesTest, ALogOnAnotherMachineIsCopied) {
   const auto snapshot = Load({"ann@node7:" + CopyOf("torch_snapshot_train.pickle", "it is $HOME")});
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   EXPECT_EQ((*snapshot)->path(), "ann@node7:" + Path("it is $HOME")) << "to be opened again";
+}
+
+TEST_F(LogFilesTest, SourcesThatACopiedLogKeepsOutliveTheCopy) {
+  const FakeSsh ssh;
+  analysis::testing::LogBuilder own;
+  own.header().set_hostname(QSysInfo::machineHostName().toStdString());
+  const std::string log = Write("kept.mprof", QByteArray::fromStdString(own.Bytes({})));
+  ASSERT_TRUE(analysis::AppendSources(log, {{"/gone/t.py", "new()"}}).ok());
+  const auto session = Load({"ssh://node7" + log});
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(*analysis::KeptSourcesOf(**session), (analysis::KeptSources{{"/gone/t.py", "new()"}}));
 }
 
 TEST_F(LogFilesTest, AFileOfThisMachineComesFirst) {

@@ -28,6 +28,14 @@ class SourcesToKeepTest : public ::testing::Test {
     utime(path.c_str(), &times);
     return path;
   }
+  std::string Folder(const std::string& name) {
+    std::filesystem::create_directories(folder_.File(name));
+    return folder_.File(name);
+  }
+  std::string Link(const std::string& name, const std::string& to) {
+    std::filesystem::create_symlink(to, folder_.File(name));
+    return folder_.File(name);
+  }
   // A log with an allocation in each of these files.
   std::string LogOf(const std::vector<std::string>& files) {
     testing::LogBuilder log;
@@ -51,16 +59,15 @@ class SourcesToKeepTest : public ::testing::Test {
 };
 
 TEST_F(SourcesToKeepTest, AreTheUsersUnchangedRegularFiles) {
-  const std::string train = Write("work/train.py", "a\nb\n");
+  Write("work/train.py", "a\nb\n");
   const std::string outside = Write("outside/model.py", "m");
-  Write("lib/python3.11/site-packages/torch/nn.py", "t");
-  std::filesystem::create_directories(folder_.File("work/folder.py"));
-  std::filesystem::create_symlink("/usr/lib/python3/dist-packages", folder_.File("work/packages"));
-  const auto session = Load(LogOf(
-      {"train.py", outside, folder_.File("lib/python3.11/site-packages/torch/nn.py"),
-       Write("work/changed.py", "c", 1001), Write("work/large.py", std::string(1 << 20 | 1, 'x')),
-       Write("work/full.py", std::string(1 << 20, 'x')), folder_.File("work/folder.py"),
-       Write("work/secret.txt", "s"), folder_.File("work/missing.py"), "/dev/null.py"}));
+  const auto session = Load(
+      LogOf({"train.py", outside, Write("venv/site-packages/nn.py", "t"),
+             Write("lib/python3.11/os.py", "o"), Write("work/changed.py", "c", 1001),
+             Write("work/large.py", std::string(1 << 20 | 1, 'x')),
+             Write("work/full.py", std::string(1 << 20, 'x')), Write("work/secret.txt", "s"),
+             Folder("work/folder.py"), Link("work/link.py", Write("venv/site-packages/a.py", "a")),
+             folder_.File("work/missing.py")}));
   Symbols symbols(session);
   const KeptSources kept = SourcesToKeep(*session, symbols, kStartNs);
   EXPECT_EQ(kept, (KeptSources{{"train.py", "a\nb\n"},
