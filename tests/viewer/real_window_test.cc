@@ -91,10 +91,11 @@ TEST_F(RealWindowTest, OneSitting) {
   QTest::keyClick(apart->windowHandle(), Qt::Key_1, Qt::ControlModifier);
   Settle();
   EXPECT_EQ(window_.view(), ViewKind::kTimeline);
-  QTest::keyClick(apart->windowHandle(), Qt::Key_F9);
+  QTest::keyClick(apart->windowHandle(), Qt::Key_W, Qt::ControlModifier);
   Settle();
   EXPECT_FALSE(apart->isVisible());
-  EXPECT_TRUE(window_.isVisible());
+  EXPECT_FALSE(apart->apart());
+  EXPECT_TRUE(window_.isVisible()) << "Ctrl+W closes the window in front";
   // Exports the current view.
   window_.ShowView(ViewKind::kTimeline);
   Settle();
