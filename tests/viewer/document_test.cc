@@ -8,8 +8,11 @@
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
+#include <map>
 
 #include "tests/viewer/demo_log.h"
+#include "viewer/geometry/names.h"
 
 namespace memprof::viewer {
 namespace {
@@ -51,6 +54,41 @@ TEST_F(DocumentTest, IsEmptyBeforeTheFirstLog) {
   EXPECT_EQ(document_.bounds().end, 1u);
   document_.Cancel();
   EXPECT_EQ(document_.state(), State::kEmpty);
+}
+
+// The keys of the sites of a log by their bytes times lifetime, counted allocation by allocation.
+QStringList CountSites(const analysis::Session& session, analysis::Symbols& symbols) {
+  std::map<QString, double> held;
+  for (std::uint32_t i = 0; i < session.records().size(); ++i) {
+    const analysis::AllocationRecord& record = session.record(analysis::AllocationId(i));
+    bool counts = record.layer != analysis::Layer::kTensor && record.stack.valid();
+    for (const analysis::AllocationId child : session.Children(analysis::AllocationId(i)))
+      counts = counts && session.record(child).layer == analysis::Layer::kTensor;
+    if (!counts) continue;
+    const std::size_t end = record.alive() ? session.events().size() : record.death.value;
+    held[NameSites(symbols, {&record.stack, 1})[0].key] +=
+        static_cast<double>(record.bytes) * static_cast<double>(end - record.birth.value);
+  }
+  QStringList keys;
+  for (const auto& [key, sum] : held) keys << key;
+  std::stable_sort(keys.begin(), keys.end(),
+                   [&held](const QString& a, const QString& b) { return held[a] > held[b]; });
+  return keys;
+}
+
+TEST_F(DocumentTest, GivesSitesTheSameColorsInEveryWindow) {
+  const QString path = testing::WriteDemoLog(directory_, {.steps = 20});
+  Document other;
+  other.Open(path);
+  Open(path);
+  const QStringList keys = RankSitesOfLog(*document_.session(), *document_.symbols());
+  EXPECT_EQ(keys, CountSites(*document_.session(), *document_.symbols()));
+  ASSERT_GT(keys.size(), 4);
+  std::vector<std::vector<int>> forwards;
+  for (qsizetype i = 0; i < keys.size(); ++i)
+    forwards.push_back(document_.site_colors()->Of(keys.mid(i)));
+  for (qsizetype i = keys.size(); i-- > 0;)
+    EXPECT_EQ(other.site_colors()->Of(keys.mid(i)), forwards[static_cast<std::size_t>(i)]);
 }
 
 TEST_F(DocumentTest, FillsInStages) {

@@ -13,6 +13,7 @@
 #include "viewer/views/summary_header.h"
 #include "viewer/views/timeline_view.h"
 #include "viewer/window/navigation.h"
+#include "viewer/window/pane_window.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -81,6 +82,20 @@ TEST_F(RealWindowTest, OneSitting) {
   Key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_LT(window_.selection().window().end - window_.selection().window().begin,
             all.end - all.begin);
+  // The details in a window of their own: the main window's keys work in it.
+  Key(Qt::Key_F9);
+  auto* apart = window_.findChild<PaneWindow*>();
+  ASSERT_TRUE(apart->isVisible());
+  apart->activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(apart));
+  QTest::keyClick(apart->windowHandle(), Qt::Key_1, Qt::ControlModifier);
+  Settle();
+  EXPECT_EQ(window_.view(), ViewKind::kTimeline);
+  QTest::keyClick(apart->windowHandle(), Qt::Key_W, Qt::ControlModifier);
+  Settle();
+  EXPECT_FALSE(apart->isVisible());
+  EXPECT_FALSE(apart->apart());
+  EXPECT_TRUE(window_.isVisible()) << "Ctrl+W closes the window in front";
   // Exports the current view.
   window_.ShowView(ViewKind::kTimeline);
   Settle();

@@ -5,6 +5,9 @@
 
 #include <QSettings>
 #include <QTemporaryDir>
+#include <algorithm>
+#include <memory>
+#include <random>
 #include <set>
 
 #include "viewer/models/recent.h"
@@ -16,30 +19,73 @@ using Colors = std::vector<int>;
 
 QStringList Keys(const QString& letters) { return letters.split(QString(), Qt::SkipEmptyParts); }
 
-TEST(SiteColors, AreTheSameWhateverTheRank) {
-  SiteColors colors;
-  EXPECT_EQ(colors.Of(Keys(QStringLiteral("abc"))), (Colors{0, 1, 2}));
-  EXPECT_EQ(colors.Of(Keys(QStringLiteral("cab"))), (Colors{2, 0, 1}));
-  EXPECT_EQ(colors.Of(Keys(QStringLiteral("bd"))), (Colors{1, 3})) << "a new one has a new colour";
-  EXPECT_EQ(colors.Of(Keys(QStringLiteral("dcba"))), (Colors{3, 2, 1, 0}));
+SiteColors::Ranking Ranked(const QString& letters) {
+  return [letters] { return Keys(letters); };
 }
 
-TEST(SiteColors, DifferInOnePicture) {
-  SiteColors colors;
+TEST(SiteColors, AreThoseOfTheRankInTheLog) {
+  SiteColors colors({}, Ranked(QStringLiteral("abcdefghi")));
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("cab"))), (Colors{2, 0, 1}));
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("bd"))), (Colors{1, 3}));
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("abcdefghi"))), (Colors{0, 1, 2, 3, 4, 5, 6, -1, -1}));
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("h"))), (Colors{0})) << "there are no more than seven";
-  // On a conflict the larger site keeps the colour. Without the conflict the other site has its own
-  // colour again.
-  const Colors met = colors.Of(Keys(QStringLiteral("ah")));
-  EXPECT_EQ(met[0], 0);
-  EXPECT_NE(met[1], 0);
+  // On a conflict the site of higher rank keeps the colour, also where it is smaller. Without the
+  // conflict the other site has its own colour again.
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("ha"))), (Colors{1, 0}));
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("hba"))), (Colors{2, 1, 0})) << "not that of a third";
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("h"))), (Colors{0}));
-  const Colors many = colors.Of(Keys(QStringLiteral("hgfedcb")));
-  EXPECT_EQ(std::set<int>(many.begin(), many.end()).size(), 7u);
+}
+
+TEST(SiteColors, WithoutARankingAreThoseOfThePicture) {
+  SiteColors colors;
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("abc"))), (Colors{0, 1, 2}));
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("cbadefghi"))), (Colors{0, 1, 2, 3, 4, 5, 6, -1, -1}));
+}
+
+// What was asked before, and by whom, has no effect: else two windows of one log, whose views start
+// in another order, would have different colours.
+TEST(SiteColors, DoNotDependOnWhatWasAskedBefore) {
+  constexpr int kAsked = 300;
+  std::mt19937 random(7);
+  const QString letters = QStringLiteral("abcdefghijklmnopqrstuvwxyz");
+  const auto ranking = Ranked(letters.left(12));  // the others have no rank
+  SiteColors one({{SiteColors::PinOf(QStringLiteral("k")), 2}}, ranking),
+      other(one.pins(), ranking);
+  std::vector<QStringList> pictures;
+  for (int i = 0; i < kAsked; ++i) {
+    QStringList keys = Keys(letters);
+    std::shuffle(keys.begin(), keys.end(), random);
+    pictures.push_back(keys.mid(0, 1 + i % 9));
+  }
+  std::vector<Colors> forwards;
+  for (const QStringList& keys : pictures) forwards.push_back(one.Of(keys));
+  for (std::size_t i = pictures.size(); i-- > 0;) {
+    EXPECT_EQ(other.Of(pictures[i]), forwards[i]) << pictures[i].join(QString()).toStdString();
+    std::multiset<int> seen;
+    for (std::size_t k = 0; k < forwards[i].size(); ++k) {
+      const QString& key = pictures[i][static_cast<qsizetype>(k)];
+      if (key != QLatin1String("k") && forwards[i][k] >= 0) seen.insert(forwards[i][k]);
+    }
+    EXPECT_EQ(std::set<int>(seen.begin(), seen.end()).size(), seen.size()) << "different ones";
+    EXPECT_LE(seen.size(), 7u);
+  }
+}
+
+TEST(SiteColors, AskForTheRankingOnceAndDoNotKeepIt) {
+  const auto session = std::make_shared<int>(0);
+  SiteColors colors({}, [session] {
+    ++*session;
+    return Keys(QStringLiteral("ab"));
+  });
+  EXPECT_EQ(*session, 0) << "in the first job that needs it";
+  colors.Prepare();
+  EXPECT_EQ(colors.Of(Keys(QStringLiteral("b"))), (Colors{1}));
+  EXPECT_EQ(*session, 1);
+  EXPECT_EQ(session.use_count(), 1);
 }
 
 TEST(SiteColors, ThatArePinnedStay) {
-  SiteColors colors;
+  SiteColors colors({}, Ranked(QStringLiteral("abcdefghijxz")));
   EXPECT_EQ(colors.Of(Keys(QStringLiteral("abc"))), (Colors{0, 1, 2}));
   colors.Pin(QStringLiteral("b"), 0);
   EXPECT_EQ(colors.Pinned(QStringLiteral("b")), 0);

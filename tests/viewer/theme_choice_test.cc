@@ -22,8 +22,7 @@ class ThemeChoiceTest : public ::testing::Test {
   // A window on a log, with something selected, in a view.
   static void Prepare(MainWindow& window, const QString& path, ViewKind view) {
     window.resize(1200, 760);
-    // The first question decides the colours of call sites: let it be that of the settled view.
-    window.ShowView(ViewKind::kQuality);
+    window.ShowView(view);
     window.show();
     window.Open(path);
     window.WaitUntilSettled();

@@ -147,11 +147,14 @@ void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   follow_timer_.stop();
   followed_sizes_.clear();
   paths_ = opening_;
-  site_colors_ =
-      std::make_shared<SiteColors>(keep_site_colors_ ? LoadSitePins(paths_) : SitePins());
   progress_ = 1;
   state_ = State::kReady;
   const Contents contents(*std::move(session), false);
+  site_colors_ =
+      std::make_shared<SiteColors>(keep_site_colors_ ? LoadSitePins(paths_) : SitePins(),
+                                   [from = contents.session, symbols = contents.symbols] {
+                                     return RankSitesOfLog(*from, *symbols);
+                                   });
   Fill(contents);
   Show(contents);
 }
@@ -164,8 +167,9 @@ void Document::PinSiteColor(const QString& key, int color) {
 
 void Document::Fill(Contents contents) {
   fill_job_.Start(
-      [contents = std::move(contents)](std::stop_token stop) mutable {
+      [contents = std::move(contents), colors = site_colors_](std::stop_token stop) mutable {
         contents.AddNext(stop);
+        if (contents.report != nullptr) colors->Prepare();
         return std::move(contents);
       },
       [this](Contents filled) {

@@ -5,11 +5,16 @@
 #include <QFileInfo>
 #include <QSettings>
 #include <algorithm>
+#include <map>
+
+#include "viewer/geometry/names.h"
 
 namespace memprof::viewer {
 namespace {
 
 constexpr qsizetype kMaxPins = 200;  // of a log
+// The largest stacks, whose sites have a rank. Colours of others conflict more often.
+constexpr std::size_t kNamedStacks = 400;
 
 QString Digest(const QString& text) {
   const QByteArray hash = QCryptographicHash::hash(text.toUtf8(), QCryptographicHash::Sha1);
@@ -24,34 +29,46 @@ QString SettingOf(const QStringList& paths) {
 
 }  // namespace
 
+void SiteColors::Prepare() {
+  std::call_once(ranked_once_, [this] {
+    const Ranking ranking = std::exchange(ranking_, nullptr);  // it keeps a session
+    if (ranking == nullptr) return;
+    const QStringList keys = ranking();
+    for (const QString& key : keys) rank_.insert(key, static_cast<int>(rank_.size()));
+    ranked_ = true;
+  });
+}
+
+int SiteColors::Rank(const QString& key, int place) const {
+  if (!ranked_) return place;
+  const auto rank = rank_.constFind(key);
+  if (rank != rank_.constEnd()) return *rank;
+  return static_cast<int>(rank_.size()) + static_cast<int>(Digest(key).left(4).toUInt(nullptr, 16));
+}
+
 std::vector<int> SiteColors::Of(const QStringList& keys) {
-  const std::lock_guard lock(mutex_);
+  Prepare();
+  const SitePins pins = this->pins();
   std::vector<int> colors(static_cast<std::size_t>(keys.size()), -1);
-  const std::size_t shown = std::min<std::size_t>(colors.size(), kColors);
   bool taken[kColors] = {};
-  for (std::size_t i = 0; !pins_.isEmpty() && i < colors.size(); ++i) {
-    colors[i] = pins_.value(PinOf(keys[static_cast<qsizetype>(i)]), -1);
+  for (std::size_t i = 0; !pins.isEmpty() && i < colors.size(); ++i) {
+    colors[i] = pins.value(PinOf(keys[static_cast<qsizetype>(i)]), -1);
     if (colors[i] >= 0) taken[colors[i]] = true;
   }
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto known = known_.constFind(keys[static_cast<qsizetype>(i)]);
-    if (colors[i] >= 0 || known == known_.constEnd() || taken[*known]) continue;
-    colors[i] = *known;
-    taken[*known] = true;
-  }
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (colors[i] >= 0) continue;
-    int color = -1;
-    for (int c = 0; c < kColors; ++c)
-      if (!taken[c] && (color < 0 || given_[c] < given_[color])) color = c;
-    if (color < 0) continue;  // pins of smaller sites have taken them all
-    colors[i] = color;
+  std::vector<std::pair<int, std::size_t>> order;  // rank, place
+  for (std::size_t i = 0; i < std::min<std::size_t>(colors.size(), kColors); ++i)
+    if (colors[i] < 0)
+      order.emplace_back(Rank(keys[static_cast<qsizetype>(i)], static_cast<int>(i)), i);
+  std::sort(order.begin(), order.end());
+  const auto take = [&](std::size_t place, int color) {
+    if (colors[place] >= 0 || taken[color]) return;
+    colors[place] = color;
     taken[color] = true;
-    const QString& key = keys[static_cast<qsizetype>(i)];
-    if (known_.contains(key)) continue;
-    known_.insert(key, color);
-    ++given_[color];
-  }
+  };
+  for (const auto& [rank, place] : order) take(place, rank % kColors);
+  // None is free if pins of smaller sites have taken them all.
+  for (const auto& [rank, place] : order)
+    for (int step = 1; step < kColors; ++step) take(place, (rank + step) % kColors);
   return colors;
 }
 
@@ -75,6 +92,39 @@ SitePins SiteColors::pins() const {
 }
 
 QString SiteColors::PinOf(const QString& key) { return Digest(key); }
+
+QStringList RankSitesOfLog(const analysis::Session& session, analysis::Symbols& symbols) {
+  const auto records = session.records();
+  // What contains blocks is not counted a second time.
+  std::vector<bool> divided(records.size(), false);
+  for (const analysis::AllocationRecord& record : records)
+    if (record.layer != analysis::Layer::kTensor && record.parent.valid())
+      divided[record.parent.value] = true;
+  std::vector<double> held(session.stack_count(), 0);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const analysis::AllocationRecord& record = records[i];
+    if (record.layer == analysis::Layer::kTensor || divided[i]) continue;
+    if (record.stack.value >= held.size()) continue;
+    const std::size_t end = record.alive() ? session.events().size() : record.death.value;
+    held[record.stack.value] +=
+        static_cast<double>(record.bytes) * static_cast<double>(end - record.birth.value);
+  }
+  std::vector<analysis::StackId> stacks;
+  for (std::uint32_t i = 0; i < held.size(); ++i)
+    if (held[i] > 0) stacks.push_back(analysis::StackId(i));
+  std::stable_sort(stacks.begin(), stacks.end(),
+                   [&held](auto a, auto b) { return held[a.value] > held[b.value]; });
+  if (stacks.size() > kNamedStacks) stacks.resize(kNamedStacks);
+  const std::vector<NamedSite> named = NameSites(symbols, stacks);
+  std::map<QString, double> by_key;
+  for (std::size_t i = 0; i < named.size(); ++i) by_key[named[i].key] += held[stacks[i].value];
+  QStringList keys;
+  for (const auto& [key, sum] : by_key) keys << key;
+  std::stable_sort(keys.begin(), keys.end(), [&by_key](const QString& a, const QString& b) {
+    return by_key.at(a) > by_key.at(b);
+  });
+  return keys;
+}
 
 SitePins LoadSitePins(const QStringList& paths) {
   const QVariantMap stored = QSettings().value(SettingOf(paths)).toMap();

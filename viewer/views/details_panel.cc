@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QEvent>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
@@ -80,7 +81,9 @@ DetailsPanel::DetailsPanel(Document* document, Selection* selection, QWidget* pa
     QApplication::clipboard()->setText(text + stack_->stack().Text());
   });
   stack_ = new StackView(document_, selection_, this);
-  column->addWidget(instant_);
+  top_ = new QHBoxLayout();
+  top_->addWidget(instant_, 1);
+  column->addLayout(top_);
   column->addWidget(rankings_, 1);
   column->addWidget(selected_);
   source_ = new SourcePane(document_, selection_, SourcePane::Columns::kNarrow, this);
@@ -184,6 +187,8 @@ void DetailsPanel::ShowInstant(InstantData found) {
 }
 
 QString DetailsPanel::SelectionText() const { return selected_->text(); }
+
+void DetailsPanel::SetCorner(QWidget* widget) { top_->addWidget(widget, 0, Qt::AlignTop); }
 
 QString DetailsPanel::Title(analysis::AllocationId id) const {
   const analysis::Session& session = *document_->session();

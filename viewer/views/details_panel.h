@@ -14,6 +14,7 @@
 #include "viewer/views/source_pane.h"
 #include "viewer/views/stack_view.h"
 
+class QHBoxLayout;
 class QLabel;
 class QTabWidget;
 class QTreeView;
@@ -36,6 +37,8 @@ class DetailsPanel : public QWidget {
   SourcePane* source() const { return source_; }
   const HolderView& holders() const { return *holders_; }
   QString SelectionText() const;
+  // A small widget in the upper right corner. Takes it over.
+  void SetCorner(QWidget* widget);
 
  protected:
   void changeEvent(QEvent* event) override;  // another theme: the texts again
@@ -73,6 +76,7 @@ class DetailsPanel : public QWidget {
   StackView* stack_;
   SourcePane* source_;
   HolderView* holders_;
+  QHBoxLayout* top_;    // the instant
   QVBoxLayout* below_;  // stack, source and holders
   JobTracker instant_job_, stack_job_;
 };

@@ -84,6 +84,8 @@ void RichLabel::changeEvent(QEvent* event) {
     document_.setDefaultFont(font());
     Forget();
     updateGeometry();
+  } else if (event->type() == QEvent::PaletteChange) {
+    document_.setHtml(text_);  // a document keeps the colour that links had when it was read
   }
   QWidget::changeEvent(event);
 }

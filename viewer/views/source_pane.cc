@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QComboBox>
+#include <QEvent>
 #include <QFileDialog>
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -324,6 +325,13 @@ void SourcePane::ScrollToMarked() {
 void SourcePane::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   if (stale_) Ask();
+}
+
+void SourcePane::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange || file_.empty()) return;
+  ShowTitle();
+  ShowNote();
 }
 
 // The largest call site of a line first; then, click by click, its others.

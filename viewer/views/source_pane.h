@@ -42,6 +42,7 @@ class SourcePane : public QWidget {
 
  protected:
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;  // another theme: the texts again
 
  private:
   bool narrow() const { return columns_ == Columns::kNarrow; }

@@ -15,8 +15,9 @@
 #include "viewer/views/view.h"
 #include "viewer/window/help_dialog.h"
 #include "viewer/window/main_window.h"
-#include "viewer/window/theme_choice.h"
 #include "viewer/window/palette.h"
+#include "viewer/window/pane_window.h"
+#include "viewer/window/theme_choice.h"
 #include "viewer/window/view_table.h"
 
 namespace memprof::viewer {
@@ -107,6 +108,10 @@ void MainWindow::BuildViewMenu() {
   AddAction(view, tr("&Clear selection"), QKeySequence(Qt::Key_Escape), this,
             [this] { selection_->SelectAllocation({}, {}); });
   view->addSeparator();
+  QAction* apart = AddAction(view, tr("&Details in a window"), QKeySequence(Qt::Key_F9),
+                             details_window_, &PaneWindow::SetApart);
+  apart->setCheckable(true);
+  connect(details_window_, &PaneWindow::Toggled, apart, &QAction::setChecked);
   AddThemeMenu(view, settings_ == Settings::kKept);
 }
 

@@ -36,6 +36,7 @@ constexpr Group kGroups[] = {
       {"Ctrl+Shift+C", "copy the view as a picture"},
       {"Ctrl+Alt+C", "copy a link: the command that shows this again"},
       {"Ctrl+D, Ctrl+Shift+D", "add a note here; the list of notes"},
+      {"F9", "the details in a window of their own, or back"},
       {"Ctrl+O, F5", "open logs in this window; read this one again"},
       {"F1", "this help"}}},
     {"Timeline",

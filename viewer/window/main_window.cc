@@ -38,6 +38,7 @@
 #include "viewer/views/welcome_page.h"
 #include "viewer/window/fleet_window.h"
 #include "viewer/window/navigation.h"
+#include "viewer/window/pane_window.h"
 #include "viewer/window/places.h"
 #include "viewer/window/view_stack.h"
 #include "viewer/window/view_table.h"
@@ -101,6 +102,7 @@ void MainWindow::RestoreSettings() {
   const QSettings store;
   restoreGeometry(store.value(QStringLiteral("window/geometry")).toByteArray());
   splitter_->restoreState(store.value(QStringLiteral("window/details")).toByteArray());
+  details_window_->Restore();
   selection_->SetAxis(static_cast<AxisKind>(
       std::clamp(store.value(QStringLiteral("window/axis"), 0).toInt(), 0, 1)));
   welcome_->SetRecent(store.value(QStringLiteral("recent")).toStringList());
@@ -110,7 +112,8 @@ void MainWindow::KeepSettings() {
   if (settings_ == Settings::kIgnored) return;
   QSettings store;
   store.setValue(QStringLiteral("window/geometry"), saveGeometry());
-  store.setValue(QStringLiteral("window/details"), splitter_->saveState());
+  store.setValue(QStringLiteral("window/details"), details_window_->HomeState());
+  details_window_->Keep();
   store.setValue(QStringLiteral("window/axis"), static_cast<int>(selection_->axis()));
 }
 
@@ -168,6 +171,9 @@ QWidget* MainWindow::BuildContent() {
   splitter_->setStretchFactor(0, 6);
   splitter_->setStretchFactor(1, 1);
   splitter_->setSizes({960, 300});
+  details_window_ = new PaneWindow(details_, splitter_, this);
+  details_->SetCorner(MakeTearButton(details_window_));
+  connect(details_window_, &PaneWindow::Toggled, this, &MainWindow::PlaceDetails);
   middle->addWidget(splitter_, 1);
   layout->addLayout(middle, 1);
   navigation_->SetCurrent(0);
@@ -178,10 +184,18 @@ QWidget* MainWindow::BuildContent() {
   return content;
 }
 
-// On a wide screen names get more width; the views get the rest.
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  if (details_ != nullptr) details_->setMaximumWidth(std::max(440, width() * 3 / 10));
+  if (details_window_ != nullptr) PlaceDetails();
+}
+
+// Beside the views that have no details of their own. On a wide screen names get more width; the
+// views get the rest. In a window of their own they stay whatever the view, while there is a log.
+void MainWindow::PlaceDetails() {
+  const bool apart = details_window_->apart();
+  details_->setMaximumWidth(apart ? QWIDGETSIZE_MAX : std::max(440, width() * 3 / 10));
+  details_->setVisible(apart || static_cast<View*>(views_->currentWidget())->shows_details());
+  details_window_->setVisible(apart && content_ != nullptr && pages_->currentWidget() == content_);
 }
 
 void MainWindow::OpenTogether(const QStringList& paths) {
@@ -198,7 +212,7 @@ void MainWindow::OpenTogether(const QStringList& paths) {
 
 void MainWindow::Chosen(int view) {
   views_->setCurrentIndex(view);
-  details_->setVisible(static_cast<View*>(views_->currentWidget())->shows_details());
+  PlaceDetails();
 }
 
 View* MainWindow::page(ViewKind kind) const {
@@ -237,6 +251,8 @@ void MainWindow::StateChanged() {
   if (processes > 1) name = tr("%1 and %2 more").arg(name).arg(processes - 1);
   setWindowTitle(path.isEmpty() ? QStringLiteral("memprof") : name + QStringLiteral(" — memprof"));
   pages_->setCurrentWidget(ready ? content_ : welcome_);
+  details_window_->setWindowTitle(tr("Details — %1").arg(name));
+  PlaceDetails();
 }
 
 // The same log, grown: the selection is kept. Ids stay the same, unless an event came late.
@@ -323,6 +339,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   document_->Cancel();
   LeavePlace();
   KeepSettings();
+  details_window_->hide();
   QMainWindow::closeEvent(event);
 }
 

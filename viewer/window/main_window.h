@@ -28,6 +28,7 @@ class MapView;
 class Navigation;
 class NoticeBar;
 class OverviewStrip;
+class PaneWindow;
 class Places;
 class SummaryHeader;
 class TimelineView;
@@ -108,6 +109,7 @@ class MainWindow : public QMainWindow {
   void CopyPicture();
   void GoToSearch();
   void Chosen(int view);
+  void PlaceDetails();
   void ShowTarget(VerdictView view);
   QWidget* BuildContent();
 
@@ -129,6 +131,7 @@ class MainWindow : public QMainWindow {
   Navigation* navigation_ = nullptr;
   QStackedWidget* views_ = nullptr;  // in the order of ViewTable()
   DetailsPanel* details_ = nullptr;
+  PaneWindow* details_window_ = nullptr;  // of the details that are torn off
   OverviewStrip* overview_ = nullptr;
 };
 
