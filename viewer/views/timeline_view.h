@@ -30,6 +30,8 @@ class TimelineView : public View {
   // Seconds since the start, then minimum and maximum of every band's own bytes, one line for each
   // pixel column of the plot. O(events in the window).
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // what the stack is split by, and its content
+  void SetState(const ViewState& state) override;
 
   // The area of the stack, in this widget's coordinates; for tests and overlays.
   QRectF PlotRect() const;
