@@ -73,6 +73,32 @@ TEST_F(LinkTargetTest, WhatTheLogDoesNotHaveIsNamed) {
   }
 }
 
+TEST_F(LinkTargetTest, OnlyFilesOfTheLogAreFiles) {
+  const LinkSession in = Load(3);
+  std::string file;
+  for (std::uint32_t i = 0; i < in.session->stack_count() && file.empty(); ++i)
+    for (const analysis::SourceFrame& frame : in.symbols->ResolveStack(analysis::StackId(i)))
+      if (!frame.file.empty()) file = frame.file;
+  ASSERT_FALSE(file.empty());
+  const QString whole = ToQString(file);
+  Link link;
+  link.state.by = QStringLiteral("site");
+  for (const QString& name : {whole, BaseName(whole)}) {
+    link.state.file = name;
+    const LinkTarget target = FindTarget(in, link, 0, {});
+    EXPECT_EQ(target.state.file, whole) << name.toStdString();
+    EXPECT_TRUE(target.problems.isEmpty());
+  }
+  // Not by a part of a name, and nothing else of the machine.
+  for (const QString& name : {BaseName(whole).mid(1), QStringLiteral("/etc/passwd")}) {
+    link.state.file = name;
+    const LinkTarget target = FindTarget(in, link, 0, {});
+    EXPECT_EQ(target.state.file, QString()) << name.toStdString();
+    EXPECT_EQ(target.state.by, QStringLiteral("site"));
+    EXPECT_EQ(target.problems.size(), 1);
+  }
+}
+
 TEST_F(LinkTargetTest, SitesAreFoundByTheirPlace) {
   const LinkSession in = Load(4);
   const analysis::AllocationId one = Last(in, analysis::Layer::kBlock);

@@ -64,6 +64,9 @@ Link Any(std::mt19937& random) {
   };
   Link link;
   if (chance()) link.view = QStringLiteral("map");
+  for (QString ViewState::*word :
+       {&ViewState::page, &ViewState::by, &ViewState::content, &ViewState::file})
+    if (chance()) link.state.*word = text();
   if (chance()) link.axis = chance() ? AxisKind::kSteps : AxisKind::kTime;
   if (chance()) link.device = static_cast<int>(random() % 9) - 1;
   if (chance()) link.at = moment();
@@ -102,6 +105,17 @@ TEST(Link, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(LinkText({}), QString());
   EXPECT_EQ(LinkText(Parsed("site=a.cc:9&step=3&view=map")),
             QStringLiteral("view=map&step=3&site=a.cc:9"));
+}
+
+TEST(Link, WordsOfAViewThatItDoesNotShowAreNamed) {
+  ViewState asked, shown;
+  asked.by = QStringLiteral("gold");
+  asked.page = shown.page = QStringLiteral("icicle");
+  shown.by = QStringLiteral("site");
+  shown.content = QStringLiteral("rows");
+  EXPECT_EQ(RefusedWords(asked, shown),
+            QStringList(QStringLiteral("the link's by cannot be 'gold'")));
+  EXPECT_EQ(RefusedWords({}, shown), QStringList());
 }
 
 TEST(Link, TimesAreExactToTheNanosecond) {
@@ -145,6 +159,9 @@ TEST(Link, WhatIsWrongIsLeftOutWithALine) {
                                "view=a%0Ab",
                                "filter=%ff%fe",
                                "view=%00",
+                               "by=",
+                               "page",
+                               "file=a%0Ab",
                                "alive=no",
                                "longer=5GiB"};
   for (const char* text : cases) {

@@ -11,6 +11,7 @@
 #include "tests/viewer/window_fixture.h"
 #include "viewer/models/notes.h"
 #include "viewer/views/notice_bar.h"
+#include "viewer/views/what_if_view.h"
 #include "viewer/window/notes_dialog.h"
 #include "viewer/window/notes_menu.h"
 
@@ -84,6 +85,53 @@ TEST_F(PlacesTest, TheCopiedLinkShowsTheSameAgain) {
   EXPECT_EQ(other.notice()->text(), QString());
 }
 
+// Words that are not what a view begins with.
+constexpr const char* kStates[] = {
+    "view=timeline&by=site&content=program",  "view=timeline&by=category&content=device",
+    "view=flame&page=bottom-up&content=peak", "view=flame&page=flame&content=count",
+    "view=fragmentation&page=failures",       "view=whatif&page=without&by=category",
+    "view=diff&page=icicle&by=layer",         "view=source&file=train.cc"};
+
+TEST_F(PlacesTest, LinksSayWhatAViewShows) {
+  QStringList problems;
+  for (const char* fragment : kStates) {
+    MainWindow other(MainWindow::Settings::kIgnored);
+    log_ = testing::WriteDemoLog(directory_, {.steps = 4});
+    other.show();
+    other.Open(log_ + QLatin1Char('#') + QString::fromUtf8(fragment));
+    other.WaitUntilSettled();
+    EXPECT_EQ(other.notice()->text(), QString()) << fragment;
+    ViewState asked = ParseLink(QString::fromUtf8(fragment), &problems).state;
+    const ViewState shown = other.page(other.view())->State();
+    if (!asked.file.isEmpty() && shown.file.endsWith(asked.file)) asked.file = shown.file;
+    EXPECT_EQ(RefusedWords(asked, shown), QStringList()) << fragment;
+    // The copied link has the same words.
+    other.places()->AskHere([&](const QString& here) {
+      EXPECT_EQ(ParseLink(here, &problems).state, shown) << here.toStdString();
+    });
+    other.WaitUntilSettled();
+    // The next link of the log leaves what it does not name.
+    other.places()->Go(QStringLiteral("step=1"));
+    other.WaitUntilSettled();
+    EXPECT_EQ(other.page(other.view())->State(), shown) << fragment;
+  }
+  EXPECT_TRUE(problems.isEmpty()) << problems.join(u'\n').toStdString();
+}
+
+TEST_F(PlacesTest, WordsThatAViewDoesNotKnowAreSaid) {
+  for (const char* view :
+       {"timeline", "flame", "fragmentation", "whatif", "diff", "source", "map"}) {
+    OpenAt(qPrintable(QStringLiteral("view=%1").arg(QLatin1String(view))));
+    const ViewState before = window_.page(window_.view())->State();
+    window_.places()->Go(QStringLiteral("page=gold&by=gold&content=gold&file=gold&step=2"));
+    window_.WaitUntilSettled();
+    EXPECT_EQ(window_.page(window_.view())->State(), before) << view;
+    const QString said = window_.notice()->text();
+    for (const char* word : {"page cannot", "by cannot", "content cannot", "file gold"})
+      EXPECT_TRUE(said.contains(QLatin1String(word))) << view << ": " << said.toStdString();
+  }
+}
+
 TEST_F(PlacesTest, NotesLeadBackToTheirPlace) {
   OpenAt("view=leaks&step=5&filter=append");
   const analysis::TimeNs then = window_.selection().instant();
@@ -146,12 +194,14 @@ TEST_F(PlacesTest, ALogOpensWhereItWasLeft) {
   analysis::TimeNs left = 0;
   open(log, [&](MainWindow& window) {
     EXPECT_EQ(window.view(), ViewKind::kTimeline);
-    window.ShowView(ViewKind::kMap);
+    window.ShowView(ViewKind::kWhatIf);
+    static_cast<WhatIfView*>(window.page(ViewKind::kWhatIf))->ShowGone();
     left = window.document().session()->steps()[3].begin;
     window.selection().SetInstant(left);
   });
   open(log, [&](MainWindow& window) {
-    EXPECT_EQ(window.view(), ViewKind::kMap);
+    EXPECT_EQ(window.view(), ViewKind::kWhatIf);
+    EXPECT_EQ(window.page(window.view())->State().page, QStringLiteral("without"));
     EXPECT_EQ(window.selection().instant(), left);
   });
   // A link says more than where the log was left.

@@ -2,7 +2,6 @@
 #include "viewer/models/link.h"
 
 #include <QCoreApplication>
-#include <QFileInfo>
 #include <QUrl>
 #include <limits>
 
@@ -134,6 +133,16 @@ std::optional<analysis::Layer> OnlyLayer(const AllocationFilter& filter) {
   return std::nullopt;
 }
 
+template <QString ViewState::*kWord>
+bool TakeWord(Link* link, const QString& value) {
+  link->state.*kWord = value;
+  return !value.isEmpty();
+}
+template <QString ViewState::*kWord>
+QString WordText(const Link& link) {
+  return link.state.*kWord;
+}
+
 struct Key {
   const char* name;
   bool (*take)(Link*, const QString&);
@@ -153,6 +162,10 @@ constexpr Key kKeys[] = {
        return !value.isEmpty();
      },
      [](const Link& link) { return link.view; }},
+    {"page", TakeWord<&ViewState::page>, WordText<&ViewState::page>},
+    {"by", TakeWord<&ViewState::by>, WordText<&ViewState::by>},
+    {"content", TakeWord<&ViewState::content>, WordText<&ViewState::content>},
+    {"file", TakeWord<&ViewState::file>, WordText<&ViewState::file>},
     {"axis",
      [](Link* link, const QString& value) {
        if (value == QLatin1String("steps")) link->axis = AxisKind::kSteps;
@@ -291,6 +304,10 @@ QString Shown(const QString& text) {
   return text.size() > 40 ? shown + QStringLiteral("…") : shown;
 }
 
+QString CannotBe(const char* name, const QString& value) {
+  return TrLink("the link's %1 cannot be '%2'").arg(QLatin1String(name), Shown(value));
+}
+
 const Key* FindKey(const QString& name) {
   for (const Key& key : kKeys)
     if (name == QLatin1String(key.name)) return &key;
@@ -328,7 +345,7 @@ Link ParseLink(const QString& fragment, QStringList* problems) {
     if (key == nullptr) {
       *problems << TrLink("the link's '%1' is not known to this version").arg(Shown(name));
     } else if (HasControls(value) || !key->take(&link, value)) {
-      *problems << TrLink("the link's %1 cannot be '%2'").arg(name, Shown(value));
+      *problems << CannotBe(key->name, value);
     }
   }
   return link;
@@ -345,33 +362,15 @@ QString LinkText(const Link& link) {
   return parts.join(QLatin1Char('&'));
 }
 
-LinkedLogs SplitLinks(const QStringList& names) {
-  LinkedLogs linked;
-  for (const QString& name : names) {
-    // The text of a link has no '#' of its own.
-    const qsizetype hash = name.lastIndexOf(QLatin1Char('#'));
-    const bool link = hash > 0 && name.indexOf(QLatin1Char('='), hash) > 0;
-    if (!link || QFileInfo::exists(name)) {
-      linked.logs << name;
-      continue;
-    }
-    linked.logs << name.left(hash);
-    linked.fragment = name.mid(hash + 1);
-  }
-  return linked;
-}
-
-QString LinkCommand(const QStringList& logs, const QString& fragment) {
-  QString command = QStringLiteral("memprof-viewer");
-  for (qsizetype i = 0; i < logs.size(); ++i) {
-    QString name = logs[i];
-    // A name that begins with '-' would be an option.
-    if (name.startsWith(QLatin1Char('-'))) name.prepend(QStringLiteral("./"));
-    if (i + 1 == logs.size() && !fragment.isEmpty()) name += QLatin1Char('#') + fragment;
-    command += QStringLiteral(" '") + name.replace(QLatin1Char('\''), QStringLiteral("'\\''")) +
-               QLatin1Char('\'');
-  }
-  return command;
+QStringList RefusedWords(const ViewState& asked, const ViewState& shown) {
+  Link wanted, is;
+  wanted.state = asked;
+  is.state = shown;
+  QStringList refused;
+  for (const Key& key : kKeys)
+    if (const QString word = key.text(wanted); !word.isEmpty() && word != key.text(is))
+      refused << CannotBe(key.name, word);
+  return refused;
 }
 
 }  // namespace memprof::viewer

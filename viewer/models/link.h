@@ -12,6 +12,7 @@
 #include "analysis/base/types.h"
 #include "analysis/filter/allocation_filter.h"
 #include "viewer/models/selection.h"
+#include "viewer/models/view_state.h"
 
 namespace memprof::viewer {
 
@@ -40,7 +41,8 @@ struct LinkedAllocation {
 
 // What is absent stays as it is when the log is opened.
 struct Link {
-  QString view;  // a name of --view
+  QString view;     // a name of --view
+  ViewState state;  // of that view
   std::optional<AxisKind> axis;
   std::optional<int> device;  // analysis::kNoDevice = host
   std::optional<Moment> at;
@@ -60,6 +62,8 @@ struct Link {
 Link ParseLink(const QString& fragment, QStringList* problems);
 // The reverse; "" of an empty link.
 QString LinkText(const Link& link);
+// A line on each of the words `asked` for that are not `shown`.
+QStringList RefusedWords(const ViewState& asked, const ViewState& shown);
 
 // Names of logs, the last of which may have a link. A file whose name contains '#' comes first.
 struct LinkedLogs {

@@ -89,6 +89,7 @@ class Finder {
         target_.site = in_.session->record(target_.allocation).stack;
     }
     FindFilter();
+    FindFile();
     return std::move(target_);
   }
 
@@ -169,6 +170,22 @@ class Finder {
                         : TrTarget("process %1").arg(*link_.process));
     }
     if (!filter.everything()) target_.filter = filter;
+  }
+
+  // Only a file that the log names is ever read. "src/history.cc" is "/home/a/src/history.cc".
+  void FindFile() {
+    target_.state = link_.state;
+    const std::string name = std::exchange(target_.state.file, {}).toStdString();
+    if (name.empty()) return;
+    const std::string end = '/' + name;
+    for (std::uint32_t i = 0; i < in_.session->stack_count() && !stop_.stop_requested(); ++i) {
+      for (const SourceFrame& frame : in_.symbols->ResolveStack(StackId(i))) {
+        if (frame.file != name && !frame.file.ends_with(end)) continue;
+        target_.state.file = ToQString(frame.file);
+        if (frame.file == name) return;
+      }
+    }
+    if (target_.state.file.isEmpty()) Miss(TrTarget("the file %1").arg(ToQString(name)));
   }
 
   std::optional<std::uint32_t> Process() {

@@ -22,6 +22,7 @@ struct LinkTarget {
   std::optional<analysis::AllocationFilter> filter;
   analysis::AllocationId allocation;
   analysis::StackId site;
+  ViewState state;       // its file as the log names it
   QStringList problems;  // what the session does not have, a line each
 };
 

@@ -48,6 +48,8 @@ class DiffView : public View {
 
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the page of call sites, and what rows are
+  void SetState(const ViewState& state) override;
   bool shows_details() const override { return false; }  // it shows stacks itself
 
   DiffSites* sites() const { return sites_; }

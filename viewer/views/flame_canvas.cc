@@ -44,6 +44,7 @@ analysis::SourceFrame FrameOf(const analysis::FlameNode& node) {
 
 FlameCanvas::FlameCanvas(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Flame graph"));

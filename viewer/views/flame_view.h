@@ -56,6 +56,8 @@ class FlameView : public View {
   void SetFromSite(bool from_site);
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the page, and what is measured
+  void SetState(const ViewState& state) override;
 
  protected:
   void Refresh() override { Ask(); }

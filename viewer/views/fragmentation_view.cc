@@ -22,7 +22,10 @@ FragmentationView::FragmentationView(Document* document, Selection* selection, Q
   tabs_->addTab(oom_, tr("Failed requests"));
   column->addWidget(tabs_);
   const auto stale = [this] { Invalidate(); };
-  connect(document, &Document::StateChanged, this, stale);
+  connect(document, &Document::StateChanged, this, [this] {
+    if (!document_->grew()) named_ = false;
+    Invalidate();
+  });
   connect(document, &Document::ReportReady, this, stale);
   connect(document, &Document::CategoriesReady, this, stale);
   connect(selection, &Selection::InstantChanged, this, stale);
@@ -44,6 +47,7 @@ void FragmentationView::CountChanged() {
   // Shows the failures when the log is opened, but not after the user has chosen a page.
   if (count == shown_count_) return;
   shown_count_ = count;
+  if (named_) return;
   if (count > 0) tabs_->setCurrentIndex(1);
   if (count == 0) tabs_->setCurrentIndex(0);
 }

@@ -18,6 +18,8 @@ class FragmentationView : public View {
   FragmentationView(Document* document, Selection* selection, QWidget* parent = nullptr);
 
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the page
+  void SetState(const ViewState& state) override;
 
   QTabWidget* tabs() const { return tabs_; }
   FragmentationPage* holes() const { return holes_; }
@@ -33,6 +35,7 @@ class FragmentationView : public View {
   FragmentationPage* holes_;
   OomPage* oom_;
   int shown_count_ = -1;
+  bool named_ = false;  // a link says which page of this log
 };
 
 }  // namespace memprof::viewer

@@ -18,6 +18,7 @@ using analysis::MapSegment;
 
 MapCanvas::MapCanvas(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Address map"));

@@ -19,6 +19,7 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
       document_(document),
       selection_(selection),
       stacks_(TimelineStacks::Of(document, selection)) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(QStringLiteral("Overview of the whole recording"));
   setToolTip(
@@ -28,7 +29,8 @@ OverviewStrip::OverviewStrip(Document* document, Selection* selection, QWidget* 
   connect(document_, &Document::StateChanged, this, repaint);
   connect(stacks_, &TimelineStacks::Changed, this, repaint);
   connect(selection_, &Selection::DeviceChanged, this, repaint);
-  connect(selection_, &Selection::InstantChanged, this, repaint);
+  connect(selection_, &Selection::InstantChanged, this,
+          [this] { instant_.Move(this, Scale().X(selection_->instant())); });
   connect(selection_, &Selection::ZoomChanged, this, repaint);
   connect(selection_, &Selection::AxisChanged, this, repaint);
 }
@@ -44,8 +46,12 @@ TimeScale OverviewStrip::Scale() const {
   return {selection_->bounds(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
-void OverviewStrip::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
+void OverviewStrip::paintEvent(QPaintEvent* event) {
+  PaintParts(this, *event, [this](QPainter& painter) { Paint(painter); });
+  instant_.Painted(Scale().X(selection_->instant()));
+}
+
+void OverviewStrip::Paint(QPainter& painter) {
   const Theme theme = Theme::From(palette());
   painter.fillRect(rect(), theme.surface);
   painter.setPen(theme.border);

@@ -10,6 +10,7 @@
 #include "viewer/geometry/timeline_columns.h"
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/views/plot.h"
 #include "viewer/views/time_gestures.h"
 #include "viewer/views/timeline_stacks.h"
 
@@ -36,6 +37,7 @@ class OverviewStrip : public QWidget {
   enum class Drag { kNone, kMove, kBrush };
 
   TimeScale Scale() const;
+  void Paint(QPainter& painter);
 
   Document* const document_;
   Selection* const selection_;
@@ -45,6 +47,7 @@ class OverviewStrip : public QWidget {
   Drag drag_ = Drag::kNone;
   QPointF drag_from_;
   analysis::TimeWindow drag_window_;
+  InstantStrips instant_;
   TimeGestures gestures_{this, selection_};
 };
 

@@ -3,6 +3,7 @@
 
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QWheelEvent>
 #include <algorithm>
@@ -36,14 +37,35 @@ void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
       QPolygonF({QPointF(x - 5, top), QPointF(x + 5, top), QPointF(x, plot.top())}));
 }
 
+void InstantStrips::Move(QWidget* widget, double x) const {
+  constexpr int kHalf = 8;  // the mark above the line is narrower
+  for (const double at : {painted_, x}) {
+    const double seen = std::clamp(at, -2.0 * kHalf, widget->width() + 2.0 * kHalf);
+    widget->update(QRect(static_cast<int>(seen) - kHalf, 0, 2 * kHalf, widget->height()));
+  }
+}
+
+void PaintParts(QWidget* widget, const QPaintEvent& event,
+                const std::function<void(QPainter&)>& paint) {
+  QPainter painter(widget);
+  for (const QRect& part : event.region()) {
+    painter.save();
+    painter.setClipRect(part);
+    paint(painter);
+    painter.restore();
+  }
+}
+
 TimePlot::TimePlot(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   const auto repaint = [this] { update(); };
   connect(document, &Document::StateChanged, this, repaint);
   connect(selection, &Selection::DeviceChanged, this, repaint);
-  connect(selection, &Selection::InstantChanged, this, repaint);
+  connect(selection, &Selection::InstantChanged, this,
+          [this] { instant_.Move(this, Scale().X(selection_->instant())); });
   connect(selection, &Selection::ZoomChanged, this, repaint);
   connect(selection, &Selection::AxisChanged, this, repaint);
 }
@@ -68,8 +90,12 @@ TimeScale TimePlot::Scale() const {
   return {selection_->window(), plot.left(), plot.width(), ShownClock(*document_, *selection_)};
 }
 
-void TimePlot::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
+void TimePlot::paintEvent(QPaintEvent* event) {
+  PaintParts(this, *event, [this](QPainter& painter) { Paint(painter); });
+  instant_.Painted(Scale().X(selection_->instant()));
+}
+
+void TimePlot::Paint(QPainter& painter) {
   const Theme theme = Theme::From(palette());
   painter.fillRect(rect(), theme.surface);
   painter.setFont(SmallFont(font()));

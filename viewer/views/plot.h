@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
 
 #include "viewer/geometry/axis.h"
 #include "viewer/models/document.h"
@@ -17,6 +18,21 @@ QString InstantText(const Document& document, const TimeScale& scale, analysis::
 // The chosen instant, if it is in the plot: a line, and a mark `height` above it.
 void PaintInstant(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                   analysis::TimeNs instant, double height, const Theme& theme);
+
+// Repaints only where the chosen instant was and is: two strips of a widget.
+class InstantStrips {
+ public:
+  // The line was painted at x, in the widget's coordinates; it is to be there.
+  void Painted(double x) { painted_ = x; }
+  void Move(QWidget* widget, double x) const;
+
+ private:
+  double painted_ = 0;
+};
+// Calls `paint` for each rectangle of a paint event, with a painter of the widget that is clipped
+// to it: two strips apart from each other are not all that lies between them.
+void PaintParts(QWidget* widget, const QPaintEvent& event,
+                const std::function<void(QPainter&)>& paint);
 
 class TimePlot : public QWidget {
   Q_OBJECT
@@ -55,9 +71,11 @@ class TimePlot : public QWidget {
   Selection* const selection_;
 
  private:
+  void Paint(QPainter& painter);
   void PaintReadout(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                     const Theme& theme);
 
+  InstantStrips instant_;
   TimeGestures gestures_{this, selection_};
 };
 

@@ -24,6 +24,8 @@ class SourceView : public View {
   FactView* list() const { return list_; }
   SourcePane* pane() const { return pane_; }
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the file
+  void SetState(const ViewState& state) override;
 
  protected:
   void Refresh() override;

@@ -100,7 +100,7 @@ void FillBand(QPainter& painter, const QPolygonF& shape, const BandFill& fill, b
 void PaintStackShapes(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
                       std::span<const BandFill> fills, std::uint64_t max_bytes) {
   painter.save();
-  painter.setClipRect(plot);
+  painter.setClipRect(plot, Qt::IntersectClip);
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale scale{max_bytes, plot.bottom(), plot.height()};
   const double step = plot.width() / columns.columns;
@@ -144,6 +144,22 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineBands& band
   PaintStack(painter, plot, columns, fills, max_bytes);
 }
 
+namespace {
+
+// What drawing needs of the columns from `begin` to `end`.
+TimelineColumns Slice(const TimelineColumns& columns, int begin, int end) {
+  TimelineColumns slice;
+  slice.columns = end - begin;
+  const auto cut = [&](const std::vector<std::uint64_t>& band) {
+    return std::vector<std::uint64_t>(band.begin() + begin, band.begin() + end);
+  };
+  for (const auto& band : columns.low) slice.low.push_back(cut(band));
+  for (const auto& band : columns.high) slice.high.push_back(cut(band));
+  return slice;
+}
+
+}  // namespace
+
 void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& columns,
                 std::span<const BandFill> fills, std::uint64_t max_bytes) {
   if (columns.columns == 0) return;
@@ -156,12 +172,23 @@ void PaintStack(QPainter& painter, const QRectF& plot, const TimelineColumns& co
   const bool exact = painter.transform().type() <= QTransform::TxTranslate && whole(ratio) &&
                      whole(plot.left() * ratio) && whole(plot.top() * ratio) &&
                      plot.width() * ratio == columns.columns && plot.height() * ratio == height;
-  const int rows = exact ? 32 : height;
-  RasterStack(columns, fills, max_bytes, height, static_cast<int>(std::lround(ratio)), rows,
+  const int rows = exact ? 32 : height, pixel = static_cast<int>(std::lround(ratio));
+  int begin = 0, end = columns.columns;
+  if (exact && painter.hasClipping()) {
+    // Only what is seen, from a column at which the stripes are as at the first.
+    const QRectF seen = painter.clipBoundingRect().translated(-plot.left(), 0);
+    end = std::clamp(static_cast<int>(std::ceil(seen.right() * ratio)), 0, end);
+    begin = std::clamp(static_cast<int>(std::floor(seen.left() * ratio)), 0, end);
+    begin -= begin % (kStripePeriod * pixel);
+    if (begin == end) return;
+  }
+  const bool all = end - begin == columns.columns;
+  const double left = plot.left() + begin / ratio,
+               width = all ? plot.width() : (end - begin) / ratio;
+  RasterStack(all ? columns : Slice(columns, begin, end), fills, max_bytes, height, pixel, rows,
               [&](int y, const QImage& strip) {
-                painter.drawImage(QRectF(plot.left(), plot.top() + y / ratio, plot.width(),
-                                         strip.height() / ratio),
-                                  strip);
+                painter.drawImage(
+                    QRectF(left, plot.top() + y / ratio, width, strip.height() / ratio), strip);
               });
 }
 
@@ -181,7 +208,7 @@ void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& co
          << QPointF(plot.left() + static_cast<double>(i) * step, y);
   }
   painter.save();
-  painter.setClipRect(plot);
+  painter.setClipRect(plot, Qt::IntersectClip);
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.setPen(QPen(theme.text, 1));
   painter.setBrush(Qt::NoBrush);

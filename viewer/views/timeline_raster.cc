@@ -10,8 +10,6 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr int kStripes = 8;  // pixels from one stripe to the next
-
 // What a pixel shows: nothing, or a part of a band.
 using Part = std::uint16_t;
 constexpr Part kNothing = 0;
@@ -142,7 +140,7 @@ class RowOfPixels {
 
   void Write(int y, QRgb* pixels) const {
     std::memcpy(pixels, colors_.data(), colors_.size() * sizeof(QRgb));
-    const int period = kStripes * pixel_;
+    const int period = kStripePeriod * pixel_;
     for (const int slope : {-1, 1}) {
       if (striped_[static_cast<std::size_t>(slope + 1)] == 0) continue;
       for (int i = 0; i < pixel_; ++i) {

@@ -18,6 +18,8 @@ struct BandFill {
   QColor at_times;                     // instead of `color`, if a column has it only at times
 };
 
+inline constexpr int kStripePeriod = 8;  // pixels from one stripe to the next
+
 // One pixel for each column, `height` high and `max_bytes` from bottom to top; transparent above
 // the stack. `pixel`: device pixels, by which lines and stripes are scaled. In strips of `rows`
 // rows, from the top down: `show` gets the first row of each, and the strip, whose pixels are only

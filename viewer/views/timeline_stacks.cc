@@ -103,7 +103,10 @@ bool TimelineStacks::whole_device() const {
 }
 
 void TimelineStacks::SetWholeDevice(bool whole) {
-  if (whole == whole_device()) return;
+  if (whole != whole_device()) ChooseWholeDevice(whole);
+}
+
+void TimelineStacks::ChooseWholeDevice(bool whole) {
   whole_ = whole;
   emit WholeDeviceChanged();
   Update();

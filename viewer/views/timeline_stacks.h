@@ -34,6 +34,9 @@ class TimelineStacks : public QObject {
   bool whole_device() const;
   // Kept from log to log.
   void SetWholeDevice(bool whole);
+  // The user's choice, if there is one.
+  std::optional<bool> whole_choice() const { return whole_; }
+  void ChooseWholeDevice(bool whole);
   // Whether a band of bands() is left out of the stack. Kept while the grouping and the log are.
   bool hidden(int band) const;
   std::size_t hidden_count() const { return hidden_.size(); }

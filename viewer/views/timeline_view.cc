@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "viewer/geometry/units.h"
-#include "viewer/views/plot.h"
 #include "viewer/views/text.h"
 #include "viewer/views/theme.h"
 #include "viewer/views/timeline_painter.h"
@@ -30,6 +29,7 @@ TimelineView::TimelineView(Document* document, Selection* selection, QWidget* pa
       stacks_(TimelineStacks::Of(document, selection)),
       rows_(new TimelineRows(document, selection, this)),
       lane_(document, selection) {
+  setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(QStringLiteral("Memory timeline"));
@@ -95,7 +95,8 @@ void TimelineView::ConnectAll() {
     bytes_.reset();
     Arrange();
   });
-  connect(selection_, &Selection::InstantChanged, this, repaint);
+  connect(selection_, &Selection::InstantChanged, this,
+          [this] { instant_.Move(this, Scale().X(selection_->instant())); });
   connect(selection_, &Selection::SelectionChanged, this, repaint);
   connect(selection_, &Selection::ZoomChanged, this, repaint);
   connect(selection_, &Selection::AxisChanged, this, [this] {
@@ -231,8 +232,12 @@ void TimelineView::LayOutLanes(const TimeScale& scale, const QFont& font) {
   marks_.LayOut(stacks_->markers(), scale, legend_.height() + lane_.Height(font), font);
 }
 
-void TimelineView::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
+void TimelineView::paintEvent(QPaintEvent* event) {
+  PaintParts(this, *event, [this](QPainter& painter) { Paint(painter); });
+  instant_.Painted(Scale().X(selection_->instant()));
+}
+
+void TimelineView::Paint(QPainter& painter) {
   const Theme theme = Theme::From(palette());
   painter.fillRect(rect(), theme.surface);
   painter.setFont(SmallFont(font()));

@@ -9,6 +9,7 @@
 
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
+#include "viewer/views/plot.h"
 #include "viewer/views/range_lane.h"
 #include "viewer/views/time_gestures.h"
 #include "viewer/views/timeline_lanes.h"
@@ -30,6 +31,8 @@ class TimelineView : public View {
   // Seconds since the start, then minimum and maximum of every band's own bytes, one line for each
   // pixel column of the plot. O(events in the window).
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // what the stack is split by, and its content
+  void SetState(const ViewState& state) override;
 
   // The area of the stack, in this widget's coordinates; for tests and overlays.
   QRectF PlotRect() const;
@@ -76,6 +79,7 @@ class TimelineView : public View {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void Paint(QPainter& painter);
   void MakeChoices();
   void ChooseContent(int index);
   void ArrangeContentChoice();
@@ -118,6 +122,7 @@ class TimelineView : public View {
   TimelineColumns columns_, drawn_;   // of the last painting, exact and as they were drawn
   ByteWindow drawn_bytes_;
   std::shared_ptr<const TimelineBands> columns_of_;
+  InstantStrips instant_;
   TimeGestures gestures_{this, selection_};
 };
 

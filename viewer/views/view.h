@@ -7,6 +7,7 @@
 
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
+#include "viewer/models/view_state.h"
 
 namespace memprof::viewer {
 
@@ -25,6 +26,10 @@ class View : public QWidget {
   // The displayed rows with a line of headings, as comma-separated values; numbers as plain
   // numbers, sizes in bytes, times in seconds since the start. False if the view has no rows.
   virtual bool WriteCsv(QTextStream* out) const;
+  // What it shows beyond the selection, and to show it so; words that it does not know change
+  // nothing.
+  virtual ViewState State() const { return {}; }
+  virtual void SetState(const ViewState&) {}
   // Whether the panel with the details of the selection is shown beside this view.
   virtual bool shows_details() const { return true; }
 

@@ -93,7 +93,7 @@ void WhatIfCurves::PaintContent(QPainter& painter, const TimeScale& scale, const
   const std::uint64_t most = Most();
   PaintByteAxis(painter, plot, most, theme);
   painter.save();
-  painter.setClipRect(plot.adjusted(0, -2, 0, 2));
+  painter.setClipRect(plot.adjusted(0, -2, 0, 2), Qt::IntersectClip);
   for (const WhatIfCurve& curve : curves_) PaintCurve(painter, plot, scale, curve, most);
   painter.restore();
   if (capacity_ <= most) {

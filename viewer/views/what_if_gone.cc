@@ -36,7 +36,7 @@ WhatIfGone::WhatIfGone(Document* document, Selection* selection, QWidget* parent
   const auto again = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, again);
   connect(document, &Document::CategoriesReady, this, [this] {
-    if (static_cast<WithoutBy>(by_->currentData().toInt()) == WithoutBy::kCategory) Invalidate();
+    if (by() == WithoutBy::kCategory) Invalidate();
   });
   connect(document, &Document::PassingChanged, this, again);
   connect(selection, &Selection::DeviceChanged, this, again);
@@ -98,6 +98,7 @@ void WhatIfGone::BuildTable() {
           &WhatIfGone::Chosen);
 }
 
+WithoutBy WhatIfGone::by() const { return static_cast<WithoutBy>(by_->currentData().toInt()); }
 void WhatIfGone::SetBy(WithoutBy by) { by_->setCurrentIndex(by_->findData(static_cast<int>(by))); }
 
 QString WhatIfGone::Verdict() const { return verdict_->text(); }
@@ -118,7 +119,7 @@ void WhatIfGone::Refresh() {
   }
   analysis::WithoutOptions options;
   options.device = selection_->device();
-  options.by = static_cast<WithoutBy>(by_->currentData().toInt());
+  options.by = by();
   const TimelineBands* bands = document_->bands(options.device);
   const bool framework = bands == nullptr || bands->framework;
   const bool driver = static_cast<PeakLayer>(of_->currentData().toInt()) == PeakLayer::kDriver;

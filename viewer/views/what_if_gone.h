@@ -23,6 +23,7 @@ class WhatIfGone : public View {
  public:
   WhatIfGone(Document* document, Selection* selection, QWidget* parent = nullptr);
 
+  analysis::WithoutBy by() const;
   void SetBy(analysis::WithoutBy by);
 
   bool FocusSearch() override;

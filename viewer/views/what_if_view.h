@@ -18,6 +18,8 @@ class WhatIfView : public View {
 
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the page, and by what the second is split
+  void SetState(const ViewState& state) override;
   // Tables need the space, and their rows are self-explanatory.
   bool shows_details() const override { return false; }
 

@@ -85,13 +85,19 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
   connect(welcome_, &WelcomePage::CancelRequested, document_, &Document::Cancel);
   new FocusRing(this);
   // After the connections above: a link changes what the timelines set.
-  places_ = new Places(document_, selection_, this);
+  places_ = new Places(
+      document_, selection_, [this] { return Shown(); }, this);
   connect(places_, &Places::Missed, notice_, &NoticeBar::Warn);
   connect(places_, &Places::ViewNamed, this, [this](const QString& name) {
     for (const ViewEntry& view : ViewTable())
       if (name == QString::fromUtf8(view.name)) return ShowView(view.kind);
     notice_->Warn(tr("There is no view '%1'").arg(name.left(40)));
   });
+  connect(places_, &Places::StateNamed, this,
+          [this](const ViewState& state, QStringList* problems) {
+            page(view())->SetState(state);
+            *problems << RefusedWords(state, page(view())->State());
+          });
   BuildNotesMenu();
   RestoreSettings();
 }

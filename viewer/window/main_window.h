@@ -8,6 +8,7 @@
 #include "viewer/models/document.h"
 #include "viewer/models/selection.h"
 #include "viewer/models/verdict.h"
+#include "viewer/models/view_state.h"
 #include "viewer/window/options.h"
 
 class QAction;
@@ -100,7 +101,7 @@ class MainWindow : public QMainWindow {
   void AskForLog();
   void AskForFleet();
   void AskForRemoteLog();
-  QString ViewName() const;  // of --view
+  ShownView Shown() const;
   // Keeps where the log was left, if settings are kept.
   void LeavePlace();
   QString PlaceLeft() const;

@@ -25,9 +25,8 @@ QString MenuText(const QString& text) {
 
 }  // namespace
 
-NotesMenu::NotesMenu(Places* places, std::function<QString()> log, std::function<QString()> view,
-                     QWidget* parent)
-    : QMenu(tr("&Notes"), parent), places_(places), log_(std::move(log)), view_(std::move(view)) {
+NotesMenu::NotesMenu(Places* places, std::function<QString()> log, QWidget* parent)
+    : QMenu(tr("&Notes"), parent), places_(places), log_(std::move(log)) {
   AddAction(this, tr("&Add a note here …"), QKeySequence(Qt::CTRL | Qt::Key_D), this,
             &NotesMenu::AskForNote);
   AddAction(this, tr("&Edit notes …"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D), this,
@@ -61,7 +60,7 @@ void NotesMenu::AskForNote() {
 }
 
 void NotesMenu::Add(const QString& text) {
-  places_->AskHere(view_(), [this, log = log_(), text](const QString& place) {
+  places_->AskHere([this, log = log_(), text](const QString& place) {
     NotesFile file(log);
     const absl::Status status = file.Add({place, text});
     Report(status, tr("Noted in %1").arg(file.path()));

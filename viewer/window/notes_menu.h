@@ -14,9 +14,8 @@ class NotesMenu : public QMenu {
   Q_OBJECT
 
  public:
-  // `log` and `view` tell the open log ("" = none) and the name of the present view.
-  NotesMenu(Places* places, std::function<QString()> log, std::function<QString()> view,
-            QWidget* parent);
+  // `log` tells the open log; "" = none.
+  NotesMenu(Places* places, std::function<QString()> log, QWidget* parent);
 
   // Asks for a text, and adds the note.
   void AskForNote();
@@ -32,7 +31,7 @@ class NotesMenu : public QMenu {
   void Report(const absl::Status& status, const QString& done);
 
   Places* const places_;
-  const std::function<QString()> log_, view_;
+  const std::function<QString()> log_;
 };
 
 }  // namespace memprof::viewer

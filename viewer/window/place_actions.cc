@@ -49,21 +49,22 @@ void MainWindow::BuildPlaceActions(QMenu* file) {
 void MainWindow::BuildNotesMenu() {
   auto* notes = new NotesMenu(
       places_, [this] { return document_->session() != nullptr ? document_->path() : QString(); },
-      [this] { return ViewName(); }, this);
+      this);
   connect(notes, &NotesMenu::Said, notice_, &NoticeBar::Tell);
   connect(notes, &NotesMenu::Failed, notice_, &NoticeBar::Warn);
   menuBar()->insertMenu(menuBar()->actions().constLast(), notes);  // before Help
 }
 
-QString MainWindow::ViewName() const {
-  return QString::fromUtf8(ViewTable()[static_cast<std::size_t>(navigation_->current())].name);
+ShownView MainWindow::Shown() const {
+  const ViewEntry& entry = ViewTable()[static_cast<std::size_t>(navigation_->current())];
+  return {QString::fromUtf8(entry.name), page(entry.kind)->State()};
 }
 
 void MainWindow::CopyLink() {
   QStringList logs;
   for (const QString& path : document_->paths())
     logs << (IsRemoteName(path) ? path : QFileInfo(path).absoluteFilePath());
-  places_->AskHere(ViewName(), [this, logs](const QString& fragment) {
+  places_->AskHere([this, logs](const QString& fragment) {
     const QString command = LinkCommand(logs, fragment);
     QApplication::clipboard()->setText(command);
     notice_->Tell(tr("Copied: %1").arg(command));
@@ -74,8 +75,8 @@ void MainWindow::LeavePlace() {
   if (settings_ == Settings::kIgnored || document_->session() == nullptr) return;
   const QString key = KeyOfLogs(document_->paths());
   QSettings store;
-  store.setValue(LeftPlaces(), AddPlace(store.value(LeftPlaces()).toStringList(), key,
-                                        places_->Here(ViewName())));
+  store.setValue(LeftPlaces(),
+                 AddPlace(store.value(LeftPlaces()).toStringList(), key, places_->Here()));
 }
 
 QString MainWindow::PlaceLeft() const {

@@ -5,8 +5,20 @@
 
 namespace memprof::viewer {
 
-Places::Places(Document* document, Selection* selection, QObject* parent)
-    : QObject(parent), document_(document), selection_(selection) {
+namespace {
+
+QString FragmentOf(const LinkSession& in, const SelectionState& state, const ShownView& shown) {
+  Link link = LinkOf(in, state);
+  link.view = shown.name;
+  link.state = shown.state;
+  return LinkText(link);
+}
+
+}  // namespace
+
+Places::Places(Document* document, Selection* selection, std::function<ShownView()> shown,
+               QObject* parent)
+    : QObject(parent), document_(document), selection_(selection), shown_(std::move(shown)) {
   connect(document, &Document::TimelinesReady, this, &Places::TimelinesReady);
 }
 
@@ -54,25 +66,21 @@ void Places::Arrive(const Link& link, const LinkTarget& target) {
   selection_->SetWindow(target.window.value_or(selection_->bounds()));
   if (target.instant) selection_->SetInstant(*target.instant);
   selection_->SelectAllocation(target.allocation, target.site);
-  if (!target.problems.isEmpty()) emit Missed(target.problems.join(QStringLiteral("; ")));
+  QStringList problems = target.problems;
+  if (!target.state.empty()) emit StateNamed(target.state, &problems);
+  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
 }
 
-QString Places::Here(const QString& view) const {
+QString Places::Here() const {
   if (document_->session() == nullptr) return {};
-  Link link = LinkOf(Session(), StateOf(*selection_));
-  link.view = view;
-  return LinkText(link);
+  return FragmentOf(Session(), StateOf(*selection_), shown_());
 }
 
-void Places::AskHere(const QString& view, std::function<void(const QString&)> then) {
+void Places::AskHere(std::function<void(const QString&)> then) {
   if (document_->session() == nullptr) return;
-  here_job_.Start(
-      [in = Session(), state = StateOf(*selection_), view](const std::stop_token&) {
-        Link link = LinkOf(in, state);
-        link.view = view;
-        return LinkText(link);
-      },
-      [then = std::move(then)](const QString& fragment) { then(fragment); });
+  here_job_.Start([in = Session(), state = StateOf(*selection_), shown = shown_()](
+                      const std::stop_token&) { return FragmentOf(in, state, shown); },
+                  [then = std::move(then)](const QString& fragment) { then(fragment); });
 }
 
 }  // namespace memprof::viewer

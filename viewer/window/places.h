@@ -15,7 +15,9 @@ class Places : public QObject {
   Q_OBJECT
 
  public:
-  Places(Document* document, Selection* selection, QObject* parent = nullptr);
+  // `shown`: the view of the window.
+  Places(Document* document, Selection* selection, std::function<ShownView()> shown,
+         QObject* parent = nullptr);
 
   // The log that is opened next is shown so, once its timelines are there; "" as it comes.
   void Expect(const QString& fragment);
@@ -23,13 +25,15 @@ class Places : public QObject {
   // Shows this place of the open log: what the link does not name is shown whole.
   void Go(const QString& fragment);
 
-  // The present place, with this view, as a fragment. Fast if the names of the selected site were
+  // The present place as a fragment. Fast if the names of the selected site were
   // already shown; otherwise ask for it.
-  QString Here(const QString& view) const;
-  void AskHere(const QString& view, std::function<void(const QString&)> then);
+  QString Here() const;
+  void AskHere(std::function<void(const QString&)> then);
 
  signals:
   void ViewNamed(const QString& name);
+  // Of that view, once the rest is as the link says. What cannot be is added to `problems`.
+  void StateNamed(const ViewState& state, QStringList* problems);
   // What of a link was not understood or is not there: one line.
   void Missed(const QString& line);
 
@@ -41,6 +45,7 @@ class Places : public QObject {
 
   Document* const document_;
   Selection* const selection_;
+  const std::function<ShownView()> shown_;
   Link expected_;
   JobTracker find_job_, here_job_;
 };
