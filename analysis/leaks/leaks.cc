@@ -8,6 +8,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "analysis/base/units.h"
 #include "analysis/leaks/forecast.h"
 #include "analysis/leaks/internal/candidates.h"
@@ -213,13 +214,11 @@ class ProcessLeaks {
   std::string total_;
 };
 
-// Adds the report of one process to the total. The verdict joins those that have a result, each
-// with the name of its process.
-void Merge(const Session& session, std::uint32_t process, LeakReport one, LeakReport* all) {
+// Adds the report of one process to the total, without its verdict.
+void Merge(std::uint32_t process, LeakReport one, LeakReport* all) {
   const auto move = [](std::vector<Leak>* from, std::vector<Leak>* to) {
     std::move(from->begin(), from->end(), std::back_inserter(*to));
   };
-  const bool bare = one.leaks.empty() && one.rising.empty() && one.live_at_exit.empty();
   move(&one.leaks, &all->leaks);
   move(&one.live_at_exit, &all->live_at_exit);
   move(&one.rising, &all->rising);
@@ -230,14 +229,52 @@ void Merge(const Session& session, std::uint32_t process, LeakReport one, LeakRe
     all->basis = one.basis;
   }
   all->horizon_too_short |= one.horizon_too_short;
-  if (session.processes().size() == 1) {
-    all->verdict = std::move(one.verdict);
-    return;
-  }
-  if (bare && one.horizon_too_short) return;
-  absl::StrAppend(&all->verdict, all->verdict.empty() ? "" : " ", "Process ",
-                  session.processes()[process].run.pid, ": ", one.verdict);
 }
+
+// The verdicts of processes, equal ones once: first those with leaks, then those of few processes,
+// which are not as the others.
+class Verdicts {
+ public:
+  explicit Verdicts(const Session& session) : session_(session) {}
+
+  void Add(std::uint32_t process, const LeakReport& one) {
+    const bool bare = one.leaks.empty() && one.rising.empty() && one.live_at_exit.empty();
+    if (session_.processes().size() > 1 && bare && one.horizon_too_short) return;
+    const auto same = std::find_if(groups_.begin(), groups_.end(), [&one](const Group& group) {
+      return group.verdict == one.verdict;
+    });
+    if (same != groups_.end()) return same->processes.push_back(process);
+    groups_.push_back({one.verdict, one.leaks.empty(), {process}});
+  }
+
+  std::string Text() {
+    if (session_.processes().size() == 1) return groups_.empty() ? "" : groups_[0].verdict;
+    std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+      return std::pair(a.clean, a.processes.size()) < std::pair(b.clean, b.processes.size());
+    });
+    std::vector<std::string> sentences;
+    for (const Group& group : groups_)
+      sentences.push_back(absl::StrCat(NameOf(group), ": ", group.verdict));
+    return absl::StrJoin(sentences, " ");
+  }
+
+ private:
+  struct Group {
+    std::string verdict;
+    bool clean = true;  // no leak
+    std::vector<std::uint32_t> processes;
+  };
+
+  std::string NameOf(const Group& group) const {
+    if (group.processes.size() > 1) return absl::StrCat(group.processes.size(), " processes");
+    const int rank = session_.processes()[group.processes[0]].rank;
+    return rank >= 0 ? absl::StrCat("Rank ", rank)
+                     : absl::StrCat("Process ", group.processes[0] + 1);
+  }
+
+  const Session& session_;
+  std::vector<Group> groups_;
+};
 
 }  // namespace
 
@@ -247,12 +284,15 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   const LostMemory lost_memory(session);
   const std::shared_ptr<const Holders> holders = HoldersOf(session);
   LeakReport report;
+  Verdicts verdicts(session);
   for (std::uint32_t process = 0; process < clocks.size(); ++process) {
     LeakReport one;
     ProcessLeaks(session, options, clocks[process], sites[process])
         .AddTo(lost_memory, *holders, &one);
-    Merge(session, process, std::move(one), &report);
+    verdicts.Add(process, one);
+    Merge(process, std::move(one), &report);
   }
+  report.verdict = verdicts.Text();
   std::stable_sort(report.leaks.begin(), report.leaks.end(), Worse);
   std::stable_sort(report.live_at_exit.begin(), report.live_at_exit.end(),
                    [](const Leak& a, const Leak& b) { return a.bytes > b.bytes; });

@@ -2,6 +2,7 @@
 #include "analysis/oom/words.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -127,9 +128,10 @@ std::string FirstStepWords(const FirstStep& first) {
 std::string FailureCountWords(const std::vector<FailedRequest>& failures) {
   const auto recovered = std::count_if(failures.begin(), failures.end(),
                                        [](const FailedRequest& f) { return f.recovered; });
-  return absl::StrCat(
-      FormatNumberOf(failures.size(), "request"), " for memory failed",
-      recovered > 0 ? absl::StrCat(", ", recovered, " of them only temporarily") : "");
+  return absl::StrCat(FormatNumberOf(failures.size(), "request"), " for memory failed",
+                      recovered == std::ssize(failures) ? " only temporarily"
+                      : recovered > 0 ? absl::StrCat(", ", recovered, " of them only temporarily")
+                                      : "");
 }
 
 namespace {

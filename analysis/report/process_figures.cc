@@ -8,6 +8,7 @@
 
 #include "absl/numeric/int128.h"
 #include "analysis/leaks/clock.h"
+#include "analysis/leaks/survivors.h"
 #include "analysis/store/lifetime_walk.h"
 
 namespace memprof::analysis {
@@ -136,28 +137,10 @@ class Visitor {
 
 void AddLeaked(const Session& session, const ProcessQuery& query,
                std::vector<ProcessFigures>* figures) {
-  const std::span<const Leak> leaks = query.leaks;
-  if (leaks.empty()) return;
-  std::vector<bool> sites(session.stack_count());
-  for (const Leak& leak : leaks)
-    if (leak.stack.value < sites.size()) sites[leak.stack.value] = true;
-  const std::span<const AllocationRecord> records = session.records();
-  for (std::uint32_t i = 0; i < records.size(); ++i) {
-    const AllocationRecord& record = records[i];
-    if (!AliveAtExit(session, record) ||
-        (query.passing != nullptr && !query.passing->Has(AllocationId(i))))
-      continue;
-    if (record.stack.valid() && (record.stack.value >= sites.size() || !sites[record.stack.value]))
-      continue;
-    const bool leaked = std::any_of(leaks.begin(), leaks.end(), [&](const Leak& leak) {
-      if (leak.stack != record.stack || leak.layer != record.layer || leak.device != record.device)
-        return false;
-      // Without a stack, a site is all of one size.
-      return record.stack.valid() ||
-             (leak.example.valid() && session.record(leak.example).bytes == record.bytes);
-    });
-    if (leaked) (*figures)[session.ProcessOf(record.birth)].leaked_bytes += record.bytes;
-  }
+  ForEachSurvivor(session, query.leaks, [&](std::size_t leak, AllocationId id) {
+    if (query.passing == nullptr || query.passing->Has(id))
+      (*figures)[query.leaks[leak].process].leaked_bytes += session.record(id).bytes;
+  });
 }
 
 double MedianOf(std::vector<double> values) {

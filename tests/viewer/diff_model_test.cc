@@ -87,7 +87,7 @@ TEST_F(CompareModels, TwoMoments) {
   EXPECT_EQ(data->rows[0].change(), 6 * static_cast<std::int64_t>(testing::kLeakBytes));
   EXPECT_EQ(data->rows[0].blocks, 6);
   ASSERT_GE(data->figures.size(), 3u);
-  EXPECT_EQ(data->figures[0].name, S("live"));
+  EXPECT_EQ(data->figures[0].name, S("driver memory"));
   EXPECT_EQ(data->figures[1].name, S("reserved"));
   question.by = DiffBy::kLayer;
   const auto layers = Compare(question, {}, std::stop_token());

@@ -193,6 +193,24 @@ TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
   EXPECT_EQ(TensorAt(*session_, {}, now), QString());
 }
 
+// As the header and the timeline count: what the allocator does not divide is neither in use by it
+// nor reserved by it.
+TEST(MapTotals, AreTheAllocatorsWhereThereIsOne) {
+  analysis::AddressMap map;
+  map.allocated_bytes = 70 + 40;
+  map.reserved_bytes = 100 + 40;
+  map.segments.resize(2);
+  map.segments[0] = {.bytes = 100, .framework = true, .free_bytes = 30};
+  map.segments[1] = {.bytes = 40};
+  EXPECT_EQ(TotalsOf(map).in_use, 70u);
+  EXPECT_EQ(TotalsOf(map).reserved, 100u);
+  EXPECT_EQ(TotalsOf(map).other, 40u);
+  map.segments[0].framework = false;
+  EXPECT_EQ(TotalsOf(map).in_use, 110u);
+  EXPECT_EQ(TotalsOf(map).reserved, 140u);
+  EXPECT_EQ(TotalsOf(map).other, 0u);
+}
+
 TEST_F(MapPictureTest, OfAnEmptyDeviceIsEmpty) {
   const auto empty = MakeMapPicture(*history_, *symbols_, 5, picture_->map.time);
   EXPECT_TRUE(empty->sites.empty());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "analysis/testing/log_builder.h"
@@ -123,7 +124,7 @@ TEST(PaletteIndex, WhatALogHas) {
   const auto session = LoadLog(log);
   analysis::Symbols symbols(session);
   std::string text;
-  for (const PaletteItem& item : PaletteItemsOf(*session, symbols, std::stop_token()))
+  for (const PaletteItem& item : PaletteNamesOf(*session, symbols, std::stop_token()).items)
     if (item.kind != PaletteKind::kCategory)
       text += item.text.toStdString() + " | " + item.detail.toStdString() + "\n";
   EXPECT_EQ(text,
@@ -132,6 +133,82 @@ TEST(PaletteIndex, WhatALogHas) {
             "Keep (k.cc:2) | 4.00 KiB at the peak\n"
             "Pass (p.cc:3) | not at the peak\n"
             "device 0 | \n");
+}
+
+// Steps 1 to 9, tensors t1 to t9 and as many call sites, each of n KiB.
+std::shared_ptr<const analysis::Session> Nine() {
+  LogBuilder log;
+  log.Device(0, 1 << 20);
+  for (int n = 1; n <= 9; ++n) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(n) << 10;
+    const std::uint64_t at = 0x10000 * static_cast<std::uint64_t>(n);
+    const std::string name = std::to_string(n);
+    log.Step(n);
+    log.Alloc(Layer::kLinear, at, bytes,
+              {.stack = log.Stack({"F" + name + " (f.cc:" + name + ")"})});
+    log.TensorCreate(at, bytes,
+                     log.Tensor("t" + name, "fp32", {256 * static_cast<std::uint64_t>(n)}));
+  }
+  return LoadLog(log);
+}
+
+std::string NamesOf(const PaletteNames& names) {
+  std::string text;
+  for (const PaletteItem& item : names.items)
+    if (item.kind <= PaletteKind::kTensor) text += item.text.toStdString() + "\n";
+  return text + std::to_string(names.left_out) + " left out";
+}
+
+TEST(PaletteIndex, OfTooManyNamesTheLargestAndTheLastSteps) {
+  const auto session = Nine();
+  analysis::Symbols symbols(session);
+  const auto names = [&](std::size_t most) {
+    return PaletteNamesOf(*session, symbols, std::stop_token(), most);
+  };
+  EXPECT_EQ(NamesOf(names(2)), "step 8\nstep 9\nt8\nt9\nF9 (f.cc:9)\nF8 (f.cc:8)\n21 left out");
+  EXPECT_EQ(NamesOf(names(0)), "27 left out");
+  EXPECT_EQ(names(9).left_out, 0u);
+  EXPECT_EQ(NamesOf(names(9)), NamesOf(names(kMostPaletteNames)));
+}
+
+TEST(PaletteIndex, AStopLeavesTheRest) {
+  const auto session = Nine();
+  analysis::Symbols symbols(session);
+  std::stop_source stop;
+  stop.request_stop();
+  for (const PaletteItem& item : PaletteNamesOf(*session, symbols, stop.get_token()).items)
+    EXPECT_NE(item.kind, PaletteKind::kSite);
+}
+
+TEST(PaletteIndex, OfALongNameTheBeginningIsSearched) {
+  const QString name = QString(PaletteIndex::kSearchedLetters - 1, QLatin1Char('a'));
+  const PaletteIndex index({{PaletteKind::kTensor, name + Q("bc"), {}, 0, 0}});
+  EXPECT_EQ(index.Find(Q("ab"), 9, 9).size(), 1u);
+  EXPECT_TRUE(index.Find(Q("bc"), 9, 9).empty());
+}
+
+// Of each kind the best; a limit never lets a worse one pass before a better one.
+TEST(PaletteIndex, LimitsKeepTheBest) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<PaletteItem> items;
+    for (int i = 0; i < 40; ++i)
+      items.push_back({static_cast<PaletteKind>(random() % kPaletteKinds),
+                       Q(random() % 2 ? "a b" : "xab"),
+                       {},
+                       random() % 5,
+                       i});
+    const PaletteIndex index(items);
+    const std::vector<std::size_t> all = index.Find(Q("a"), 99, 99);
+    ASSERT_EQ(all.size(), items.size());
+    const std::size_t most = random() % 20, of_a_kind = 1 + random() % 4;
+    std::array<std::size_t, kPaletteKinds> taken{};
+    std::vector<std::size_t> wanted;
+    for (const std::size_t i : all)
+      if (wanted.size() < most && taken[static_cast<std::size_t>(items[i].kind)]++ < of_a_kind)
+        wanted.push_back(i);
+    EXPECT_EQ(index.Find(Q("a"), most, of_a_kind), wanted) << round;
+  }
 }
 
 }  // namespace

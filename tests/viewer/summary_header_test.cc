@@ -51,7 +51,7 @@ TEST_F(PanelTest, TheHeaderChoosesTheDevice) {
 TEST_F(PanelTest, ALinkOfTheVerdictLeadsToItsView) {
   Open({.steps = 30});
   const analysis::Leak leak = window_.document().report()->leaks[0].leak;
-  ASSERT_TRUE(header()->verdict()->Follow(QStringLiteral("show")));
+  ASSERT_TRUE(header()->verdict()->Follow(QStringLiteral("details")));
   window_.WaitUntilSettled();
   EXPECT_EQ(window_.view(), ViewKind::kLeaks);
   EXPECT_EQ(window_.selection().site(), leak.stack);

@@ -353,6 +353,23 @@ TEST(Marks, TooCloseToBeShownSeparatelyAreOne) {
   EXPECT_TRUE(LayOutMarkers({}, {{0, 10}, 0, 10}, 12).empty());
 }
 
+TEST(Marks, TheLastLabelIsAtTheLeftIfItFitsOnlyThere) {
+  const auto wide = [](const MarkerBox&) { return 100.0; };
+  const auto label = [&wide](std::vector<TimeNs> times, std::size_t i) {
+    const std::vector<MarkerBox> boxes = LayOutMarkers(Markers(times), {{0, 1000}, 0, 1000}, 12);
+    const LabelSpan span = LabelOfMarker(boxes, i, 6, wide);
+    return std::pair(span.left, span.right);
+  };
+  EXPECT_EQ(label({500}, 0), std::pair(506.0, 606.0));
+  EXPECT_EQ(label({980}, 0), std::pair(874.0, 974.0)) << "a failure at the end of the run";
+  EXPECT_EQ(label({500, 980}, 1), std::pair(874.0, 974.0));
+  EXPECT_EQ(label({800, 980}, 1), std::pair(986.0, 1000.0)) << "over the other's label: cut";
+  EXPECT_EQ(label({800, 850, 980}, 0), std::pair(806.0, 844.0)) << "not the last: cut";
+  const std::vector<MarkerBox> boxes = LayOutMarkers(Markers({980}), {{0, 1000}, 0, 1000}, 12);
+  EXPECT_EQ(HitMarker(boxes, 900, 6, wide), 0) << "the label at the left can be clicked";
+  EXPECT_EQ(HitMarker(boxes, 990, 6, wide), -1);
+}
+
 TEST(Marks, AreWalkedInOrderOfTime) {
   const std::vector<TimelineMarker> markers = Markers({10, 20, 20, 30});
   EXPECT_EQ(NextMarker(markers, 5), 0);

@@ -85,7 +85,7 @@ TEST_F(VerdictTest, AFailureAfterGrowthNamesWhatGrew) {
   EXPECT_EQ(Marked(),
             "Out of memory at [step 149]: [LossHistory::Append (loss_history.cc:24)] holds [150 "
             "MiB>failures], [+1.00 MiB per step>leaks]; [130 MiB>failures] requested by [main "
-            "(train.cc:210)]: capacity, 128 MiB too little [show>failures]");
+            "(train.cc:210)]: capacity, 128 MiB too little [details>failures]");
   EXPECT_TRUE(verdict_.detail.startsWith(QStringLiteral("Growth: ")));
 }
 
@@ -99,7 +99,7 @@ TEST_F(VerdictTest, AFailureWithoutGrowthSaysWhyItFailed) {
             "Out of memory at [step 5]: [64.0 MiB>failures] requested by [main (train.cc:210)]: "
             "reserve, 120 MiB was unused and could have been released; [too short to tell whether "
             "memory leaks>leaks]; most was held by [AdamW::MakeState (adamw.cc:29)], [192 "
-            "MiB>failures] [show>failures]");
+            "MiB>failures] [details>failures]");
   const VerdictTarget* site = TargetOf("main (train.cc:210)");
   ASSERT_NE(site, nullptr);
   EXPECT_TRUE(site->site.valid());
@@ -116,7 +116,8 @@ TEST_F(VerdictTest, ARefusalIsNoLackOfMemory) {
   EXPECT_EQ(
       Marked(),
       "A request failed at [step 5]: [64.0 MiB>failures] requested by [main (train.cc:210)]: not a "
-      "lack of memory, CUresult 1; [too short to tell whether memory leaks>leaks] [show>failures]");
+      "lack of memory, CUresult 1; [too short to tell whether memory leaks>leaks] "
+      "[details>failures]");
 }
 
 TEST_F(VerdictTest, AFailureThatALaterAttemptRecoveredIsAWarning) {
@@ -128,10 +129,10 @@ TEST_F(VerdictTest, AFailureThatALaterAttemptRecoveredIsAWarning) {
   Open(log);
   EXPECT_EQ(verdict_.tone, VerdictTone::kWarning);
   EXPECT_EQ(Marked(),
-            "1 request for memory failed, 1 of them only temporarily at [step 5]: [32.0 "
+            "1 request for memory failed only temporarily at [step 5]: [32.0 "
             "MiB>failures] requested by [Big (big.cc:5)]: reserve, 120 MiB was unused and could "
             "have been released; [too short to tell whether memory leaks>leaks]; most was held by "
-            "[AdamW::MakeState (adamw.cc:29)], [192 MiB>failures] [show>failures]");
+            "[AdamW::MakeState (adamw.cc:29)], [192 MiB>failures] [details>failures]");
 }
 
 TEST_F(VerdictTest, ALeakWithARecoveredFailureNamesBoth) {
@@ -144,8 +145,8 @@ TEST_F(VerdictTest, ALeakWithARecoveredFailureNamesBoth) {
   EXPECT_EQ(verdict_.tone, VerdictTone::kBad);
   EXPECT_EQ(Marked(),
             "1 suspected leak: [LossHistory::Append (loss_history.cc:24)], [+1.00 MiB per "
-            "step>leaks], out of memory in about 60 steps; [1 request for memory failed, 1 of them "
-            "only temporarily>failures] [show>leaks]");
+            "step>leaks], out of memory in about 60 steps; [1 request for memory failed only "
+            "temporarily>failures] [details>leaks]");
 }
 
 TEST_F(VerdictTest, ALeakGivesItsSiteSlopeAndTheStepsLeft) {
@@ -154,8 +155,8 @@ TEST_F(VerdictTest, ALeakGivesItsSiteSlopeAndTheStepsLeft) {
   Open(log);
   EXPECT_EQ(Marked(),
             "1 suspected leak: [LossHistory::Append (loss_history.cc:24)], [+1.00 MiB per "
-            "step>leaks], out of memory in about 570 steps [show>leaks]");
-  const VerdictTarget* show = TargetOf("show");
+            "step>leaks], out of memory in about 570 steps [details>leaks]");
+  const VerdictTarget* show = TargetOf("details");
   ASSERT_NE(show, nullptr);
   EXPECT_EQ(show->site, document_.report()->leaks[0].leak.stack);
 }
@@ -218,13 +219,13 @@ TEST_F(VerdictTest, SeveralLogsNameTheRank) {
   Open({&good, &leaks});
   EXPECT_EQ(Marked(),
             "1 suspected leak in process 2: [LossHistory::Append (loss_history.cc:24)], [+1.00 MiB "
-            "per step>leaks], out of memory in about 170 steps [show>leaks]");
+            "per step>leaks], out of memory in about 170 steps [details>leaks]");
   Open({&good, &leaks, &fails});
   EXPECT_EQ(Marked(),
             "Out of memory in process 3 at [step 29]: [64.0 MiB>failures] requested by [main "
             "(train.cc:210)]: reserve, 120 MiB was unused and could have been released; [1 "
             "suspected leak>leaks]; most was held by [AdamW::MakeState (adamw.cc:29)], [576 "
-            "MiB>failures] [show>failures]");
+            "MiB>failures] [details>failures]");
 }
 
 TEST_F(VerdictTest, HostMemoryAlone) {

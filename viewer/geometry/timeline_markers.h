@@ -26,6 +26,7 @@ struct MarkerBox {
   MarkerKind kind = MarkerKind::kSnapshot;  // a failed request if any of them is
   std::size_t first = 0, count = 1;         // markers
   double x = 0;                             // position of its sign
+  double label_left = 0;                    // the left limit of a label at the left of the sign
   double label_right = 0;                   // the right limit of its label; x if it has none
 };
 
@@ -33,6 +34,15 @@ struct MarkerBox {
 // `markers` in order of time. O(boxes × log markers + markers in the window that are drawn).
 std::vector<MarkerBox> LayOutMarkers(std::span<const TimelineMarker> markers,
                                      const TimeScale& scale, double min_distance);
+
+// The label of box `i`, of `label_width` as text: at the right of its sign, which is `half_width`
+// on each side; cut at the limit. That of the last sign, such as a failure that ended the run, is
+// at the left if it only fits there.
+struct LabelSpan {
+  double left = 0, right = 0;
+};
+LabelSpan LabelOfMarker(std::span<const MarkerBox> boxes, std::size_t i, double half_width,
+                        const std::function<double(const MarkerBox&)>& label_width);
 
 // The box whose sign or label is at `x`; -1 for none. `label_width` returns the width of a box's
 // label.

@@ -206,7 +206,7 @@ std::vector<DiffFigureRow> FigureRows(const DiffReport& report, bool moments) {
     rows.push_back(DescribeFigure(figure, devices.size() > 1));
     if (!moments) continue;
     if (figure.kind == DiffFigureKind::kLive)
-      rows.back().name.replace(FigureName(figure.kind), Tr("live"));
+      rows.back().name.replace(FigureName(figure.kind), Tr("driver memory"));
     if (figure.kind == DiffFigureKind::kReserved)
       rows.back().name.replace(FigureName(figure.kind), Tr("reserved"));
     if (figure.kind == DiffFigureKind::kFragmentation)

@@ -186,7 +186,7 @@ std::vector<FactColumn> PinColumns() {
            QObject::tr("Free bytes that would be one piece if the block were freed")},
           {QObject::tr("Block"), true, QObject::tr("Its own bytes")},
           {QObject::tr("Born"), true, {}},
-          {QObject::tr("Unused since"), true,
+          {QObject::tr("Holes since"), true,
            QObject::tr("Since when the holes beside it have been free")},
           {QObject::tr("Call site"), false, {}, true},
           {QObject::tr("Holds"), false, QObject::tr("The largest tensor in it")},

@@ -38,6 +38,7 @@ QString LeakText(const LeakRow& row, int column) {
   const Leak& leak = row.leak;
   switch (column) {
     case LeakModel::kSite:
+      if (!leak.stack.valid()) return LeakModel::tr("(no call stack)");
       return ShortSite(analysis::CallSite{row.site, row.library});
     case LeakModel::kExample:
       return row.example;

@@ -139,6 +139,18 @@ StackId MapPicture::SiteOf(const Session& session, AllocationId id) {
   return id.valid() ? session.record(id).stack : StackId();
 }
 
+MapTotals TotalsOf(const analysis::AddressMap& map) {
+  MapTotals totals;
+  for (const analysis::MapSegment& segment : map.segments) {
+    if (!segment.framework) continue;
+    totals.reserved += segment.bytes;
+    totals.in_use += segment.bytes - segment.free_bytes;
+  }
+  if (totals.reserved == 0) return {map.allocated_bytes, map.reserved_bytes, 0};
+  totals.other = map.reserved_bytes - totals.reserved;
+  return totals;
+}
+
 std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::FragmentationHistory& history,
                                                  analysis::Symbols& symbols, int device,
                                                  analysis::TimeNs time,

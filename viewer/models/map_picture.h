@@ -25,6 +25,14 @@ struct MapSite {
   int color = -1;  // Theme::Categorical
 };
 
+// The bytes of a map in the words of the other views. Where a framework's allocator is seen,
+// `in_use` and `reserved` are its own, and `other` is driver memory that it does not divide; else
+// 0.
+struct MapTotals {
+  std::uint64_t in_use = 0, reserved = 0, other = 0;
+};
+MapTotals TotalsOf(const analysis::AddressMap& map);
+
 struct MapPicture {
   analysis::AddressMap map;
   std::vector<MapSite> sites;             // largest first

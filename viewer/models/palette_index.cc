@@ -138,7 +138,7 @@ std::vector<int> PaletteMarks(const QString& text, const QString& query) {
 
 PaletteIndex::PaletteIndex(std::vector<PaletteItem> items) : items_(std::move(items)) {
   for (const PaletteItem& item : items_) {
-    const std::u16string lower = LowerOf(item.text);
+    const std::u16string lower = LowerOf(item.text.left(kSearchedLetters));
     letters_.push_back(LettersOf(lower));
     lower_ += lower;
     ends_.push_back(static_cast<std::uint32_t>(lower_.size()));
@@ -189,7 +189,8 @@ using analysis::StackId;
 
 QString Words(const char* text) { return QCoreApplication::translate("Palette", text); }
 
-void AddSites(const Session& session, analysis::Symbols& symbols, std::vector<PaletteItem>* items) {
+void AddSites(const Session& session, analysis::Symbols& symbols, std::size_t most,
+              PaletteNames* names) {
   std::vector<analysis::Site> sites = analysis::StacksOfRun(session, analysis::DiffMoment::kPeak);
   std::vector<bool> known(session.stack_count(), false);
   const auto first = [&known](StackId stack) {
@@ -202,15 +203,18 @@ void AddSites(const Session& session, analysis::Symbols& symbols, std::vector<Pa
   for (const AllocationRecord& record : session.records())
     if (record.layer != analysis::Layer::kTensor && first(record.stack))
       sites.push_back({.stack = record.stack});
-  for (const RankedRow& row : viewer::RankSites(sites, symbols))
-    items->push_back({PaletteKind::kSite, row.name,
-                      row.bytes > 0 ? Words("%1 at the peak").arg(FormatBytes(row.bytes))
-                                    : Words("not at the peak"),
-                      row.bytes, row.site.value});
+  std::vector<RankedRow> rows = viewer::RankSites(sites, symbols);  // most bytes first
+  names->left_out += rows.size() - std::min(most, rows.size());
+  rows.resize(std::min(most, rows.size()));
+  for (const RankedRow& row : rows)
+    names->items.push_back({PaletteKind::kSite, row.name,
+                            row.bytes > 0 ? Words("%1 at the peak").arg(FormatBytes(row.bytes))
+                                          : Words("not at the peak"),
+                            row.bytes, row.site.value});
 }
 
 // Of tensors of one name the largest.
-void AddTensors(const Session& session, std::vector<PaletteItem>* items) {
+void AddTensors(const Session& session, std::size_t most, PaletteNames* palette) {
   absl::flat_hash_map<std::string_view, std::uint32_t> largest;
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
@@ -220,16 +224,28 @@ void AddTensors(const Session& session, std::vector<PaletteItem>* items) {
     if (!fresh && records[i].bytes > records[known->second].bytes) known->second = i;
   }
   std::vector<std::pair<std::string_view, std::uint32_t>> names(largest.begin(), largest.end());
+  if (names.size() > most) {
+    palette->left_out += names.size() - most;
+    const auto larger = [&records](const auto& a, const auto& b) {
+      return std::pair(records[b.second].bytes, a.first) <
+             std::pair(records[a.second].bytes, b.first);
+    };
+    std::nth_element(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(most), names.end(),
+                     larger);
+    names.resize(most);
+  }
   std::sort(names.begin(), names.end());
   for (const auto& [name, i] : names)
-    items->push_back({PaletteKind::kTensor, ToQString(name), FormatBytes(records[i].bytes),
-                      records[i].bytes, i});
+    palette->items.push_back({PaletteKind::kTensor, ToQString(name), FormatBytes(records[i].bytes),
+                              records[i].bytes, i});
 }
 
-void AddSteps(const Session& session, std::vector<PaletteItem>* items) {
+void AddSteps(const Session& session, std::size_t most, PaletteNames* names) {
   const auto steps = session.steps();
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    items->push_back(
+  const std::size_t first = steps.size() - std::min(most, steps.size());
+  names->left_out += first;
+  for (std::size_t i = first; i < steps.size(); ++i)
+    names->items.push_back(
         {PaletteKind::kStep, Words("step %1").arg(steps[i].number),
          FormatInstant(std::max<analysis::TimeNs>(0, steps[i].begin - session.run().start_time),
                        1'000'000),
@@ -238,13 +254,14 @@ void AddSteps(const Session& session, std::vector<PaletteItem>* items) {
 
 }  // namespace
 
-std::vector<PaletteItem> PaletteItemsOf(const Session& session, analysis::Symbols& symbols,
-                                        std::stop_token stop) {
-  std::vector<PaletteItem> items;
-  AddSteps(session, &items);
-  AddTensors(session, &items);
-  if (stop.stop_requested()) return items;
-  AddSites(session, symbols, &items);
+PaletteNames PaletteNamesOf(const Session& session, analysis::Symbols& symbols,
+                            std::stop_token stop, std::size_t most) {
+  PaletteNames names;
+  std::vector<PaletteItem>& items = names.items;
+  AddSteps(session, most, &names);
+  AddTensors(session, most, &names);
+  if (stop.stop_requested()) return names;
+  AddSites(session, symbols, most, &names);
   for (std::size_t i = 0; i < analysis::kCategoryCount; ++i) {
     const auto category = static_cast<analysis::Category>(i);
     if (category != analysis::Category::kSlack)
@@ -258,7 +275,7 @@ std::vector<PaletteItem> PaletteItemsOf(const Session& session, analysis::Symbol
   for (std::size_t i = 0; processes.size() > 1 && i < processes.size(); ++i)
     items.push_back({PaletteKind::kProcess, ProcessName(session, static_cast<std::uint32_t>(i)),
                      Words("show only this"), 0, static_cast<std::int64_t>(i)});
-  return items;
+  return names;
 }
 
 }  // namespace memprof::viewer

@@ -45,9 +45,11 @@ std::vector<int> PaletteMarks(const QString& text, const QString& query);
 
 // The search. Each word of the query, in any order, must be in the text: best as a whole word, then
 // at the beginning of one, then anywhere, then as letters in their order. Letters of either case
-// are the same.
+// are the same. Of each text the first kSearchedLetters count.
 class PaletteIndex {
  public:
+  static constexpr int kSearchedLetters = 300;
+
   PaletteIndex() = default;
   explicit PaletteIndex(std::vector<PaletteItem> items);
 
@@ -67,8 +69,18 @@ class PaletteIndex {
 };
 
 // What a log has: call sites with their bytes at the peaks of the devices, tensors by name, steps,
-// categories, devices, processes. Incomplete after a request to stop.
-std::vector<PaletteItem> PaletteItemsOf(const analysis::Session& session,
-                                        analysis::Symbols& symbols, std::stop_token stop);
+// categories, devices, processes.
+struct PaletteNames {
+  std::vector<PaletteItem> items;
+  std::size_t left_out = 0;  // call sites, tensors and steps beyond the bound
+};
+
+// The GUI thread searches them at each letter that is typed.
+inline constexpr std::size_t kMostPaletteNames = 30'000;
+
+// At most `most` call sites, tensors and steps each: those with most bytes, and the last steps.
+// Incomplete after a request to stop.
+PaletteNames PaletteNamesOf(const analysis::Session& session, analysis::Symbols& symbols,
+                            std::stop_token stop, std::size_t most = kMostPaletteNames);
 
 }  // namespace memprof::viewer

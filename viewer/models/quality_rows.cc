@@ -236,6 +236,11 @@ class Finder {
       case analysis::StepSource::kPattern:
         break;
     }
+    if (steps == 0) {  // too few allocations for a pattern
+      Add("Steps", Tr("confidence"), Grade::kInfo, Tr("None are known."),
+          Tr("Results by step (growth, slow leaks) need them: %1.").arg(MarkSteps()));
+      return;
+    }
     const bool ranges = origin.source == analysis::StepSource::kRanges;
     Add("Steps", Tr("confidence"), origin.confidence < 0.5 ? Grade::kNotice : Grade::kInfo,
         (ranges ? Tr("%1, found in named ranges; confidence %2. %3")
@@ -258,7 +263,9 @@ class Finder {
             Tr("What is allocated, and in which order, is real; speed and the driver's own memory "
                "are the stand-in's."));
       } else {
-        Add("Devices", subject, Grade::kGood, Tr("Not simulated: %1.").arg(ToQString(device.name)));
+        Add("Devices", subject, Grade::kGood,
+            device.name.empty() ? Tr("Not simulated.")
+                                : Tr("Not simulated: %1.").arg(ToQString(device.name)));
       }
       if (report_ != nullptr) Ledger(device, subject);
     }
@@ -283,8 +290,8 @@ class Finder {
           device.uses_system_memory ? Tr("This GPU uses the system's memory: what it counts as "
                                          "used can include memory of "
                                          "the system, such as its page cache.")
-          : much ? Tr("Contexts, kernels and libraries take memory that no call shows; `memprof "
-                      "report` lists the parts.")
+          : much ? Tr("Contexts, kernels and libraries take memory that no call shows; Timeline › "
+                      "Whole device shows the parts.")
                  : QString());
     }
   }

@@ -158,7 +158,7 @@ QVariant SourceModel::headerData(int section, Qt::Orientation orientation, int r
     return QVariant::fromValue(Qt::AlignVCenter |
                                (section == kText ? Qt::AlignLeft : Qt::AlignRight));
   if (role == Qt::ToolTipRole && section < kLine) {
-    const QString tips[] = {tr("Live at the instant"), tr("Live at the peak of the device"),
+    const QString tips[] = {tr("Live at the instant"), tr("Live at the peak of the memory in use"),
                             tr("What survives of leaks: definite, suspected and growing")};
     return tips[section];
   }

@@ -58,9 +58,9 @@ inline VerdictTarget InView(VerdictView view, VerdictTarget target) {
   return target;
 }
 
-// "show", the way to the whole story.
+// "details", the way to the whole story.
 inline void SayShow(Sentence& sentence, VerdictTarget target, const QString& help) {
-  sentence.Always().Say(QStringLiteral("  ")).Link(QObject::tr("show"), std::move(target), help);
+  sentence.Always().Say(QStringLiteral("  ")).Link(QObject::tr("details"), std::move(target), help);
 }
 
 // " in rank 5" (`before` is " in "), if there are several processes.

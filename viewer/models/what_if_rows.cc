@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "viewer/geometry/units.h"
+#include "viewer/models/process_model.h"
 
 namespace memprof::viewer {
 namespace {
@@ -124,7 +125,7 @@ WhatIfDevice DescribeReplay(const analysis::Session& session, const DeviceReplay
   device.process = replay.process;
   device.title = Tr("Device %1").arg(replay.device);
   if (session.processes().size() > 1)
-    device.title += Tr(", process %1").arg(session.processes()[replay.process].run.pid);
+    device.title += Tr(", %1").arg(ProcessName(session, replay.process));
   device.source = Tr("%1 (%2) on %3")
                       .arg(FormatPlural(replay.requests, Tr("request")), SourceText(replay.source),
                            FormatPlural(replay.streams, Tr("stream")));

@@ -191,12 +191,16 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
   }
   const analysis::AddressMap& map = picture->map;
   const auto part = [&](const QString& caption, const QString& value) {
-    return QStringLiteral("<span style='color:%1'>%2</span> <b>%3</b>&nbsp;&nbsp;&nbsp; ")
-        .arg(theme.muted.name(), caption, value.toHtmlEscaped());
+    // A line breaks between parts alone.
+    const auto whole = [](QString text) { return text.replace(u' ', QStringLiteral("&nbsp;")); };
+    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>&nbsp;&nbsp; ")
+        .arg(theme.muted.name(), whole(caption), whole(value.toHtmlEscaped()));
   };
-  QString text = part(tr("in use"), FormatBytes(map.allocated_bytes)) +
-                 part(tr("reserved"), FormatBytes(map.reserved_bytes)) +
-                 part(tr("largest hole"), FormatBytes(map.largest_hole));
+  const MapTotals totals = TotalsOf(map);
+  QString text = part(tr("in use"), FormatBytes(totals.in_use)) +
+                 part(tr("reserved"), FormatBytes(totals.reserved));
+  if (totals.other > 0) text += part(tr("other"), FormatBytes(totals.other));
+  text += part(tr("largest hole"), FormatBytes(map.largest_hole));
   if (picture->step >= 0) text = part(tr("step"), QString::number(picture->step)) + text;
   QStringList notes;
   const auto note = [&](const QString& mark, const QString& words) {

@@ -21,7 +21,7 @@ namespace {
 
 // The legend of the parts of a bar, in their colours, left to right.
 QString LegendOf(const ByteBar& bar, const Theme& theme) {
-  constexpr int kMaxLetters = 34;
+  constexpr int kMaxLetters = 60;
   QString text;
   for (const ByteBarPart& part : bar.parts) {
     if (part.bytes == 0) continue;

@@ -45,7 +45,7 @@ SourceView::SourceView(Document* document, Selection* selection, QWidget* parent
   parts_->setChildrenCollapsible(false);
   files_ = new FactTable({{tr("File"), false, tr("The files of call sites, as the log names them")},
                           {tr("Now"), true, tr("Live at the instant")},
-                          {tr("At peak"), true, tr("Live at the peak of the device")},
+                          {tr("At peak"), true, tr("Live at the peak of the memory in use")},
                           {tr("Leaked"), true, tr("What survives of leaks")}},
                          this);
   list_ = new FactView(files_, 0, parts_);

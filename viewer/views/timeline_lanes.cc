@@ -153,6 +153,10 @@ void MarkerLane::LayOut(std::shared_ptr<const std::vector<TimelineMarker>> marke
   font_ = font;
 }
 
+std::function<double(const MarkerBox&)> MarkerLane::WidthOfLabel() const {
+  return [this](const MarkerBox& box) { return TextWidth(font_, LabelOf(box)); };
+}
+
 QString MarkerLane::LabelOf(const MarkerBox& box) const {
   if (box.count == 1) return marker(box.first).label;
   if (box.kind == MarkerKind::kFailedRequest) {
@@ -170,7 +174,8 @@ void MarkerLane::Paint(QPainter& painter, const QRectF& plot, const Theme& theme
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   const double middle = top_ + height_ / 2;
-  for (const MarkerBox& box : boxes_) {
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    const MarkerBox& box = boxes_[i];
     const bool failed = box.kind == MarkerKind::kFailedRequest;
     const QColor color = failed ? theme.danger : theme.good;
     QColor line = color;
@@ -189,8 +194,8 @@ void MarkerLane::Paint(QPainter& painter, const QRectF& plot, const Theme& theme
                      QPointF(box.x, middle + kSign), QPointF(box.x - kSign, middle)}));
     }
     painter.setPen(failed ? theme.danger : theme.text);
-    DrawElided(painter,
-               QRectF(QPointF(box.x + kSign + 3, top_), QPointF(box.label_right, top_ + height_)),
+    const LabelSpan label = LabelOfMarker(boxes_, i, kSign + 3, WidthOfLabel());
+    DrawElided(painter, QRectF(label.left, top_, label.right - label.left + 1, height_),
                Qt::AlignLeft | Qt::AlignVCenter, LabelOf(box));
   }
   painter.setPen(theme.muted);
@@ -201,9 +206,7 @@ void MarkerLane::Paint(QPainter& painter, const QRectF& plot, const Theme& theme
 
 int MarkerLane::BoxAt(QPointF point) const {
   if (height_ <= 0 || point.y() < top_ || point.y() >= top_ + height_) return -1;
-  return HitMarker(boxes_, point.x(), kSign + 2, [this](const MarkerBox& box) {
-    return std::min(TextWidth(font_, LabelOf(box)), box.label_right - box.x - kSign - 3);
-  });
+  return HitMarker(boxes_, point.x(), kSign + 3, WidthOfLabel());
 }
 
 const TimelineMarker* MarkerLane::At(QPointF point) const {

@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QString>
 #include <QStringList>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -73,6 +74,7 @@ class MarkerLane {
   static constexpr double kSign = 5;  // half of a sign's width
   int BoxAt(QPointF point) const;
   QString LabelOf(const MarkerBox& box) const;
+  std::function<double(const MarkerBox&)> WidthOfLabel() const;
 
   const TimelineMarker& marker(std::size_t i) const { return (*markers_)[i]; }
 

@@ -98,8 +98,8 @@ void WhatIfCurves::PaintContent(QPainter& painter, const TimeScale& scale, const
   painter.restore();
   if (capacity_ <= most) {
     const ByteScale bytes{most, plot.bottom(), plot.height()};
-    PaintLevel(painter, plot, bytes.Y(static_cast<double>(capacity_)),
-               tr("capacity %1").arg(FormatBytes(capacity_)), theme.danger, theme);
+    PaintLevel(painter, plot, bytes.Y(static_cast<double>(capacity_)), FormatBytes(capacity_),
+               theme.danger, theme);
   }
   PaintLegend(painter, plot, theme);
   if (hasFocus()) {

@@ -253,12 +253,14 @@ void WhatIfReplay::ShowState() {
   QString legend =
       tr("<b>To scale:</b> strong = allocated at the peak, pale = unused, ┊ = as "
          "recorded");
+  // What others use of the device, these requests never had.
+  const QString limit = device.capacity_given ? tr("capacity") : tr("available");
   if (model_->scale().capacity_shown) {
-    legend += tr(", <span style='color:%1'>│</span> = capacity %2")
-                  .arg(Theme::From(palette()).danger.name(), FormatBytes(device.capacity));
+    legend += tr(", <span style='color:%1'>│</span> = %2 %3")
+                  .arg(Theme::From(palette()).danger.name(), limit, FormatBytes(device.capacity));
   } else if (model_->scale().beyond > 0) {
-    legend += tr("; capacity %1, %2 times the longest bar")
-                  .arg(FormatBytes(device.capacity))
+    legend += tr("; %1 %2, %3 times the longest bar")
+                  .arg(limit, FormatBytes(device.capacity))
                   .arg(model_->scale().beyond, 0, 'f', model_->scale().beyond < 10 ? 1 : 0);
   }
   legend_->setText(legend);

@@ -25,7 +25,7 @@ constexpr Group kGroups[] = {
      {{"Ctrl+1 … Ctrl+9, Ctrl+0", "the views, from the top of the list"},
       {"Alt+←, Alt+→", "undo and redo zooms and filters, in whichever view they were made"},
       {"Home", "all of the recording, and of the graph of call sites"},
-      {"P", "the peak of the device"},
+      {"P", "the peak of the memory in use"},
       {"S", "axis in training steps, each equally wide, or in time"},
       {"Esc", "clear the selection"},
       {"Ctrl+F", "search in this view"},

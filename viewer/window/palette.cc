@@ -26,7 +26,7 @@ namespace memprof::viewer {
 namespace {
 
 constexpr std::size_t kMostRows = 60, kMostOfAKind = 12, kMostUnasked = 5;
-constexpr int kRowsSeen = 12;
+constexpr int kRowsSeen = 12, kMostLetters = 100;
 
 // In the order of PaletteKind.
 const char* const kTags[] = {"view",   "call site", "step",    "tensor",    "category",
@@ -151,6 +151,7 @@ Palette::Palette(MainWindow* window, bool kept) : QFrame(window), window_(window
   field_ = new QLineEdit(this);
   field_->setPlaceholderText(tr("Go to a view, call site, tensor, step, command …"));
   field_->setAccessibleName(tr("Go to"));
+  field_->setMaxLength(kMostLetters);
   list_ = new QListView(this);
   list_->setAccessibleName(tr("What matches"));
   list_->setFrameShape(QFrame::NoFrame);
@@ -225,25 +226,26 @@ std::vector<PaletteItem> Palette::ItemsOfWindow() {
 
 void Palette::BuildIndex() {
   const auto& session = window_->document().session();
-  if (indexed_.lock() != session) log_items_.reset();
+  if (indexed_.lock() != session) log_names_.reset();
   std::vector<PaletteItem> own = ItemsOfWindow();
   model_->SetIndex(std::make_shared<const PaletteIndex>(own));
   Search();
   if (session == nullptr) return;
-  note_->setText(log_items_ == nullptr ? tr("Reading the names of the log …") : QString());
-  using Items = std::shared_ptr<const std::vector<PaletteItem>>;
+  note_->setText(log_names_ == nullptr ? tr("Reading the names of the log …") : QString());
+  using Names = std::shared_ptr<const PaletteNames>;
   job_.Start(
       [own = std::move(own), session, symbols = window_->document().symbols(),
-       items = log_items_](std::stop_token stop) {
-        const Items of_log = items != nullptr ? items
-                                              : std::make_shared<const std::vector<PaletteItem>>(
-                                                    PaletteItemsOf(*session, *symbols, stop));
+       names = log_names_](std::stop_token stop) {
+        const Names of_log =
+            names != nullptr
+                ? names
+                : std::make_shared<const PaletteNames>(PaletteNamesOf(*session, *symbols, stop));
         std::vector<PaletteItem> all = own;
-        all.insert(all.end(), of_log->begin(), of_log->end());
+        all.insert(all.end(), of_log->items.begin(), of_log->items.end());
         return std::pair(of_log, std::make_shared<const PaletteIndex>(std::move(all)));
       },
       [this, of = std::weak_ptr(session)](auto made) {
-        log_items_ = std::move(made.first);
+        log_names_ = std::move(made.first);
         indexed_ = of;
         if (window_->document().session() != of.lock()) return;  // another log was opened
         model_->SetIndex(std::move(made.second));
@@ -264,10 +266,14 @@ void Palette::Search() {
   model_->SetQuery(field_->text());
   const int rows = model_->rowCount();
   if (rows > 0) list_->setCurrentIndex(model_->index(0, 0));
-  const bool reads = window_->document().session() != nullptr && log_items_ == nullptr;
-  note_->setText(reads       ? tr("Reading the names of the log …")
+  const bool reads = window_->document().session() != nullptr && log_names_ == nullptr;
+  QString note = reads       ? tr("Reading the names of the log …")
                  : rows == 0 ? tr("Nothing has this name.")
-                             : tr("↑ ↓ choose, Enter goes there, Esc closes"));
+                             : tr("↑ ↓ choose, Enter goes there, Esc closes");
+  if (!reads && log_names_ != nullptr && log_names_->left_out > 0)
+    note += tr(" · %1 smaller names and earlier steps are not searched")
+                .arg(FormatCount(log_names_->left_out));
+  note_->setText(note);
 }
 
 bool Palette::eventFilter(QObject* watched, QEvent* event) {

@@ -79,7 +79,7 @@ class Palette : public QFrame {
   PaletteModel* model_;
   std::vector<QAction*> actions_;  // the commands
   QStringList recent_;             // entries
-  std::shared_ptr<const std::vector<PaletteItem>> log_items_;
+  std::shared_ptr<const PaletteNames> log_names_;
   std::weak_ptr<const analysis::Session> indexed_;  // whose items they are
   QPointer<QWidget> before_;                        // that had the keyboard focus
   JobTracker job_;

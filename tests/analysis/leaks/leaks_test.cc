@@ -23,6 +23,7 @@ using testing::LeakRun;
 using testing::LoadLog;
 using testing::LogBuilder;
 using testing::MakeLeakRun;
+using ::testing::StartsWith;
 using testing::TempDirectory;
 
 bool ListsSite(const std::vector<Leak>& leaks, Symbols& symbols, const std::string& function) {
@@ -178,7 +179,28 @@ TEST(LeaksTest, EachProcessIsJudgedByItsOwnSteps) {
     processes.insert(leak.process);
   }
   EXPECT_EQ(processes.size(), 2u);
-  EXPECT_THAT(report.verdict, HasSubstr("Process 101: 1 site keeps growing"));
+  EXPECT_THAT(report.verdict, StartsWith("2 processes: 1 site keeps growing"));
+}
+
+TEST(LeaksTest, EqualVerdictsOfProcessesAreSaidOnce) {
+  const TempDirectory directory;
+  std::vector<std::string> paths;
+  for (const int process : {0, 1, 2}) {
+    LogBuilder log;
+    log.header().set_pid(static_cast<std::uint32_t>(100 + process));
+    const int site = log.Stack({"main (a.cc:1)", "Grow (a.cc:2)"});
+    for (std::uint64_t step = 0; step < 41; ++step) {
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x100000 + step * 8192, 8192, {.stack = site});
+      if (process != 1) log.Free(0x100000 + step * 8192);
+    }
+    paths.push_back(directory.Write(std::to_string(process) + ".mprof", log.Bytes()));
+  }
+  const auto session = LoadLogs(paths, {.find_steps = false});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const std::string verdict = FindLeaks(**session).verdict;
+  EXPECT_THAT(verdict, StartsWith("Process 2: 1 site keeps growing"));
+  EXPECT_THAT(verdict, HasSubstr(" 2 processes: No growth over 40 completed steps."));
 }
 
 }  // namespace

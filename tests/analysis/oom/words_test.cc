@@ -178,6 +178,7 @@ TEST(FailureCountWords, CountsThoseThatWereOnlyTemporary) {
   FailedRequest lasting, passing;
   passing.recovered = true;
   EXPECT_EQ(FailureCountWords({lasting}), "1 request for memory failed");
+  EXPECT_EQ(FailureCountWords({passing}), "1 request for memory failed only temporarily");
   EXPECT_EQ(FailureCountWords({passing, lasting, passing}),
             "3 requests for memory failed, 2 of them only temporarily");
 }

@@ -199,6 +199,24 @@ TEST(ProcessFigures, LeaksAreOfTheProcessThatHoldsThem) {
   EXPECT_EQ(figures[0].leaked_bytes + figures[1].leaked_bytes, all);
 }
 
+// As the leaks themselves: Python frees all at its exit.
+TEST(ProcessFigures, WhatOnlyTheEndOfTheProgramFreesIsLeaked) {
+  LogBuilder log;
+  log.Device(0, 1 << 30);
+  const int site = log.Stack({"main (a.cc:1)", "Keep (a.cc:7)"});
+  for (std::uint64_t step = 0; step < 31; ++step) {
+    log.Step(step);
+    if (step < 30) log.Alloc(Layer::kLinear, 0x800000 + step * 0x1000, 512, {.stack = site});
+  }
+  for (std::uint64_t step = 0; step < 30; ++step) log.Free(0x800000 + step * 0x1000);
+  const auto session = testing::LoadLog(log);
+  const LeakReport leaks = FindLeaks(*session);
+  ASSERT_EQ(leaks.leaks.size(), 1u) << leaks.verdict;
+  const auto figures = FindProcessFigures(*session, {{0, 1}, 0, leaks.leaks});
+  EXPECT_EQ(figures[0].leaked_bytes, leaks.leaks[0].bytes);
+  EXPECT_EQ(figures[0].leaked_bytes, 30u * 512);
+}
+
 TEST(ProcessFigures, StopsWhenAsked) {
   RandomLog log({.operations = 50});
   std::stop_source stop;
