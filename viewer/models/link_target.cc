@@ -7,6 +7,7 @@
 
 #include "analysis/symbols/site_key.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
 namespace {
@@ -154,7 +155,7 @@ class Finder {
 
   StackId Site(const LinkedSite& name) {
     const StackId site = FindSite(in_, name, stop_);
-    if (!site.valid()) Miss(TrTarget("the call site %1").arg(name.place));
+    if (!site.valid()) Miss(TrTarget("the call site %1").arg(PlainLine(name.place, 60)));
     return site;
   }
 

@@ -4,6 +4,17 @@
 #include <utility>
 
 namespace memprof::viewer {
+namespace {
+
+// The first problems of a link, of which a stranger's may have thousands.
+QString ProblemLine(const QStringList& problems) {
+  constexpr qsizetype kShown = 3;
+  QStringList line = problems.mid(0, kShown);
+  if (problems.size() > kShown) line << Places::tr("and %1 more").arg(problems.size() - kShown);
+  return line.join(QStringLiteral("; "));
+}
+
+}  // namespace
 
 Places::Places(Document* document, Selection* selection, QObject* parent)
     : QObject(parent), document_(document), selection_(selection) {
@@ -14,7 +25,7 @@ void Places::Expect(const QString& fragment) {
   find_job_.Cancel();
   QStringList problems;
   expected_ = ParseLink(fragment, &problems);
-  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
+  if (!problems.isEmpty()) emit Missed(ProblemLine(problems));
   if (!expected_.view.isEmpty()) emit ViewNamed(expected_.view);
 }
 
@@ -27,7 +38,7 @@ void Places::Go(const QString& fragment) {
   if (document_->session() == nullptr) return;
   QStringList problems;
   const Link link = ParseLink(fragment, &problems);
-  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
+  if (!problems.isEmpty()) emit Missed(ProblemLine(problems));
   if (!link.view.isEmpty()) emit ViewNamed(link.view);
   Find(link);
 }
@@ -54,7 +65,7 @@ void Places::Arrive(const Link& link, const LinkTarget& target) {
   selection_->SetWindow(target.window.value_or(selection_->bounds()));
   if (target.instant) selection_->SetInstant(*target.instant);
   selection_->SelectAllocation(target.allocation, target.site);
-  if (!target.problems.isEmpty()) emit Missed(target.problems.join(QStringLiteral("; ")));
+  if (!target.problems.isEmpty()) emit Missed(ProblemLine(target.problems));
 }
 
 QString Places::Here(const QString& view) const {
