@@ -19,6 +19,7 @@
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
+#include "cli/shared/viewer_link.h"
 
 namespace memprof::cli {
 namespace {
@@ -181,11 +182,15 @@ int LeaksVerb(int argc, char** argv) {
   analysis::Symbols symbols(session);
   const Judged judged(*session, symbols, suppressions);
   const analysis::LeakReport& report = judged.report();
+  const std::string link =
+      report.leaks.empty() ? "" : LinkToLeak(symbols, report.leaks.front().stack);
   if (arguments.json) {
     Json all = ToJson(*session, symbols, report);
+    if (!link.empty()) all["link"] = ViewerCommand(options.arguments(), link);
     if (!arguments.suppressions.empty()) all["suppressed"] = judged.UsedJson();
     status = PrintJson(all);
-  } else if (!WriteOut(ToText(*session, symbols, judged, arguments))) {
+  } else if (!WriteOut(ToText(*session, symbols, judged, arguments) +
+                       (link.empty() ? "" : ShowItLine(options.arguments(), link)))) {
     status = kExitFailed;
   }
   const bool exceeded = ReportViolations(

@@ -17,6 +17,7 @@
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
+#include "cli/shared/viewer_link.h"
 
 namespace memprof::cli {
 namespace {
@@ -41,7 +42,8 @@ const FailedRequest* Choose(const std::vector<FailedRequest>& failures, std::int
 }
 
 int PrintAll(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols,
-             const std::vector<FailedRequest>& failures, const FailedRequest* only) {
+             const std::vector<FailedRequest>& failures, const FailedRequest* only,
+             const std::string& command) {
   analysis::SiteGroups sites(*session, symbols);
   Json list = Json::array();
   if (!failures.empty()) {
@@ -54,14 +56,16 @@ int PrintAll(const std::shared_ptr<const Session>& session, analysis::Symbols& s
         list.push_back(FailureJson(*session, symbols, sites, explainer.Explain(failures[i])));
     }
   }
-  return PrintJson({{"schema", "memprof.oom/1"},
-                    {"log", session->path()},
-                    {"complete", session->run().complete},
-                    {"simulated", Simulated(*session)},
-                    {"start_time_ns", StartTime(*session)},
-                    {"failures_total", failures.size()},
-                    {"failures", std::move(list)},
-                    {"headroom", HeadroomJson(analysis::FindHeadroom(*session))}});
+  Json all = {{"schema", "memprof.oom/1"},
+              {"log", session->path()},
+              {"complete", session->run().complete},
+              {"simulated", Simulated(*session)},
+              {"start_time_ns", StartTime(*session)},
+              {"failures_total", failures.size()},
+              {"failures", std::move(list)},
+              {"headroom", HeadroomJson(analysis::FindHeadroom(*session))}};
+  if (!command.empty()) all["link"] = command;
+  return PrintJson(all);
 }
 
 std::string Words(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols,
@@ -115,10 +119,14 @@ int OomVerb(int argc, char** argv) {
     return kExitFailed;
   }
   analysis::Symbols symbols(session);
-  if (json) return PrintAll(session, symbols, failures, event == kLast ? nullptr : shown);
-  return WriteOut(Words(session, symbols, failures, shown, static_cast<std::size_t>(top)))
-             ? kExitFine
-             : kExitFailed;
+  const std::vector<std::string>& logs = options.arguments();
+  const std::string link = shown == nullptr ? "" : LinkToFailure(shown->device, shown->event);
+  if (json)
+    return PrintAll(session, symbols, failures, event == kLast ? nullptr : shown,
+                    link.empty() ? "" : ViewerCommand(logs, link));
+  const std::string text = Words(session, symbols, failures, shown, static_cast<std::size_t>(top)) +
+                           (link.empty() ? "" : ShowItLine(logs, link));
+  return WriteOut(text) ? kExitFine : kExitFailed;
 }
 
 }  // namespace memprof::cli

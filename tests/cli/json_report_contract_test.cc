@@ -171,9 +171,11 @@ TEST(JsonContractTest, Leaks) {
                                                                {"rising", {Leak()}},
                                                                {"warmup_steps", "int"},
                                                                {"leaks", {Leak()}},
-                                                               {"live_at_exit", {Leak()}}}));
+                                                               {"live_at_exit", {Leak()}},
+                                                               {"link?", "text"}}));
   EXPECT_TRUE(seen.contains(".leaks[]"));
   EXPECT_TRUE(seen.contains(".leaks[].holders[]"));
+  EXPECT_TRUE(seen.contains(".link"));
   EXPECT_TRUE(seen.contains(".live_at_exit[]"));
 }
 

@@ -181,6 +181,39 @@ TEST(Link, WhatIsWrongIsLeftOutWithALine) {
   EXPECT_LT(problems[0].size(), 200);
 }
 
+// Strings of the pieces of links and of what is none.
+TEST(Link, AnyTextIsReadWithoutHarm) {
+  const char* const pieces[] = {"view", "at",    "window",
+                                "site", "stack", "allocation",
+                                "only", "least", "=",
+                                "=",    "=",     "&",
+                                "&",    "-",     "@",
+                                ":",    "%",     "%00",
+                                "%ff",  "%0A",   "step",
+                                "1e9",  "block", "0x",
+                                "9",    "s",     "ns",
+                                "\n",   "\x1b[", "\xe2\x80\xa8",
+                                "ä",    "#",     "999999999999999999999"};
+  std::mt19937 random(3);
+  for (int i = 0; i < 50'000; ++i) {
+    QString text;
+    for (unsigned n = random() % 24; n > 0; --n)
+      text += QString::fromUtf8(pieces[random() % std::size(pieces)]);
+    QStringList problems;
+    const Link link = ParseLink(text, &problems);
+    for (const QString& line : problems) {
+      EXPECT_LT(line.size(), 200) << text.toStdString();
+      for (const QChar c : line) EXPECT_TRUE(c.isPrint()) << text.toStdString();
+    }
+    // What was read is written so that it is read again.
+    QStringList none;
+    EXPECT_TRUE(ParseLink(LinkText(link), &none) == link) << text.toStdString();
+    EXPECT_TRUE(none.isEmpty()) << text.toStdString() << "\n" << none.join(u'\n').toStdString();
+    const LinkedLogs logs = SplitLinks({text});
+    EXPECT_EQ(logs.logs.size(), 1);
+  }
+}
+
 TEST(Link, AFileWithThatNameComesFirst) {
   QTemporaryDir folder;
   const QString odd = folder.filePath(QStringLiteral("run#a=1.mprof"));

@@ -201,5 +201,14 @@ TEST_F(LogFilesTest, ACopyCanBeStopped) {
   EXPECT_TRUE(absl::IsCancelled(session.status())) << session.status();
 }
 
+TEST_F(LogFilesTest, AnImportCanBeStopped) {
+  const std::string snapshot = CopyOf("torch_snapshot_train.pickle", "a.pickle");
+  stop_.request_stop();
+  // Neither is the next one begun, nor the first called wrong.
+  const auto session = Load({snapshot, Write("b.csv", kRmm)});
+  EXPECT_TRUE(absl::IsCancelled(session.status())) << session.status();
+  EXPECT_TRUE(skipped_.empty());
+}
+
 }  // namespace
 }  // namespace memprof::viewer

@@ -8,6 +8,8 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <QTemporaryDir>
+#include <random>
+#include <thread>
 
 #include "viewer/models/left_places.h"
 
@@ -15,14 +17,15 @@ namespace memprof::viewer {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class NotesTest : public ::testing::Test {
  protected:
-  void SetUp() override { QStandardPaths::setTestModeEnabled(true); }
-  void TearDown() override {
-    QDir(QStandardPaths::writableLocation(QStandardPaths::AppDataLocation)).removeRecursively();
-    QStandardPaths::setTestModeEnabled(false);
+  // A data folder of its own: tests run at the same time.
+  void SetUp() override {
+    qputenv("XDG_DATA_HOME", folder_.filePath(QStringLiteral("data")).toLocal8Bit());
   }
+  void TearDown() override { qunsetenv("XDG_DATA_HOME"); }
   QByteArray Content() const {
     QFile file(log_ + QStringLiteral(".notes.json"));
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -102,6 +105,100 @@ TEST_F(NotesTest, OnlyAFileIsRead) {
   ASSERT_TRUE(QDir().mkpath(log_ + QStringLiteral(".notes.json")));
   EXPECT_FALSE(NotesFile(log_).Read().ok());
   EXPECT_FALSE(NotesFile(log_).Add(Of("x")).ok());
+}
+
+// Each window has its own NotesFile; here each is in a thread, so that they meet.
+TEST_F(NotesTest, OfTwoWindowsAtOnceNothingIsLost) {
+  constexpr int kEach = 40;
+  int added[2] = {};
+  const auto add = [&](int window) {
+    for (int i = 0; i < kEach; ++i)
+      added[window] +=
+          NotesFile(log_).Add({{}, QStringLiteral("%1 of %2").arg(i).arg(window)}).ok();
+  };
+  std::thread other(add, 1);
+  add(0);
+  other.join();
+  EXPECT_GT(added[0], 0);
+  EXPECT_GT(added[1], 0);
+  EXPECT_EQ(NotesFile(log_).Read()->size(), added[0] + added[1]);
+}
+
+TEST_F(NotesTest, AChangeByAnotherWindowIsKept) {
+  NotesFile one(log_), two(log_);
+  ASSERT_TRUE(one.Add(Of("a")).ok());
+  ASSERT_TRUE(two.Change(Of("a"), Of("b")).ok());
+  EXPECT_TRUE(absl::IsNotFound(one.Change(Of("a"), {})));
+  EXPECT_EQ(*one.Read(), QList<Note>({Of("b")}));
+}
+
+TEST_F(NotesTest, NotesThatCannotBeReadAgainAreNotWritten) {
+  // Texts of 12 KB in UTF-8: 4 MiB are full before 1000 notes.
+  const Note note{{}, QString(4000, QChar(0x4e2d))};
+  QList<Note> notes(345, note);
+  SetContent(NotesText(notes));
+  NotesFile file(log_);
+  ASSERT_TRUE(file.Read().ok()) << file.Read().status();
+  while (notes.size() < 360 && file.Add(note).ok()) notes << note;
+  EXPECT_LT(notes.size(), 360);
+  ASSERT_TRUE(file.Read().ok()) << file.Read().status();
+  EXPECT_TRUE(*file.Read() == notes);
+}
+
+TEST_F(NotesTest, ATextIsBounded) {
+  NotesFile file(log_);
+  ASSERT_TRUE(file.Add({{}, QString(100'000, QLatin1Char('x'))}).ok());
+  ASSERT_TRUE(file.Change(file.Read()->front(), {{}, QString(9000, QLatin1Char('y'))}).ok());
+  EXPECT_EQ(file.Read()->front().text, QString(4000, QLatin1Char('y')));
+}
+
+// A file beside the log that can be read but not replaced, here because the name of the new one
+// would be too long: the note must not go where it would not be read.
+TEST_F(NotesTest, WhereTheFileCannotBeReplacedTheUserIsTold) {
+  const QString log = folder_.filePath(QString(240, QLatin1Char('n')));
+  QFile beside(log + QStringLiteral(".notes.json"));
+  ASSERT_TRUE(beside.open(QIODevice::WriteOnly));
+  beside.write(NotesText({Of("old")}));
+  beside.close();
+  NotesFile file(log);
+  ASSERT_TRUE(file.Read().ok());
+  EXPECT_FALSE(file.Add(Of("new")).ok());
+  EXPECT_EQ(*file.Read(), QList<Note>({Of("old")}));
+}
+
+TEST_F(NotesTest, ALinkToNowhereIsNotFollowed) {
+  const QString elsewhere = folder_.filePath(QStringLiteral("elsewhere"));
+  ASSERT_TRUE(QFile::link(elsewhere, log_ + QStringLiteral(".notes.json")));
+  EXPECT_FALSE(NotesFile(log_).Add(Of("x")).ok());
+  EXPECT_FALSE(NotesFile(log_).Read().ok());
+  EXPECT_FALSE(QFileInfo::exists(elsewhere));
+}
+
+TEST(ParseNotes, AnyBytesAreNotesOrOneLine) {
+  const QByteArray good =
+      NotesText({{QStringLiteral("view=map"), QStringLiteral("a \"b\" ü")}, {{}, {}}});
+  std::mt19937 random(11);
+  for (int i = 0; i < 20'000; ++i) {
+    QByteArray bytes = good;
+    for (unsigned edits = random() % 4; edits <= 4; ++edits) {
+      const auto at = static_cast<qsizetype>(random() % static_cast<unsigned>(bytes.size()));
+      if (random() % 3 == 0)
+        bytes.remove(at, 1 + random() % 9);
+      else if (random() % 2 == 0)
+        bytes[at] = static_cast<char>(random());
+      else
+        bytes.insert(at, "[{\"x\":1e999,null}]"[random() % 18]);
+      if (bytes.isEmpty()) bytes = "{";
+    }
+    const auto notes = ParseNotes(bytes);
+    if (!notes.ok()) {
+      EXPECT_THAT(std::string(notes.status().message()), Not(HasSubstr("\n")));
+      continue;
+    }
+    EXPECT_EQ(*ParseNotes(NotesText(*notes)), *notes) << bytes.toStdString();
+  }
+  EXPECT_FALSE(ParseNotes(QByteArray("[").repeated(1 << 20)).ok());
+  EXPECT_FALSE(ParseNotes(QByteArray("{\"notes\":").repeated(100'000)).ok());
 }
 
 TEST(LeftPlaces, ALogThatChangedIsAnotherOne) {

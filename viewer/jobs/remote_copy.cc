@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
 namespace {
@@ -46,7 +47,8 @@ class Copy {
  private:
   absl::Status Fail(const QString& why) const {
     const QString line = TrCopy("%1 on %2: %3").arg(log_.path, log_.host, why).simplified();
-    return absl::UnavailableError(line.toStdString());
+    // What the other machine says may be meant for a terminal.
+    return absl::UnavailableError(PlainLine(line, 1000).toStdString());
   }
 
   void KeepMessages() { messages_ = (messages_ + ssh_.readAllStandardError()).right(kMaxMessage); }

@@ -7,6 +7,7 @@
 
 #include "analysis/base/quantity.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
 namespace {
@@ -292,17 +293,13 @@ constexpr Key kKeys[] = {
 
 bool HasControls(const QString& text) {
   for (const QChar c : text)
-    if (c.category() == QChar::Other_Control || c == QChar::ReplacementCharacter) return true;
+    if (c.category() == QChar::Other_Control || c.category() == QChar::Separator_Line ||
+        c.category() == QChar::Separator_Paragraph || c == QChar::ReplacementCharacter)
+      return true;
   return false;
 }
 
-// For one line of text.
-QString Shown(const QString& text) {
-  QString shown = text.left(40);
-  for (QChar& c : shown)
-    if (!c.isPrint()) c = QLatin1Char('?');
-  return text.size() > 40 ? shown + QStringLiteral("…") : shown;
-}
+QString Shown(const QString& text) { return PlainLine(text, 40); }
 
 QString CannotBe(const char* name, const QString& value) {
   return TrLink("the link's %1 cannot be '%2'").arg(QLatin1String(name), Shown(value));

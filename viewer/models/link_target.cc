@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/symbols/site_key.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
 namespace {
@@ -154,7 +156,7 @@ class Finder {
 
   StackId Site(const LinkedSite& name) {
     const StackId site = FindSite(in_, name, stop_);
-    if (!site.valid()) Miss(TrTarget("the call site %1").arg(name.place));
+    if (!site.valid()) Miss(TrTarget("the call site %1").arg(PlainLine(name.place, 60)));
     return site;
   }
 
@@ -251,17 +253,7 @@ Link LinkOf(const LinkSession& in, const SelectionState& state) {
 }
 
 QString StackHash(analysis::Symbols& symbols, StackId stack) {
-  std::uint32_t hash = 2166136261u;  // FNV-1a
-  const auto add = [&hash](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-    hash = (hash ^ 0xffu) * 16777619u;
-  };
-  for (const SourceFrame& frame : symbols.ResolveStack(stack)) {
-    add(frame.function);
-    add(BaseName(ToQString(frame.file)).toStdString());
-    add(std::to_string(frame.line));
-  }
-  return QStringLiteral("%1").arg(hash, 8, 16, QLatin1Char('0'));
+  return ToQString(analysis::StackHashText(symbols, stack));
 }
 
 }  // namespace memprof::viewer

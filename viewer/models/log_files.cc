@@ -123,6 +123,7 @@ absl::StatusOr<std::string> LogFiles::Imported(const std::string& path, const st
         const auto size = static_cast<qint64>(piece.size());
         return !stop_.stop_requested() && file.write(piece.data(), size) == size;
       });
+  if (stop_.stop_requested()) return absl::CancelledError("stopped");
   if (!summary.ok()) return Named(summary.status());
   if (!file.flush())
     return absl::UnavailableError(absl::StrCat(name, ": ", file.errorString().toStdString()));

@@ -8,6 +8,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLockFile>
 #include <QSaveFile>
 #include <QStandardPaths>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr int kNotesVersion = 1;
 constexpr qint64 kMaxNotesFile = 4 << 20;
 constexpr qsizetype kMaxNotes = 1000, kMaxNote = 4000;
+constexpr int kLockMilliseconds = 3000;
 
 const QLatin1String kVersionKey("memprof_notes"), kNotesKey("notes"), kPlaceKey("place"),
     kTextKey("text");
@@ -74,9 +76,11 @@ QString NotesFile::path() const {
 
 absl::StatusOr<QList<Note>> NotesFile::Read() const {
   QFile file(path());
-  // A link to nowhere exists for nobody; anything but a file is not read.
-  if (!QFileInfo::exists(file.fileName())) return QList<Note>();
-  if (!QFileInfo(file.fileName()).isFile() || !file.open(QIODevice::ReadOnly))
+  const QFileInfo info(file.fileName());
+  // To write through a link to nowhere would make a file where the link's maker wants one.
+  if (info.isSymLink() && !info.exists()) return Named(file.fileName(), "is a link to nowhere");
+  if (!info.exists()) return QList<Note>();
+  if (!info.isFile() || !file.open(QIODevice::ReadOnly))
     return Named(file.fileName(), "cannot be read");
   const QByteArray json = file.read(kMaxNotesFile + 1);
   if (json.size() > kMaxNotesFile) return Named(file.fileName(), "is too large for notes");
@@ -86,33 +90,45 @@ absl::StatusOr<QList<Note>> NotesFile::Read() const {
 }
 
 absl::Status NotesFile::Add(const Note& note) {
-  absl::StatusOr<QList<Note>> notes = Read();
-  if (!notes.ok()) return notes.status();
-  if (notes->size() >= kMaxNotes) return Named(path(), "has as many notes as it can have");
-  notes->push_back({note.place, note.text.left(kMaxNote)});
-  return Write(*notes);
+  return Update([&](QList<Note>* notes) {
+    if (notes->size() >= kMaxNotes) return Named(path(), "has as many notes as it can have");
+    notes->push_back({note.place, note.text.left(kMaxNote)});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status NotesFile::Change(const Note& old, const Note& by) {
+  return Update([&](QList<Note>* notes) {
+    const qsizetype at = notes->indexOf(old);
+    if (at < 0) return absl::NotFoundError("the note was changed or removed meanwhile");
+    if (by.text.isEmpty())
+      notes->removeAt(at);
+    else
+      (*notes)[at] = {by.place, by.text.left(kMaxNote)};
+    return absl::OkStatus();
+  });
+}
+
+absl::Status NotesFile::Update(const std::function<absl::Status(QList<Note>*)>& edit) {
+  QDir().mkpath(QFileInfo(own_).absolutePath());
+  // Where no lock can be made, as without a data folder, this window is taken for the only one.
+  QLockFile lock(own_ + QStringLiteral(".lock"));
+  if (!lock.tryLock(kLockMilliseconds) && lock.error() == QLockFile::LockFailedError)
+    return Named(path(), "is being changed by another window");
   absl::StatusOr<QList<Note>> notes = Read();
   if (!notes.ok()) return notes.status();
-  const qsizetype at = notes->indexOf(old);
-  if (at < 0) return absl::NotFoundError("the note was changed or removed meanwhile");
-  if (by.text.isEmpty())
-    notes->removeAt(at);
-  else
-    (*notes)[at] = {by.place, by.text.left(kMaxNote)};
+  if (absl::Status status = edit(&*notes); !status.ok()) return status;
   return Write(*notes);
 }
 
 absl::Status NotesFile::Write(const QList<Note>& notes) {
   const QString first = path();
+  const QByteArray text = NotesText(notes);
+  if (text.size() > kMaxNotesFile) return Named(first, "would be too large to be read again");
   for (const QString& to : {first, own_}) {
-    QDir().mkpath(QFileInfo(own_).absolutePath());
     QSaveFile file(to);
-    const QByteArray text = NotesText(notes);
-    if (!file.open(QIODevice::WriteOnly)) continue;
-    if (file.write(text) == text.size() && file.commit()) return absl::OkStatus();
+    if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
+      return absl::OkStatus();
     // Notes that are beside the log stay there: two files would contradict each other.
     if (QFileInfo::exists(first)) break;
   }

@@ -4,6 +4,7 @@
 #include <QByteArray>
 #include <QList>
 #include <QString>
+#include <functional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,8 +23,9 @@ absl::StatusOr<QList<Note>> ParseNotes(const QByteArray& json);
 QByteArray NotesText(const QList<Note>& notes);
 
 // The notes of a log: in LOG.notes.json, or, where that cannot be written, in the user's data
-// folder. Every change reads the file first, so that nothing that another window wrote is lost; a
-// file that cannot be read as notes is never written. Not thread-safe.
+// folder. Every change reads the file first, under a lock of the user's windows, so that nothing
+// that another one wrote is lost; a file that cannot be read as notes is never written. Not
+// thread-safe.
 class NotesFile {
  public:
   // `log`: a path, or the name of a log on another machine, whose notes are in the data folder.
@@ -39,6 +41,7 @@ class NotesFile {
   QString path() const;
 
  private:
+  absl::Status Update(const std::function<absl::Status(QList<Note>*)>& edit);
   absl::Status Write(const QList<Note>& notes);
 
   QString beside_, own_;  // beside_ is "" of a log on another machine

@@ -5,6 +5,8 @@
 #include <QRegularExpression>
 #include <QUrl>
 
+#include "viewer/models/plain_line.h"
+
 namespace memprof::viewer {
 namespace {
 
@@ -73,7 +75,7 @@ std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error) {
   } else {
     return log;
   }
-  *error = error->simplified();
+  *error = PlainLine(error->simplified(), 400);
   return std::nullopt;
 }
 

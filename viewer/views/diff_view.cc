@@ -9,7 +9,6 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QMenu>
-#include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -17,10 +16,10 @@
 #include <QSplitter>
 #include <QTimer>
 #include <QTreeView>
-#include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "viewer/models/dropped_logs.h"
 #include "viewer/models/recent.h"
 #include "viewer/views/diff_icicle.h"
 #include "viewer/views/diff_steps.h"
@@ -307,17 +306,14 @@ void DiffView::ChooseStep(std::size_t row) {
 }
 
 void DiffView::dragEnterEvent(QDragEnterEvent* event) {
-  for (const QUrl& url : event->mimeData()->urls())
-    if (url.isLocalFile()) event->acceptProposedAction();
+  if (!DroppedLogs(*event->mimeData()).isEmpty()) event->acceptProposedAction();
 }
 
 void DiffView::dropEvent(QDropEvent* event) {
-  for (const QUrl& url : event->mimeData()->urls()) {
-    if (!url.isLocalFile()) continue;
-    event->acceptProposedAction();
-    CompareWith(url.toLocalFile());
-    return;
-  }
+  const QStringList logs = DroppedLogs(*event->mimeData());
+  if (logs.isEmpty()) return;
+  event->acceptProposedAction();
+  CompareWith(logs);
 }
 
 bool DiffView::FocusSearch() {

@@ -5,30 +5,12 @@
 #include <QInputDialog>
 #include <QLineEdit>
 #include <QMessageBox>
-#include <QMimeData>
-#include <QUrl>
 
+#include "viewer/models/dropped_logs.h"
 #include "viewer/models/remote_log.h"
 #include "viewer/window/main_window.h"
 
 namespace memprof::viewer {
-namespace {
-
-// File managers give what lies on another machine as sftp://…
-QStringList DroppedLogs(const QMimeData& data) {
-  QStringList logs;
-  for (const QUrl& url : data.urls()) {
-    const QString name = url.toString(QUrl::FullyEncoded);
-    if (url.isLocalFile())
-      logs << url.toLocalFile();
-    else if (IsRemoteName(name))
-      logs << name;
-  }
-  return logs;
-}
-
-}  // namespace
-
 void MainWindow::AskForLog() {
   const QStringList paths = QFileDialog::getOpenFileNames(
       this, tr("Open a log, or several of one job"), QFileInfo(document_->path()).absolutePath(),

@@ -4,8 +4,15 @@
 #include <utility>
 
 namespace memprof::viewer {
-
 namespace {
+
+// The first problems of a link, of which a stranger's may have thousands.
+QString ProblemLine(const QStringList& problems) {
+  constexpr qsizetype kShown = 3;
+  QStringList line = problems.mid(0, kShown);
+  if (problems.size() > kShown) line << Places::tr("and %1 more").arg(problems.size() - kShown);
+  return line.join(QStringLiteral("; "));
+}
 
 QString FragmentOf(const LinkSession& in, const SelectionState& state, const ShownView& shown) {
   Link link = LinkOf(in, state);
@@ -26,7 +33,7 @@ void Places::Expect(const QString& fragment) {
   find_job_.Cancel();
   QStringList problems;
   expected_ = ParseLink(fragment, &problems);
-  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
+  if (!problems.isEmpty()) emit Missed(ProblemLine(problems));
   if (!expected_.view.isEmpty()) emit ViewNamed(expected_.view);
 }
 
@@ -39,7 +46,7 @@ void Places::Go(const QString& fragment) {
   if (document_->session() == nullptr) return;
   QStringList problems;
   const Link link = ParseLink(fragment, &problems);
-  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
+  if (!problems.isEmpty()) emit Missed(ProblemLine(problems));
   if (!link.view.isEmpty()) emit ViewNamed(link.view);
   Find(link);
 }
@@ -68,7 +75,7 @@ void Places::Arrive(const Link& link, const LinkTarget& target) {
   selection_->SelectAllocation(target.allocation, target.site);
   QStringList problems = target.problems;
   if (!target.state.empty()) emit StateNamed(target.state, &problems);
-  if (!problems.isEmpty()) emit Missed(problems.join(QStringLiteral("; ")));
+  if (!problems.isEmpty()) emit Missed(ProblemLine(problems));
 }
 
 QString Places::Here() const {

@@ -121,6 +121,9 @@ TEST_F(OomVerbTest, JsonHasEveryDocumentedKey) {
   for (const Json& remedy : failure["remedies"])
     for (const char* key : {"kind", "fits", "bytes", "short_by_bytes", "words"})
       EXPECT_TRUE(remedy.contains(key)) << key;
+  // The failure that the text explains.
+  EXPECT_EQ(all["link"], "memprof-viewer 'scattered.mprof#view=fragmentation&device=0&at=event" +
+                             std::to_string(failure["event"].get<int>()) + "'");
   ASSERT_EQ(all["headroom"].size(), 1u);
   for (const char* key :
        {"device", "total_bytes", "lowest_bytes", "time_ns", "step", "reusable_bytes", "samples",
