@@ -141,6 +141,47 @@ TEST_F(DiffIcicleTest, SearchDirectionAndTable) {
   EXPECT_TRUE(Csv(*diff()).startsWith(QStringLiteral("what,")));
 }
 
+TEST_F(DiffIcicleTest, TheWayOfAZoomLeadsBack) {
+  Compare();
+  icicle()->SetFromSite(false);
+  window_.WaitUntilSettled();
+  int deepest = 0;
+  QStringList path;
+  for (std::size_t i = 1; i < canvas()->tree()->nodes.size(); ++i)
+    if (const QStringList way = FlamePath(*canvas()->tree(), static_cast<int>(i));
+        way.size() > path.size()) {
+      deepest = static_cast<int>(i);
+      path = way;
+    }
+  ASSERT_EQ(path.size(), 4) << deepest;
+  window_.selection().SetFlamePath(path);
+  window_.WaitUntilSettled();
+  const QString text = icicle()->way()->PlainText();
+  EXPECT_TRUE(text.startsWith(QStringLiteral("all › "))) << text.toStdString();
+  EXPECT_EQ(text.count(QStringLiteral(" › ")), 4) << text.toStdString();
+  emit icicle()->way()->linkActivated(QStringLiteral("2"));
+  EXPECT_EQ(window_.selection().flame_path(), path.first(2));
+}
+
+TEST_F(DiffIcicleTest, IsMadeWhenItIsShownAndAnewForAFilter) {
+  Open({.steps = 9, .leak = true}, ViewKind::kDiff);
+  diff()->CompareWith(Other({.steps = 9, .leak = false}));
+  window_.WaitUntilSettled();
+  EXPECT_EQ(canvas()->picture(), nullptr) << "nobody sees it";
+  diff()->sites()->SetPage(DiffSites::Page::kIcicle);
+  window_.WaitUntilSettled();
+  ASSERT_NE(canvas()->picture(), nullptr);
+  const std::uint64_t whole = Cost(0).after.bytes;
+  const std::uint64_t leak = Cost(Find(testing::kLeakFunction)).after.bytes;
+  ASSERT_GT(whole, leak);
+  analysis::AllocationFilter filter;
+  filter.text = "LossHistory";
+  window_.selection().SetFilter(filter);
+  window_.WaitUntilSettled();
+  EXPECT_EQ(Cost(0).after.bytes, leak);
+  EXPECT_EQ(Cost(0).before.bytes, 0u);
+}
+
 TEST_F(DiffIcicleTest, TwoMoments) {
   Open({.steps = 20}, ViewKind::kDiff);
   diff()->sites()->SetPage(DiffSites::Page::kIcicle);
