@@ -272,6 +272,7 @@ TEST_F(OpeningTest, HostileSettingsOpenALogAllTheSame) {
     QSettings().setValue(QStringLiteral("recent"), QStringList({QString(), QString(9999, u'r')}));
     MainWindow window(MainWindow::Settings::kKept);
     window.show();
+    EXPECT_LE(window.minimumSizeHint().width(), 1280) << "a long name widens no window";
     window.Open(log);
     window.WaitUntilSettled();
     EXPECT_EQ(window.document().state(), Document::State::kReady);

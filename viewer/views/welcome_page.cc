@@ -2,13 +2,16 @@
 #include "viewer/views/welcome_page.h"
 
 #include <QFileInfo>
+#include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "viewer/geometry/elide.h"
 #include "viewer/geometry/units.h"
+#include "viewer/models/plain_line.h"
 #include "viewer/models/recent.h"
 #include "viewer/models/remote_log.h"
 #include "viewer/views/theme.h"
@@ -126,9 +129,16 @@ void WelcomePage::SetRecent(const QStringList& paths) {
     title->setFont(StrongFont(font()));
     recent_layout_->addWidget(title);
   }
+  // Names may be long, and a stranger's: they must not widen the window.
+  constexpr int kWidest = 800;
+  const QFontMetrics metrics(font());
+  const auto width = [&metrics](const QString& text) -> double {
+    return metrics.horizontalAdvance(text);
+  };
   for (const QString& path : paths) {
+    const QString title = PlainLine(RecentTitle(path), 4000);
     auto* link = new QLabel(QStringLiteral("<a href='open' style='text-decoration:none'>%1</a>")
-                                .arg(RecentTitle(path).toHtmlEscaped()),
+                                .arg(ElideName(title, kWidest, width).toHtmlEscaped()),
                             recent_);
     link->setFocusPolicy(Qt::StrongFocus);
     link->setTextInteractionFlags(Qt::TextBrowserInteraction);
