@@ -194,7 +194,11 @@ TEST(HostileTest, OneBrokenLogAmongManyIsLeftOut) {
       EXPECT_THAT(result.err, HasSubstr("; left out\n"));
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 2) << result.err;
       if (verb == "leaks") {
-        EXPECT_EQ(result.out, alone.out);
+        // But for the command that shows it, which names what was given.
+        const auto report = [](const std::string& out) {
+          return out.substr(0, out.find("Show it"));
+        };
+        EXPECT_EQ(report(result.out), report(alone.out));
       }
     }
     std::vector<std::string> arguments = Arguments(verb, garbage);

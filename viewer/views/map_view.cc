@@ -144,7 +144,9 @@ bool MapView::WriteCsv(QTextStream* out) const {
   return true;
 }
 
-QString MapView::SummaryText() const { return summary_->text() + notes_->text(); }
+QString MapView::SummaryText() const {
+  return (summary_->text() + notes_->text()).replace(QLatin1String("&nbsp;"), QLatin1String(" "));
+}
 
 bool MapView::eventFilter(QObject* watched, QEvent* event) {
   // Also if only the height of the text above has changed.

@@ -8,7 +8,7 @@ namespace {
 
 // The first problems of a link, of which a stranger's may have thousands.
 QString ProblemLine(const QStringList& problems) {
-  constexpr qsizetype kShown = 3;
+  constexpr qsizetype kShown = 4;
   QStringList line = problems.mid(0, kShown);
   if (problems.size() > kShown) line << Places::tr("and %1 more").arg(problems.size() - kShown);
   return line.join(QStringLiteral("; "));
