@@ -145,7 +145,8 @@ bool MapView::WriteCsv(QTextStream* out) const {
 }
 
 QString MapView::SummaryText() const {
-  return (summary_->text() + notes_->text()).replace(QLatin1String("&nbsp;"), QLatin1String(" "));
+  QString text = summary_->text() + notes_->text();
+  return text.replace(QLatin1String("&nbsp;"), QLatin1String(" "));
 }
 
 bool MapView::eventFilter(QObject* watched, QEvent* event) {
