@@ -86,11 +86,15 @@ TEST_F(PlacesTest, TheCopiedLinkShowsTheSameAgain) {
 }
 
 // Words that are not what a view begins with.
-constexpr const char* kStates[] = {
-    "view=timeline&by=site&content=program",  "view=timeline&by=category&content=device",
-    "view=flame&page=bottom-up&content=peak", "view=flame&page=flame&content=count",
-    "view=fragmentation&page=failures",       "view=whatif&page=without&by=category",
-    "view=diff&page=icicle&by=layer",         "view=source&file=train.cc"};
+constexpr const char* kStates[] = {"view=timeline&by=site&content=program",
+                                   "view=timeline&by=category&content=device",
+                                   "view=map&page=time",
+                                   "view=flame&page=bottom-up&content=peak",
+                                   "view=flame&page=flame&content=count",
+                                   "view=fragmentation&page=failures",
+                                   "view=whatif&page=without&by=category",
+                                   "view=diff&page=icicle&by=layer",
+                                   "view=source&file=train.cc"};
 
 TEST_F(PlacesTest, LinksSayWhatAViewShows) {
   QStringList problems;

@@ -34,6 +34,8 @@ class MapView : public View {
   RichLabel* notes() const { return notes_; }
   QString HoleText() const;
   bool WriteCsv(QTextStream* out) const override;
+  ViewState State() const override;  // the page
+  void SetState(const ViewState& state) override;
 
  protected:
   void Refresh() override;

@@ -8,6 +8,7 @@
 #include "viewer/views/diff_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/fragmentation_view.h"
+#include "viewer/views/map_view.h"
 #include "viewer/views/source_pane.h"
 #include "viewer/views/source_view.h"
 #include "viewer/views/timeline_view.h"
@@ -41,6 +42,7 @@ QString WordAt(Words words, Place place) {
 constexpr const char* kTimelineBy[] = {"kind", "layer", "category", "site", "stream", "process"};
 constexpr const char* kFlamePages[] = {"icicle", "flame", "top-down", "bottom-up", "callers"};
 constexpr const char* kFlameContents[] = {"instant", "peak", "requested", "count", "end"};
+constexpr const char* kMapPages[] = {"layout", "time"};
 constexpr const char* kHolePages[] = {"holes", "failures"};
 constexpr const char* kWhatIfPages[] = {"allocators", "without"};
 constexpr const char* kWithoutBy[] = {"site", "category", "layer", "tensor"};
@@ -82,6 +84,16 @@ ViewState FlameView::State() const {
 void FlameView::SetState(const ViewState& state) {
   if (const auto mode = ReadWord<Mode>(kFlamePages, state.page)) SetMode(*mode);
   if (const auto choice = ReadWord<Choice>(kFlameContents, state.content)) SetChoice(*choice);
+}
+
+ViewState MapView::State() const {
+  ViewState state;
+  state.page = WordAt(kMapPages, mode());
+  return state;
+}
+
+void MapView::SetState(const ViewState& state) {
+  if (const auto mode = ReadWord<Mode>(kMapPages, state.page)) SetMode(*mode);
 }
 
 ViewState SourceView::State() const {
