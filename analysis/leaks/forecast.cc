@@ -63,8 +63,10 @@ double HeadroomForLeaks(const Session& session, const StepClock& clock,
 
 std::string StepsAhead(double steps) {
   if (steps < 1) return "in the next step";
-  return absl::StrCat("in about ",
-                      FormatNumberOf(static_cast<std::uint64_t>(std::min(steps, 9e15)), "step"));
+  auto count = static_cast<std::uint64_t>(std::min(steps, 9e15));
+  std::uint64_t unit = 1;
+  for (; count >= 1000; count /= 10) unit *= 10;
+  return absl::StrCat("in about ", FormatNumberOf(count * unit, "step"));
 }
 
 }  // namespace memprof::analysis

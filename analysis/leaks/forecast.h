@@ -16,7 +16,7 @@ namespace memprof::analysis {
 double HeadroomForLeaks(const Session& session, const StepClock& clock,
                         const DeviceTimeline& timeline, const MemorySamples& samples, double slope);
 
-// "in the next step", "in about 14 steps"; `steps` >= 0.
+// "in the next step", "in about 14 steps", "in about 247,000 steps": three digits; `steps` >= 0.
 std::string StepsAhead(double steps);
 
 }  // namespace memprof::analysis

@@ -114,6 +114,8 @@ TEST(LeaksTest, TheForecastInWords) {
   EXPECT_EQ(StepsAhead(0.9), "in the next step");
   EXPECT_EQ(StepsAhead(1.9), "in about 1 step");
   EXPECT_EQ(StepsAhead(14.2), "in about 14 steps");
+  EXPECT_EQ(StepsAhead(999), "in about 999 steps");
+  EXPECT_EQ(StepsAhead(247764), "in about 247,000 steps");
   EXPECT_EQ(StepsAhead(1e30), "in about 9,000,000,000,000,000 steps");
 }
 
