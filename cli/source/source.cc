@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/base/status_text.h"
@@ -130,8 +131,11 @@ class DeviceSource {
   Json FilesJson() const {
     Json list = Json::array();
     for (const analysis::FileBytes& each : Files()) {
-      list.push_back({{"file", each.file}});
-      list.back().update(BytesJson(each.self));
+      // Not as braces in braces, which compilers read in two ways.
+      Json one = Json::object();
+      one["file"] = each.file;
+      one.update(BytesJson(each.self));
+      list.push_back(std::move(one));
     }
     return list;
   }

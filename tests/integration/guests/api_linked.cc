@@ -62,6 +62,7 @@ static int ForkAndLive() {
     std::fflush(stdout);
     for (;;) pause();
   }
+  close(ready[1]);  // so that the end of the child ends the wait
   char byte;
   if (read(ready[0], &byte, 1) != 1) return 4;
   for (int step = 1; step <= 1000; ++step) memprof_step(static_cast<unsigned>(step));
