@@ -131,7 +131,6 @@ class DeviceSource {
   Json FilesJson() const {
     Json list = Json::array();
     for (const analysis::FileBytes& each : Files()) {
-      // Not as braces in braces, which compilers read in two ways.
       Json one = Json::object();
       one["file"] = each.file;
       one.update(BytesJson(each.self));

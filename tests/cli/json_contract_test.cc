@@ -72,7 +72,8 @@ TEST(JsonContractTest, PeakOfAStep) {
 TEST(JsonContractTest, Source) {
   const Json bytes = {{"live_bytes", "uint"}, {"leaked_bytes", "uint"}};
   const Json device = {{"device", "int"}, {"time_ns", "uint"}, {"step", "int"}, {"total", bytes}};
-  const Json files = {With(bytes, {{"file", "text"}})};
+  // Braces around one Json are a copy of it with Clang.
+  const Json files = Json::array({With(bytes, {{"file", "text"}})});
   const auto seen = Check({"source", "--json"},
                           With(Common(), {{"devices", {With(device, {{"files", files}})}}}));
   EXPECT_TRUE(seen.contains(".devices[].files[].leaked_bytes"));
@@ -80,8 +81,8 @@ TEST(JsonContractTest, Source) {
   const Result result =
       Memprof({"source", "--json", "--file=history.cc", "train.mprof"}, logs.path());
   ASSERT_EQ(result.status, 0) << result.err;
-  const Json lines = {
-      {{"line", "uint"}, {"self", bytes}, {"inclusive", bytes}, {"stacks", "uint"}}};
+  const Json line = {{"line", "uint"}, {"self", bytes}, {"inclusive", bytes}, {"stacks", "uint"}};
+  const Json lines = Json::array({line});
   std::set<std::string> of_file;
   ExpectShape(Json::parse(result.out),
               With(Common(), {{"file", "text"}, {"devices", {With(device, {{"lines", lines}})}}}),
