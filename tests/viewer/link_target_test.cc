@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/viewer/demo_log.h"
+#include "tests/viewer/link_session.h"
 #include "viewer/geometry/units.h"
-#include "viewer/models/load_log.h"
 
 namespace memprof::viewer {
 namespace {
@@ -13,14 +13,7 @@ namespace {
 class LinkTargetTest : public ::testing::Test {
  protected:
   LinkSession Load(int steps) {
-    const std::string path = testing::WriteDemoLog(folder_, {.steps = steps}).toStdString();
-    auto session = LoadLogs({path}, [](double) {}, {});
-    EXPECT_TRUE(session.ok()) << session.status();
-    LinkSession in;
-    in.session = *session;
-    in.symbols = std::make_shared<analysis::Symbols>(*session);
-    in.bounds = {in.session->run().start_time, in.session->events().last_time()};
-    return in;
+    return testing::LoadForLinks(testing::WriteDemoLog(folder_, {.steps = steps}).toStdString());
   }
 
   LinkTarget Find(const LinkSession& in, const char* fragment) {

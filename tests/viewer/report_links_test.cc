@@ -5,22 +5,12 @@
 #include "analysis/testing/log_builder.h"
 #include "cli/shared/viewer_link.h"
 #include "tests/viewer/demo_log.h"
+#include "tests/viewer/link_session.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/link_target.h"
-#include "viewer/models/load_log.h"
 
 namespace memprof::viewer {
 namespace {
-
-LinkSession LoadOne(const std::string& path) {
-  auto session = LoadLogs({path}, [](double) {}, {});
-  EXPECT_TRUE(session.ok()) << session.status();
-  LinkSession in;
-  in.session = *session;
-  in.symbols = std::make_shared<analysis::Symbols>(*session);
-  in.bounds = {in.session->run().start_time, in.session->events().last_time()};
-  return in;
-}
 
 Link ReadWhole(const std::string& text) {
   QStringList problems;
@@ -31,7 +21,8 @@ Link ReadWhole(const std::string& text) {
 
 TEST(ReportLinks, LeadToTheLeak) {
   QTemporaryDir folder;
-  const LinkSession in = LoadOne(testing::WriteDemoLog(folder, {.steps = 12}).toStdString());
+  const LinkSession in =
+      testing::LoadForLinks(testing::WriteDemoLog(folder, {.steps = 12}).toStdString());
   const auto report = analysis::FindLeaks(*in.session, {});
   ASSERT_FALSE(report.leaks.empty());
   const analysis::StackId stack = report.leaks.front().stack;
@@ -43,7 +34,8 @@ TEST(ReportLinks, LeadToTheLeak) {
 
 TEST(ReportLinks, LeadToTheFailure) {
   QTemporaryDir folder;
-  const LinkSession in = LoadOne(testing::WriteDemoLog(folder, {.steps = 3}).toStdString());
+  const LinkSession in =
+      testing::LoadForLinks(testing::WriteDemoLog(folder, {.steps = 3}).toStdString());
   const LinkTarget target =
       FindTarget(in, ReadWhole(cli::LinkToFailure(0, analysis::EventId(7))), 0, {});
   EXPECT_EQ(target.instant, in.session->events().time(7));
@@ -65,7 +57,7 @@ TEST(ReportLinks, WhateverTheLogCallsItsFiles) {
   QTemporaryDir folder;
   const std::string path = folder.filePath(QStringLiteral("odd.mprof")).toStdString();
   ASSERT_TRUE(log.WriteTo(path).ok());
-  const LinkSession in = LoadOne(path);
+  const LinkSession in = testing::LoadForLinks(path);
   ASSERT_EQ(in.session->records().size(), frames.size());
   for (const analysis::AllocationRecord& record : in.session->records()) {
     const std::string text = cli::LinkToLeak(*in.symbols, record.stack);
