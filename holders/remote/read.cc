@@ -44,15 +44,12 @@ absl::Status ErrorOf(pid_t pid, int error) {
                     : absl::InternalError(absl::StrCat("process ", pid, " cannot be read"));
 }
 
-bool HasEnded(pid_t pid) {
-  const absl::StatusOr<char> state = ProcessState(pid);
-  return !state.ok() || *state == 'Z' || *state == 'X';
-}
+bool IsEnd(char state) { return state == 'Z' || state == 'X'; }
 
 absl::Status Run(pid_t pid, const ReadOptions& options, Look* look) {
   const absl::StatusOr<char> state = ProcessState(pid);
   if (!state.ok()) return state.status();
-  if (HasEnded(pid)) return absl::NotFoundError(absl::StrCat("process ", pid, " has ended"));
+  if (IsEnd(*state)) return absl::NotFoundError(absl::StrCat("process ", pid, " has ended"));
   look->running = *state != 'T' && *state != 't';
   absl::StatusOr<std::vector<Mapping>> mappings = ReadMappings(pid);
   if (!mappings.ok()) return mappings.status();
@@ -60,9 +57,11 @@ absl::Status Run(pid_t pid, const ReadOptions& options, Look* look) {
   look->memory = std::make_unique<Memory>(pid, look->mappings);
   absl::StatusOr<Python> python = FindPython(pid, look->mappings, *look->memory);
   if (const absl::Status error = ErrorOf(pid, look->memory->error()); !error.ok()) return error;
-  // What the memory of a process that ends reads as is no Python that is known.
-  if (!python.ok() && HasEnded(pid)) return ErrorOf(pid, ESRCH);
-  if (!python.ok()) return python.status();
+  if (!python.ok()) {
+    // What the memory of a process that ends reads as is no Python that is known.
+    const absl::StatusOr<char> now = ProcessState(pid);
+    return !now.ok() || IsEnd(*now) ? ErrorOf(pid, ESRCH) : python.status();
+  }
   look->python = *python;
   look->types = std::make_unique<Types>(*look->memory, look->python, options.targets);
   absl::StatusOr<Roots> roots = FindRoots(*look->memory, look->python, *look->types);
