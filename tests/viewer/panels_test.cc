@@ -3,6 +3,7 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
+#include <QTabWidget>
 #include <QTreeView>
 
 #include "analysis/base/sizes.h"
@@ -42,6 +43,13 @@ TEST_F(PanelTest, RankingsAddUpToWhatIsInUse) {
   EXPECT_TRUE(Texts(details()).contains(FormatBytes(in_use)));
   const std::int64_t step = window_.document().session()->StepAt(window_.selection().instant());
   EXPECT_TRUE(Texts(details()).contains(QStringLiteral("step %1").arg(step)));
+}
+
+// The list has the whole height while nothing is shown below it.
+TEST_F(PanelTest, TheRankingFillsThePanelWithoutASelection) {
+  Open({.steps = 20}, ViewKind::kTimeline);
+  const auto* rankings = details()->findChild<QTabWidget*>();
+  EXPECT_GT(rankings->height(), details()->height() * 3 / 4);
 }
 
 TEST_F(PanelTest, ARowOfARankingSelectsItsSiteEverywhere) {

@@ -286,8 +286,10 @@ void DetailsPanel::ShowHolders() {
     holders_->ShowBlock(id, Title(id));
   else
     holders_->Clear();
-  static_cast<QVBoxLayout*>(layout())->setStretchFactor(below_,
-                                                        holders_->model().size() > 0 ? 2 : 1);
+  // Without a selection, the list has all of the height.
+  const bool any = id.valid() || selection_->site().valid();
+  const int share = !any ? 0 : holders_->model().size() > 0 ? 2 : 1;
+  static_cast<QVBoxLayout*>(layout())->setStretchFactor(below_, share);
 }
 
 void DetailsPanel::AskSelection() {
