@@ -54,6 +54,7 @@
   X(cuGraphAddMemFreeNode, 639, kMemory, nullptr)                            \
   X(cuGraphAddNode, 712, kAddress, MarkNode<GraphAddNodeParams>)             \
   X(cuGraphAddNode_v2, 723, kAddress, MarkNode<GraphAddNodeV2Params>)        \
+  X(cuGraphAddNode_v3, 863, kAddress, MarkNode<GraphAddNodeV2Params>)        \
   X(cuGraphInstantiate, 513, kMemory, nullptr)                               \
   X(cuGraphInstantiate_v2, 578, kMemory, nullptr)                            \
   X(cuGraphInstantiateWithFlags, 643, kMemory, nullptr)                      \
@@ -76,6 +77,15 @@
   X(cuMulticastBindMem, 708, kMemory, nullptr)                               \
   X(cuMulticastBindAddr, 709, kMemory, nullptr)                              \
   X(cuMulticastUnbind, 710, kMemory, nullptr)                                \
+  X(cuMulticastBindMem_v2, 820, kMemory, nullptr)                            \
+  X(cuMulticastBindAddr_v2, 821, kMemory, nullptr)                           \
+  X(cuLogicalEndpointCreate, 850, kMemory, nullptr)                          \
+  X(cuLogicalEndpointAddDevice, 851, kMemory, nullptr)                       \
+  X(cuLogicalEndpointDestroy, 852, kMemory, nullptr)                         \
+  X(cuLogicalEndpointBindAddr, 853, kMemory, nullptr)                        \
+  X(cuLogicalEndpointBindMem, 854, kMemory, nullptr)                         \
+  X(cuLogicalEndpointUnbind, 855, kMemory, nullptr)                          \
+  X(cuLogicalEndpointImport, 857, kMemory, nullptr)                          \
   X(cuCheckpointProcessLock, 770, kMemory, nullptr)                          \
   X(cuCheckpointProcessCheckpoint, 771, kMemory, nullptr)                    \
   X(cuCheckpointProcessRestore, 772, kMemory, nullptr)                       \

@@ -1,9 +1,18 @@
-// Where the memory of a pool lies: on a device, or in host memory.
+// Where memory lies: on a device, or in host memory.
 #pragma once
 
 #include "libmemprof/src/driver/api.h"
 
 namespace memprof::recorder {
+
+// The device of a location on a device or in a part of one; -1 for any other. Older toolkits lack
+// CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN (CUDA 13.5), where the first byte of the id is the
+// device and the second one the domain.
+inline std::int32_t LocationDevice(const CUmemLocation& location) {
+  constexpr int kLocalityDomain = 6;
+  if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) return location.id;
+  return static_cast<int>(location.type) == kLocalityDomain ? location.id & 0xff : -1;
+}
 
 // CU_MEM_LOCATION_TYPE_HOST, _HOST_NUMA and _HOST_NUMA_CURRENT, which older toolkits lack.
 inline bool IsHostLocation(const CUmemLocation& location) {

@@ -10,7 +10,8 @@
 // functions of CUDA 2 and 3 with 32-bit sizes are left out (docs/capture.md), because no current
 // program can call them with success.
 //
-// Names and signatures: the driver API reference and cuda.h of CUDA 11.8 to 13.0.
+// Names and signatures: the driver API reference and cuda.h of CUDA 11.8 to 13.5. Why a
+// function of these headers is not here: tests/drivers/decisions.txt.
 #pragma once
 
 #define MEMPROF_DRIVER_FUNCTIONS(X)                                                                \
@@ -173,6 +174,10 @@
     (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, const void* edges,        \
      size_t count, void* params),                                                                  \
     (node, graph, dependencies, edges, count, params), AddNodeV2)                                  \
+  X(cuGraphAddNode_v3, cuGraphAddNode, 13040, kAny,                                                \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, const void* edges,        \
+     size_t count, void* params),                                                                  \
+    (node, graph, dependencies, edges, count, params), AddNodeV2)                                  \
   X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, kAny,                               \
     (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count,             \
      CUgraph child),                                                                               \
@@ -291,13 +296,41 @@
     (CUmemGenericAllocationHandle multicast, size_t offset, CUmemGenericAllocationHandle memory,   \
      size_t memory_offset, size_t bytes, unsigned long long flags),                                \
     (multicast, offset, memory, memory_offset, bytes, flags), BindMemory)                          \
+  X(cuMulticastBindMem_v2, cuMulticastBindMem, 13010, kAny,                                        \
+    (CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset,                       \
+     CUmemGenericAllocationHandle memory, size_t memory_offset, size_t bytes,                      \
+     unsigned long long flags),                                                                    \
+    (multicast, device, offset, memory, memory_offset, bytes, flags), BindMemory)                  \
   X(cuMulticastBindAddr, cuMulticastBindAddr, 12010, kAny,                                         \
     (CUmemGenericAllocationHandle multicast, size_t offset, CUdeviceptr address, size_t bytes,     \
      unsigned long long flags),                                                                    \
     (multicast, offset, address, bytes, flags), BindAddress)                                       \
+  X(cuMulticastBindAddr_v2, cuMulticastBindAddr, 13010, kAny,                                      \
+    (CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset, CUdeviceptr address,  \
+     size_t bytes, unsigned long long flags),                                                      \
+    (multicast, device, offset, address, bytes, flags), BindAddress)                               \
   X(cuMulticastUnbind, cuMulticastUnbind, 12010, kAny,                                             \
     (CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset, size_t bytes),        \
     (multicast, device, offset, bytes), UnbindMemory)                                              \
+  X(cuLogicalEndpointCreate, cuLogicalEndpointCreate, 13030, kAny,                                 \
+    (cuuint32_t endpoint, const void* properties), (endpoint, properties), CreateEndpoint)         \
+  X(cuLogicalEndpointImport, cuLogicalEndpointImport, 13030, kAny,                                 \
+    (cuuint32_t endpoint, const void* shared, int type), (endpoint, shared, type), CreateEndpoint) \
+  X(cuLogicalEndpointAddDevice, cuLogicalEndpointAddDevice, 13030, kAny,                           \
+    (cuuint32_t endpoint, CUdevice device), (endpoint, device), AddEndpointDevice)                 \
+  X(cuLogicalEndpointBindMem, cuLogicalEndpointBindMem, 13030, kAny,                               \
+    (cuuint32_t endpoint, CUdevice device, cuuint64_t offset, CUmemGenericAllocationHandle memory, \
+     cuuint64_t memory_offset, cuuint64_t bytes, unsigned long long flags),                        \
+    (endpoint, device, offset, memory, memory_offset, bytes, flags), BindEndpointMemory)           \
+  X(cuLogicalEndpointBindAddr, cuLogicalEndpointBindAddr, 13030, kAny,                             \
+    (cuuint32_t endpoint, CUdevice device, cuuint64_t offset, void* address, cuuint64_t bytes,     \
+     unsigned long long flags),                                                                    \
+    (endpoint, device, offset, address, bytes, flags), BindEndpointAddress)                        \
+  X(cuLogicalEndpointUnbind, cuLogicalEndpointUnbind, 13030, kAny,                                 \
+    (cuuint32_t endpoint, CUdevice device, cuuint64_t offset, cuuint64_t bytes),                   \
+    (endpoint, device, offset, bytes), UnbindEndpoint)                                             \
+  X(cuLogicalEndpointDestroy, cuLogicalEndpointDestroy, 13030, kAny, (cuuint32_t endpoint),        \
+    (endpoint), DestroyEndpoint)                                                                   \
                                                                                                    \
   X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020, kAny,           \
     (CUmemoryPool * pool, void* shared, CUmemAllocationHandleType type, unsigned long long flags), \

@@ -4,6 +4,7 @@
 #include "libmemprof/src/events/arrays.h"
 #include "libmemprof/src/events/checkpoint.h"
 #include "libmemprof/src/events/context.h"
+#include "libmemprof/src/events/endpoint.h"
 #include "libmemprof/src/events/graph.h"
 #include "libmemprof/src/events/graphics.h"
 #include "libmemprof/src/events/import.h"

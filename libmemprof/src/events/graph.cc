@@ -1,6 +1,7 @@
 // Events of launches of graphs with memory nodes.
 #include "libmemprof/src/events/graph.h"
 
+#include "libmemprof/src/driver/pool_place.h"
 #include "libmemprof/src/driver/stream_capture.h"
 #include "libmemprof/src/events/memory_samples.h"
 
@@ -34,8 +35,8 @@ void RecordAllocNode(Call* call, CUresult result, CUgraph graph,
   node.address = params->dptr;
   node.bytes = params->bytesize;
   node.stack = call->Stack();
-  const CUmemLocation& place = params->poolProps.location;
-  node.device = place.type == CU_MEM_LOCATION_TYPE_DEVICE ? place.id : call->Context().device;
+  node.device = LocationDevice(params->poolProps.location);
+  if (node.device < 0) node.device = call->Context().device;
   call->driver()->graphs()->AddNode(Number(graph), node);
 }
 

@@ -1,6 +1,8 @@
 // Events of advice about managed memory.
 #include "libmemprof/src/events/managed.h"
 
+#include "libmemprof/src/driver/pool_place.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -14,7 +16,7 @@ void RecordRange(Call* call, Op op, std::uint64_t address, std::uint64_t bytes,
   event.stream = Number(stream);
   if (place != nullptr) {
     event.aux1 = static_cast<std::uint64_t>(place->type);
-    if (place->type == CU_MEM_LOCATION_TYPE_DEVICE) event.SetDevice(place->id);
+    if (const std::int32_t device = LocationDevice(*place); device >= 0) event.SetDevice(device);
   }
   call->Emit(&event, true);
 }

@@ -32,12 +32,17 @@ void BindMemory::After(Call* call, CUresult result, CUmemGenericAllocationHandle
 
 void BindAddress::After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,
                         std::size_t offset, CUdeviceptr address, std::size_t bytes,
+                        unsigned long long flags) const {
+  After(call, result, multicast, call->Context().device, offset, address, bytes, flags);
+}
+
+void BindAddress::After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,
+                        CUdevice device, std::size_t offset, CUdeviceptr address, std::size_t bytes,
                         unsigned long long) const {
   call->Failed(result, kLayerMulticast, bytes);
   if (result != CUDA_SUCCESS) return;
   call->driver()->vmm()->BindMapped(multicast, offset, bytes, address);
-  RecordVmm(call, kOpMap, kLayerMulticast, call->Context().device, multicast, bytes, address,
-            offset);
+  RecordVmm(call, kOpMap, kLayerMulticast, device, multicast, bytes, address, offset);
 }
 
 void UnbindMemory::After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,

@@ -21,10 +21,19 @@ struct BindMemory : MemoryEvent {
   void After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,
              std::size_t offset, CUmemGenericAllocationHandle memory, std::size_t memory_offset,
              std::size_t bytes, unsigned long long flags) const;
+  // Since CUDA 13.1 the device is named.
+  void After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast, CUdevice,
+             std::size_t offset, CUmemGenericAllocationHandle memory, std::size_t memory_offset,
+             std::size_t bytes, unsigned long long flags) const {
+    After(call, result, multicast, offset, memory, memory_offset, bytes, flags);
+  }
 };
 
 struct BindAddress : MemoryEvent {
   void After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast,
+             std::size_t offset, CUdeviceptr address, std::size_t bytes,
+             unsigned long long flags) const;
+  void After(Call* call, CUresult result, CUmemGenericAllocationHandle multicast, CUdevice device,
              std::size_t offset, CUdeviceptr address, std::size_t bytes,
              unsigned long long flags) const;
 };

@@ -42,10 +42,8 @@ void CreatePool::After(Call* call, CUresult result, CUmemoryPool* pool,
                        const CUmemPoolProps* properties) const {
   call->Failed(result, kLayerStreamOrdered);
   if (result != CUDA_SUCCESS) return;
-  const std::int32_t device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                                  ? properties->location.id
-                              : IsHostPool(*properties) ? DriverState::kHost
-                                                        : call->Context().device;
+  std::int32_t device = LocationDevice(properties->location);
+  if (device < 0) device = IsHostPool(*properties) ? DriverState::kHost : call->Context().device;
   call->driver()->DefinePool(Number(*pool), device, false);
   ring::RingEvent event =
       call->Event(kOpPoolCreate, device == DriverState::kHost ? kLayerPinned : kLayerStreamOrdered);

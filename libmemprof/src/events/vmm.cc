@@ -1,6 +1,8 @@
 // Events of virtual memory management.
 #include "libmemprof/src/events/vmm.h"
 
+#include "libmemprof/src/driver/pool_place.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -57,9 +59,8 @@ void CreatePhysical::After(Call* call, CUresult result, CUmemGenericAllocationHa
                            std::size_t bytes, const CUmemAllocationProp* properties,
                            unsigned long long) const {
   if (result != CUDA_SUCCESS) return call->Allocated(result, kLayerVmmPhysical, 0, bytes);
-  const bool on_device = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  const std::int32_t device = on_device ? properties->location.id : -1;
-  const Layer layer = on_device ? kLayerVmmPhysical : kLayerPinned;
+  const std::int32_t device = LocationDevice(properties->location);
+  const Layer layer = device >= 0 ? kLayerVmmPhysical : kLayerPinned;
   call->driver()->vmm()->Create(*handle, bytes, device, layer);
   RecordVmm(call, kOpAlloc, layer, device, *handle, bytes);
 }

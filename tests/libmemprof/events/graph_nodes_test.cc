@@ -54,6 +54,9 @@ TEST_F(GraphHooks, NodesOfAnyKindMayBeAddedByOneFunction) {
   params.alloc.dptr = 0x8000;
   Call("cuGraphAddNode_v2", &node, Graph(1), Dependencies{}, static_cast<const void*>(nullptr),
        std::size_t{0}, static_cast<void*>(&params));
+  params.alloc.dptr = 0x9000;
+  Call("cuGraphAddNode_v3", &node, Graph(1), Dependencies{}, static_cast<const void*>(nullptr),
+       std::size_t{0}, static_cast<void*>(&params));
   params.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
   const CUdeviceptr freed = 0x7000;
   std::memcpy(&params.alloc, &freed, sizeof freed);
@@ -63,7 +66,7 @@ TEST_F(GraphHooks, NodesOfAnyKindMayBeAddedByOneFunction) {
   Call("cuGraphAddNode", &node, Graph(1), Dependencies{}, std::size_t{0},
        static_cast<void*>(&params));
   Launch(Instantiate(Graph(1)));
-  EXPECT_THAT(Story(Finish()), ElementsAre("alloc 100", "alloc 100", "free 100"));
+  EXPECT_THAT(Story(Finish()), ElementsAre("alloc 100", "alloc 100", "alloc 100", "free 100"));
 }
 
 TEST_F(GraphHooks, AChildThatWasMovedInAllocatesWithItsParent) {

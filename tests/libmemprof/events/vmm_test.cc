@@ -67,6 +67,14 @@ TEST_F(VmmHooks, MemoryOfTheHostIsPinnedMemory) {
   EXPECT_THAT(Story(), ElementsAre("alloc pinned 512 on -1", "free pinned 512 on -1"));
 }
 
+// As of CUDA 13.5 memory may be made in a locality domain of a device: here domain 3 of device 1.
+TEST_F(VmmHooks, MemoryOfALocalityDomainIsItsDevices) {
+  Start();
+  const Handle handle = CreateMemory(512, 1 | 3 << 8, static_cast<CUmemLocationType>(6));
+  Call("cuMemRelease", handle);
+  EXPECT_THAT(Story(), ElementsAre("alloc vmm_physical 512 on 1", "free vmm_physical 512 on 1"));
+}
+
 TEST_F(VmmHooks, AFailedReleaseIsTakenBackAndTheMemoryLivesOn) {
   Start();
   const Handle handle = Create(100);

@@ -1,15 +1,9 @@
 // Which function a program gets from a lookup: by name, and by cuGetProcAddress with its versions
 // and flags.
-#include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
-#include <map>
-#include <set>
 #include <string>
 
-#include "libmemprof/src/loader/real_dlsym.h"
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -106,40 +100,6 @@ TEST_F(ProcAddress, LookingUpIsNoEventAndStartsNothing) {
   Get("cuMemAlloc", Real("cuMemAlloc_v2"));
   EXPECT_FALSE(Recording());
   EXPECT_FALSE(std::filesystem::exists(path_));
-}
-
-// A driver's lookups work without a device. MEMPROF_TEST_LIBCUDA is the path of a real libcuda.so.
-TEST(DriverTable, ARealDriverHandsOutWhatItExports) {
-  const char* path = std::getenv("MEMPROF_TEST_LIBCUDA");
-  if (path == nullptr) GTEST_SKIP() << "MEMPROF_TEST_LIBCUDA names no driver";
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
-  using Get = CUresult (*)(const char*, void**, int, cuuint64_t);
-  const auto get = reinterpret_cast<Get>(RealDlsym(library, "cuGetProcAddress"));
-  ASSERT_NE(get, nullptr);
-  std::map<void*, std::string> exported;  // address and base name
-  std::map<std::string, int> bases;       // base name and its first version in the table
-#define EXPORTED(name, base, since, ...)          \
-  exported[RealDlsym(library, #name)] = #base;    \
-  bases.try_emplace(#base, since).first->second = \
-      std::min(bases.at(#base), static_cast<int>(since));
-  MEMPROF_DRIVER_FUNCTIONS(EXPORTED)
-#undef EXPORTED
-  exported.erase(nullptr);
-  int answers = 0;
-  for (const auto& [base, since] : bases) {
-    for (int version = since; version <= 14000; version += 10) {
-      for (const cuuint64_t flags : {kDefault, kLegacyStream, kPerThreadStream}) {
-        void* address = nullptr;
-        if (get(base.c_str(), &address, version, flags) != CUDA_SUCCESS || address == nullptr)
-          continue;
-        ++answers;
-        EXPECT_EQ(exported[address], base) << version << " " << flags;
-      }
-    }
-  }
-  std::cout << answers << " answers\n";
-  EXPECT_GT(answers, 0);
 }
 
 TEST(DriverTable, NamesAreUniqueAndVariantsDiffer) {
