@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/base/text.h"
+#include "analysis/symbols/libraries.h"
 #include "analysis/symbols/module_paths.h"
 
 namespace memprof::analysis {
@@ -128,6 +129,7 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
   const std::string file =
       Lower(frame.python ? std::string_view(frame.file) : BaseName(frame.file));
   const std::string module = Lower(frame.module);
+  if (ComparesKernels({frame.function, frame.file, {}, frame.python})) return Phase::kWorkspace;
   if (HasAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
     return Phase::kParameter;
   if (HasAny(module, {"libnccl"}) ||

@@ -1,4 +1,4 @@
-// Collects the user's source files, and reads the kept ones.
+// Collects the user's source files.
 #include "analysis/source/kept_sources.h"
 
 #include <algorithm>
@@ -15,8 +15,6 @@
 
 namespace memprof::analysis {
 namespace {
-
-constexpr std::size_t kMostSessionBytes = 2 * kMostKeptBytes;
 
 bool IsUsersPath(std::string_view path) {
   constexpr std::array<std::string_view, 10> kSystem = {
@@ -63,26 +61,6 @@ std::optional<std::string> ReadUnchanged(const std::string& path, std::int64_t n
 }
 
 }  // namespace
-
-std::shared_ptr<const KeptSources> KeptSourcesOf(const Session& session,
-                                                 std::span<const std::string> paths) {
-  return session.facts().Get<KeptSources>([&] {
-    KeptSources all;
-    std::size_t bytes = 0;
-    std::vector<std::string> logs(paths.begin(), paths.end());
-    // Only logs that ended cleanly have some; in others they would be searched for.
-    for (const ProcessInfo& process : session.processes())
-      if (paths.empty() && process.run.complete) logs.push_back(process.path);
-    for (const std::string& log : logs) {
-      for (auto& [name, text] : ReadKeptSources(log)) {
-        if (bytes + text.size() > kMostSessionBytes || all.contains(name)) continue;
-        bytes += text.size();
-        all.emplace(name, std::move(text));
-      }
-    }
-    return all;
-  });
-}
 
 KeptSources SourcesToKeep(const Session& session, Symbols& symbols, std::int64_t newest_unix_ns) {
   const SourcePlaces places{

@@ -143,14 +143,26 @@ std::string_view LibraryRoleName(LibraryRole role) {
   return "unknown";
 }
 
+bool ComparesKernels(const LibraryFrame& frame) {
+  if (!frame.python) return false;
+  if (Contains(frame.file, "/torch/_inductor/"))
+    return Contains(frame.function, "bench") || Contains(frame.function, "autotune");
+  return (frame.file.ends_with("/triton/runtime/autotuner.py") ||
+          frame.file.ends_with("/triton/testing.py")) &&
+         Contains(frame.function, "bench");
+}
+
 bool IndicatesLibrary(const LibraryFrame& frame) {
-  return CudaLibraryOf(frame).has_value() ||
+  return CudaLibraryOf(frame).has_value() || ComparesKernels(frame) ||
          (!frame.python && Contains(Lower(frame.function), "workspace")) ||
          std::any_of(std::begin(kFrameworks), std::end(kFrameworks),
                      [&](const Framework& framework) { return IsIn(frame, framework); });
 }
 
 Library LibraryOfFrames(const std::vector<LibraryFrame>& frames, bool in_pool) {
+  // First: what is compared may be cuBLAS, with its workspace.
+  if (in_pool && std::any_of(frames.begin(), frames.end(), ComparesKernels))
+    return {"autotuning", LibraryRole::kWorkspace};
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (const auto library = CudaLibraryOf(frames[i])) return *library;
     if (in_pool) {

@@ -32,6 +32,10 @@ struct LibraryFrame {
   std::string_view function, file, module_path;
   bool python = false;
 };
+// Whether the frame is of a compiler that compares kernels ("autotuning"), by its functions for
+// that (PyTorch 2.4 to 2.15, Triton 2.1 to 3.9). CachingAutotuner.run is none: it launches every
+// kernel.
+bool ComparesKernels(const LibraryFrame& frame);
 // False if LibraryOfFrames() finds no library in any stack of only such frames.
 bool IndicatesLibrary(const LibraryFrame& frame);
 // The library of the frames, innermost first. `in_pool`: the memory is part of a pool, so the pool

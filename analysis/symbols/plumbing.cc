@@ -8,6 +8,7 @@
 
 #include "analysis/base/text.h"
 #include "analysis/symbols/cxx_names.h"
+#include "analysis/symbols/generated_lines.h"
 
 namespace memprof::analysis {
 namespace {
@@ -212,6 +213,8 @@ bool IsPlumbing(const SourceFrame& frame) {
     same.file = WithSlashes(frame.file);
     return IsPlumbing(same);
   }
+  // Generated code whose line of the user's is known.
+  if (frame.python && frame.inlined) return true;
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
          IsPlumbingFile(frame.file) || (frame.python && IsPythonLibrary(frame.file)) ||
          frame.file == "??" || IsAllocationWrapper(frame.function) ||
@@ -227,7 +230,7 @@ bool IsPackage(const SourceFrame& frame) {
     return IsPackage(same);
   }
   const std::string_view file = frame.file;
-  if (Contains(file, "-packages/") || Contains(file, "/torchinductor_") ||
+  if (Contains(file, "-packages/") || Contains(file, "/torchinductor_") || IsGeneratedFile(file) ||
       StartsWithAny(file, {"<eval_with_key>", "<decorator-gen", "<__array_function__"}))
     return true;
   if (!IsPythonCode(frame)) return StartsWithAny(file, {"/usr/include/", "/usr/local/include/"});

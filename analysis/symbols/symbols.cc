@@ -2,6 +2,7 @@
 #include "analysis/symbols/symbols.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -10,7 +11,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/base/text.h"
+#include "analysis/symbols/generated_lines.h"
 #include "analysis/symbols/internal/library_finder.h"
+#include "analysis/symbols/kept_sources.h"
 #include "analysis/symbols/site_choice.h"
 #include "analysis/symbols/symbols_module.h"
 
@@ -75,7 +78,8 @@ class Symbols::Impl {
   }
 
  private:
-  std::vector<SourceFrame> Python(const Frame& frame) const {
+  // A line of generated code comes with the user's lines that it was made of, like inlined calls.
+  std::vector<SourceFrame> Python(const Frame& frame) {
     SourceFrame resolved{.function = std::string(session_->string(frame.function)),
                          .file = std::string(session_->string(frame.file)),
                          .line = static_cast<int>(std::min(frame.line, 0x7fffffffu)),
@@ -83,7 +87,20 @@ class Symbols::Impl {
                          .python = true};
     resolved.symbolised = !resolved.function.empty();
     if (!resolved.symbolised) resolved.function.assign(1, '?');
-    return {std::move(resolved)};
+    std::vector<SourceFrame> frames = {std::move(resolved)};
+    if (!IsGeneratedFile(frames.front().file)) return frames;
+    std::vector<SourceFrame> origin =
+        generated().OriginOf(frames.front().file, frames.front().line);
+    frames.front().inlined = !origin.empty();
+    std::move(origin.begin(), origin.end(), std::back_inserter(frames));
+    return frames;
+  }
+
+  const GeneratedLines& generated() {
+    std::call_once(generated_once_, [&] {
+      generated_ = std::make_unique<GeneratedLines>(*KeptSourcesOf(*session_));
+    });
+    return *generated_;
   }
 
   // The number of the frame's place: its function; in Python its line, because there whole programs
@@ -139,6 +156,8 @@ class Symbols::Impl {
   std::uint64_t unsymbolised_ = 0;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
+  std::once_flag generated_once_;
+  std::unique_ptr<GeneratedLines> generated_;
   std::once_flag libraries_once_;
   std::unique_ptr<LibraryFinder> libraries_;
 };

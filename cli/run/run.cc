@@ -233,7 +233,10 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   }
   const std::vector<std::string> logs = OwnLogs(values.output, since_unix_ns, list);
   FoldRings(logs);
-  if (values.sources) KeepSources(logs, since_unix_ns);
+  if (values.sources)
+    KeepSources(logs, since_unix_ns);
+  else
+    KeepGeneratedLines(logs);
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.

@@ -7,15 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/base/status_text.h"
 #include "analysis/load/load.h"
+#include "analysis/source/generated_code.h"
 #include "analysis/source/kept_sources.h"
 #include "analysis/symbols/symbols.h"
 
 namespace memprof::cli {
 namespace {
 
-// Adds the names of the kept files to `kept`.
-absl::Status KeepIn(const std::string& log, std::int64_t since_unix_ns,
-                    std::set<std::string>* kept) {
+absl::StatusOr<std::shared_ptr<const analysis::Session>> LoadFrames(const std::string& log) {
   // Frames are in the tables; of the events, the first chunk is enough.
   analysis::LoadOptions options;
   options.find_steps = false;
@@ -24,8 +23,17 @@ absl::Status KeepIn(const std::string& log, std::int64_t since_unix_ns,
   const auto session = analysis::LoadLogs({log}, options);
   if (!session.ok()) return absl::UnavailableError("it cannot be read");
   if (!(*session)->run().complete) return absl::FailedPreconditionError("it did not end cleanly");
+  return *session;
+}
+
+// Adds the names of the kept files to `kept`.
+absl::Status KeepIn(const std::string& log, std::int64_t since_unix_ns,
+                    std::set<std::string>* kept) {
+  const auto session = LoadFrames(log);
+  if (!session.ok()) return session.status();
   analysis::Symbols symbols(*session);
-  const analysis::KeptSources sources = analysis::SourcesToKeep(**session, symbols, since_unix_ns);
+  analysis::KeptSources sources = analysis::SourcesToKeep(**session, symbols, since_unix_ns);
+  sources.merge(analysis::LinesOfGeneratedCode(**session));
   if (sources.empty()) return absl::OkStatus();
   const absl::Status status = analysis::AppendSources(log, sources);
   if (status.ok())
@@ -34,6 +42,15 @@ absl::Status KeepIn(const std::string& log, std::int64_t since_unix_ns,
 }
 
 }  // namespace
+
+void KeepGeneratedLines(const std::vector<std::string>& logs) {
+  for (const std::string& log : logs) {
+    const auto session = LoadFrames(log);
+    if (!session.ok()) continue;
+    const analysis::KeptSources lines = analysis::LinesOfGeneratedCode(**session);
+    if (!lines.empty()) analysis::AppendSources(log, lines).IgnoreError();
+  }
+}
 
 void KeepSources(const std::vector<std::string>& logs, std::int64_t since_unix_ns) {
   std::set<std::string> kept;

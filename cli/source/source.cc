@@ -9,9 +9,9 @@
 
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
-#include "analysis/source/kept_sources.h"
 #include "analysis/source/line_bytes.h"
 #include "analysis/source/source_text.h"
+#include "analysis/symbols/kept_sources.h"
 #include "cli/console/command_line.h"
 #include "cli/console/json.h"
 #include "cli/console/lines.h"

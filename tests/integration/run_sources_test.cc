@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analysis/source/kept_sources.h"
+#include "analysis/symbols/kept_sources.h"
 #include "tests/integration/run_command.h"
 
 namespace memprof::testing {

@@ -10,7 +10,7 @@
 #include <QStandardPaths>
 #include <thread>
 
-#include "analysis/source/kept_sources.h"
+#include "analysis/symbols/kept_sources.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/viewer/demo_log.h"
 #include "tests/viewer/fake_ssh.h"

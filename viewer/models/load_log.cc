@@ -5,7 +5,7 @@
 
 #include "analysis/base/status_text.h"
 #include "analysis/load/load.h"
-#include "analysis/source/kept_sources.h"
+#include "analysis/symbols/kept_sources.h"
 #include "viewer/models/log_files.h"
 
 namespace memprof::viewer {

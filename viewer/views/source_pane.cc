@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "analysis/base/status_text.h"
-#include "analysis/source/kept_sources.h"
+#include "analysis/symbols/kept_sources.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/source_maps.h"
 #include "viewer/views/add_action.h"

@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 #include "analysis/log/writer.h"
 
 namespace memprof::analysis::torch {

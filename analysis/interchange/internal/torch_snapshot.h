@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 
 namespace memprof::analysis::torch {
 

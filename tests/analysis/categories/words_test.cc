@@ -101,6 +101,16 @@ TEST(CategoryWordsTest, Frames) {
   }
 }
 
+TEST(WordsTest, ComparingKernelsIsAWorkspaceWhateverItRuns) {
+  SourceFrame frame{.function = "AlgorithmSelectorCache.benchmark_example_value",
+                    .file = "/v/site-packages/torch/_inductor/select_algorithm.py",
+                    .python = true,
+                    .symbolised = true};
+  EXPECT_EQ(PhaseOfFrame(frame), Phase::kWorkspace);
+  frame.file = "/home/me/select_algorithm.py";
+  EXPECT_EQ(PhaseOfFrame(frame), Phase::kNone);
+}
+
 TEST(CategoryWordsTest, Ranges) {
   EXPECT_EQ(PhaseOfRange("forward"), Phase::kForward);
   EXPECT_EQ(PhaseOfRange("evaluation"), Phase::kForward);

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 #include "analysis/report/report.h"
 #include "tests/analysis/interchange/pickle_fixture.h"
 #include "tests/analysis/interchange/toy_allocator.h"

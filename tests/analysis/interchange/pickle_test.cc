@@ -1,5 +1,5 @@
 // Pickles: values and how they are read, error messages, and malicious bytes.
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 
 #include <gtest/gtest.h>
 

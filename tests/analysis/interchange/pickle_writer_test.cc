@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 #include "tests/analysis/interchange/pickle_fixture.h"
 
 namespace memprof::analysis {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 #include "analysis/interchange/torch_export.h"
 
 namespace memprof::analysis::testing {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 #include "analysis/report/report.h"
 #include "tests/analysis/interchange/torch_export_fixture.h"
 #include "tests/analysis/interchange/toy_allocator.h"

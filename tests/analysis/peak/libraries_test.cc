@@ -69,6 +69,31 @@ TEST(LibrariesTest, TheInnermostLibraryAsked) {
             (Library{"PyTorch's allocator", LibraryRole::kPool}));
 }
 
+TEST(LibrariesTest, WhatIsAllocatedToCompareKernelsIsAutotuning) {
+  const LibraryFrame line = Python("Model.forward", "/home/me/train.py");
+  const std::string inductor = std::string(kSite) + "/torch/_inductor/";
+  const auto of = [&](const std::string& function, const std::string& file, bool in_pool = true) {
+    return NameOf({Native("cublasCreate_v2", "/x/libcublas.so.12"), Python(function, file), line},
+                  in_pool);
+  };
+  EXPECT_EQ(of("InductorBenchmarker.benchmark_gpu", inductor + "runtime/benchmarking.py"),
+            "autotuning");
+  EXPECT_EQ(
+      of("CachingAutotuner.autotune_to_one_config", inductor + "runtime/triton_heuristics.py"),
+      "autotuning");
+  EXPECT_EQ(of("Autotuner._bench", std::string(kSite) + "/triton/runtime/autotuner.py"),
+            "autotuning");
+  EXPECT_EQ(of("do_bench", std::string(kSite) + "/triton/testing.py"), "autotuning");
+  EXPECT_EQ(of("CachingAutotuner.run", inductor + "runtime/triton_heuristics.py"), "cuBLAS")
+      << "each launch";
+  EXPECT_EQ(of("Autotuner.run", std::string(kSite) + "/triton/runtime/autotuner.py"), "cuBLAS");
+  EXPECT_EQ(of("benchmark", "/home/me/bench.py"), "cuBLAS");
+  EXPECT_EQ(of("benchmark", inductor + "x.py", false), "cuBLAS") << "a segment may serve others";
+  const Library library = LibraryOfFrames({Python("benchmark", inductor + "x.py"), line}, true);
+  EXPECT_EQ(library, (Library{"autotuning", LibraryRole::kWorkspace}));
+  EXPECT_TRUE(IndicatesLibrary(Python("benchmark", inductor + "x.py")));
+}
+
 TEST(LibrariesTest, WorkspacesThatAFrameworkAllocatesForALibrary) {
   const LibraryFrame block =
       Native("c10::cuda::CUDACachingAllocator::Native::malloc", "/x/torch/lib/libc10_cuda.so");

@@ -10,6 +10,7 @@
 
 #include "analysis/load/load.h"
 #include "analysis/source/source_text.h"
+#include "analysis/symbols/kept_sources.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/support/temp_file.h"
 

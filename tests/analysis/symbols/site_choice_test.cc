@@ -79,6 +79,9 @@ TEST(SiteChoiceTest, TheUsersLineComesBeforeThatOfAPackage) {
             (Sites{"run (serve/a.py:3)"}));
   EXPECT_EQ(SitesOf({{"main (/p/train.py:5)", "call (/tmp/torchinductor_me/ab/cd.py:30)"}}),
             (Sites{"main (train.py:5), in call (cd.py:30)"}));
+  const std::string hash = "cab" + std::string(49, 'x');
+  EXPECT_EQ(SitesOf({{"main (/p/train.py:5)", "call (/data/cache/ab/" + hash + ".py:30)"}}),
+            (Sites{"main (train.py:5), in call (" + hash + ".py:30)"}));
   EXPECT_EQ(SitesOf({{"main (C:\\p\\t.py:5)", "f (C:\\v\\Lib\\site-packages\\diffusers\\unet.py:3)",
                       "g (C:\\v\\lib\\site-packages\\torch\\nn\\x.py:4)"}}),
             (Sites{"main (t.py:5), in f (diffusers/unet.py:3)"}));

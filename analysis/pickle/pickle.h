@@ -1,7 +1,8 @@
 // Reads the part of Python's pickle format that plain data needs: numbers, text, bytes, lists,
 // tuples and dictionaries. Nothing in a pickle is ever executed: an opcode that could import, call
-// or construct anything is refused by name. Safe on hostile input: memory and nesting are bounded,
-// and an error is one line with the offset.
+// or construct anything is refused by name, or where objects are allowed, makes an object of which
+// only the state is known. Safe on hostile input: memory and nesting are bounded, and an error is
+// one line with the offset.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ class PickleValue {
     kList,
     kTuple,
     kDict,
+    kObject,  // of any class, or a class or function itself; also sets
   };
 
   PickleValue() = default;
@@ -71,6 +73,7 @@ class Pickle {
     std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // what the values may take, plus …
     std::uint64_t memory_per_byte = 8;                      // … this for every byte of the input
     std::size_t marks = 64;                                 // lists and dicts begun and not ended
+    bool objects = false;                                   // are read, not refused
   };
 
   // Reads `bytes`, which must outlive the result. Errors (kInvalidArgument) name the opcode and the
@@ -86,6 +89,8 @@ class Pickle {
   std::span<const PickleValue> Items(PickleValue list) const;
   // Keys and values alternately; empty for other types.
   std::span<const PickleValue> Pairs(PickleValue dict) const;
+  // What an object was given as its state (__getstate__), last; None if nothing.
+  PickleValue State(PickleValue object) const;
   // The value of a text key, the last one that was set; None if there is none.
   PickleValue At(PickleValue dict, std::string_view key) const;
   std::size_t container_count() const { return containers_.size(); }

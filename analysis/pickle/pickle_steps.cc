@@ -1,6 +1,6 @@
 // What each opcode does. Those that make pickles a programming language are refused.
 #include "absl/strings/str_format.h"
-#include "analysis/interchange/internal/pickle_reader.h"
+#include "analysis/pickle/internal/pickle_reader.h"
 
 namespace memprof::analysis {
 
@@ -159,6 +159,56 @@ absl::Status PickleReader::StepContainer(std::uint8_t opcode) {
       if (!TakeMark(&begin)) return Underflow();
       if (begin == 0 || (!marks_.empty() && begin <= marks_.back())) return Underflow();
       return Extend(opcode == kAppends ? Kind::kList : Kind::kDict, begin);
+    default:
+      return objects_ ? StepObject(opcode) : Refuse(opcode);
+  }
+}
+
+absl::Status PickleReader::MakeObject(std::size_t operands) {
+  if (Above() < operands) return Underflow();
+  stack_.resize(stack_.size() - operands);
+  return PushContainer(Kind::kObject, 0);
+}
+
+// None of these does anything: what a class or a function would make is an object.
+absl::Status PickleReader::StepObject(std::uint8_t opcode) {
+  std::size_t begin = 0;
+  switch (opcode) {
+    case kGlobal: {  // the lines MODULE and NAME
+      const std::size_t first = bytes_.find('\n', at_);
+      const std::size_t second =
+          first == std::string_view::npos ? first : bytes_.find('\n', first + 1);
+      if (second == std::string_view::npos) return Cut();
+      at_ = second + 1;
+      return MakeObject(0);
+    }
+    case kEmptySet:
+      return MakeObject(0);
+    case kBinPersId:
+      return MakeObject(1);
+    case kReduce:
+    case kNewObj:
+    case kStackGlobal:
+      return MakeObject(2);
+    case kNewObjEx:
+      return MakeObject(3);
+    case kAddItems:
+    case kFrozenSet:
+      if (!TakeMark(&begin)) return Underflow();
+      stack_.resize(begin);
+      return opcode == kFrozenSet ? MakeObject(0) : absl::OkStatus();
+    case kBinBytes8:
+    case kByteArray8:
+      return Text(8, Kind::kBytes);
+    case kBuild: {
+      if (Above() < 2) return Underflow();
+      const PickleValue state = stack_.back();
+      stack_.pop_back();
+      if (stack_.back().kind() != Kind::kObject) return Error("what is no object has a state");
+      containers_[stack_.back().container()].push_back(state);
+      memory_ += sizeof(PickleValue);
+      return absl::OkStatus();
+    }
     default:
       return Refuse(opcode);
   }

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 
 namespace memprof::analysis {
 // Reads one pickle. Every step checks that the stack holds its operands.
@@ -18,6 +18,7 @@ class PickleReader {
   PickleReader(std::string_view bytes, const Pickle::Limits& limits)
       : bytes_(bytes),
         marks_allowed_(limits.marks),
+        objects_(limits.objects),
         memory_allowed_(limits.memory_bytes + limits.memory_per_byte * bytes.size()) {}
 
   absl::StatusOr<Pickle> Run() {
@@ -75,6 +76,19 @@ class PickleReader {
     kBinUnicode8 = 0x8d,
     kMemoize = 0x94,
     kFrame = 0x95,
+    // Of objects.
+    kGlobal = 'c',
+    kReduce = 'R',
+    kBuild = 'b',
+    kBinPersId = 'Q',
+    kNewObj = 0x81,
+    kBinBytes8 = 0x8e,
+    kEmptySet = 0x8f,
+    kAddItems = 0x90,
+    kFrozenSet = 0x91,
+    kNewObjEx = 0x92,
+    kStackGlobal = 0x93,
+    kByteArray8 = 0x96,
   };
 
   absl::Status Error(std::string_view what) const {
@@ -88,6 +102,9 @@ class PickleReader {
   absl::Status StepData(std::uint8_t opcode);
   absl::Status StepContainer(std::uint8_t opcode);
   absl::Status StepMemo(std::uint8_t opcode);
+  absl::Status StepObject(std::uint8_t opcode);
+  // Replaces the uppermost `operands` by an object without a state.
+  absl::Status MakeObject(std::size_t operands);
   absl::Status Refuse(std::uint8_t opcode) const;
 
   // Little-endian, of `size` bytes; false at the end of the file.
@@ -125,6 +142,7 @@ class PickleReader {
   std::size_t at_ = 0, start_ = 0;
   bool stopped_ = false;
   std::size_t marks_allowed_;
+  bool objects_;
   std::uint64_t memory_allowed_, memory_ = 0;
   PickleValue root_;
   std::vector<std::vector<PickleValue>> containers_;

@@ -1,12 +1,12 @@
 // Values of a pickle, and how they are read.
-#include "analysis/interchange/internal/pickle.h"
+#include "analysis/pickle/pickle.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <iterator>
 
-#include "analysis/interchange/internal/pickle_reader.h"
+#include "analysis/pickle/internal/pickle_reader.h"
 
 namespace memprof::analysis {
 
@@ -92,6 +92,10 @@ absl::Status PickleReader::PushContainer(Kind kind, std::size_t items) {
 // Adds what lies on the stack from `begin` to the container just below.
 absl::Status PickleReader::Extend(Kind kind, std::size_t begin) {
   const PickleValue target = stack_[begin - 1];
+  if (target.kind() == Kind::kObject) {  // a list or a dictionary of a class of its own
+    stack_.resize(begin);
+    return absl::OkStatus();
+  }
   if (target.kind() != kind)
     return Error(kind == Kind::kList ? "items are added to what is no list"
                                      : "pairs are added to what is no dictionary");
@@ -132,6 +136,11 @@ std::span<const PickleValue> Pickle::Items(PickleValue list) const {
 std::span<const PickleValue> Pickle::Pairs(PickleValue dict) const {
   if (!dict.is_dict()) return {};
   return containers_[dict.container()];
+}
+
+PickleValue Pickle::State(PickleValue object) const {
+  if (object.kind() != Kind::kObject || containers_[object.container()].empty()) return {};
+  return containers_[object.container()].back();
 }
 
 PickleValue Pickle::At(PickleValue dict, std::string_view key) const {
