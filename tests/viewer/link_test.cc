@@ -65,8 +65,10 @@ Link Any(std::mt19937& random) {
   Link link;
   if (chance()) link.view = QStringLiteral("map");
   for (QString ViewState::*word :
-       {&ViewState::page, &ViewState::by, &ViewState::content, &ViewState::file})
+       {&ViewState::page, &ViewState::by, &ViewState::content, &ViewState::file, &ViewState::frames,
+        &ViewState::zoom, &ViewState::with})
     if (chance()) link.state.*word = text();
+  if (chance()) link.state.before = random();
   if (chance()) link.axis = chance() ? AxisKind::kSteps : AxisKind::kTime;
   if (chance()) link.device = static_cast<int>(random() % 9) - 1;
   if (chance()) link.at = moment();
@@ -105,6 +107,14 @@ TEST(Link, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(LinkText({}), QString());
   EXPECT_EQ(LinkText(Parsed("site=a.cc:9&step=3&view=map")),
             QStringLiteral("view=map&step=3&site=a.cc:9"));
+}
+
+TEST(Link, SeveralNamesAreOneWord) {
+  const QStringList names = {QStringLiteral("main"), QStringLiteral("a;b%3B"), QString(),
+                             QStringLiteral("operator% (x)")};
+  EXPECT_EQ(SplitNames(JoinNames(names)), names);
+  EXPECT_EQ(JoinNames(names.mid(0, 1)), QStringLiteral("main"));
+  EXPECT_TRUE(SplitNames({}).isEmpty());
 }
 
 TEST(Link, WordsOfAViewThatItDoesNotShowAreNamed) {

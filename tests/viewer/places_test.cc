@@ -10,6 +10,7 @@
 
 #include "tests/viewer/window_fixture.h"
 #include "viewer/models/notes.h"
+#include "viewer/views/diff_view.h"
 #include "viewer/views/notice_bar.h"
 #include "viewer/views/what_if_view.h"
 #include "viewer/window/notes_dialog.h"
@@ -94,6 +95,9 @@ constexpr const char* kStates[] = {"view=timeline&by=site&content=program",
                                    "view=fragmentation&page=failures",
                                    "view=whatif&page=without&by=category",
                                    "view=diff&page=icicle&by=layer",
+                                   "view=flame&by=allocators&frames=own&zoom=Append;Train",
+                                   "view=flame&page=bottom-up&frames=all",
+                                   "view=diff&page=icicle&before=0.001s&zoom=main",
                                    "view=source&file=train.cc"};
 
 TEST_F(PlacesTest, LinksSayWhatAViewShows) {
@@ -133,6 +137,35 @@ TEST_F(PlacesTest, WordsThatAViewDoesNotKnowAreSaid) {
     const QString said = window_.notice()->text();
     for (const char* word : {"page cannot", "by cannot", "content cannot", "file gold"})
       EXPECT_TRUE(said.contains(QLatin1String(word))) << view << ": " << said.toStdString();
+  }
+}
+
+TEST_F(PlacesTest, ALinkNamesTheOtherLogOfAComparison) {
+  const QTemporaryDir folder;
+  const QString other = testing::WriteDemoLog(folder, {.steps = 3});
+  OpenAt("view=diff");
+  window_.places()->Go(QStringLiteral("view=diff&with=") + other);
+  window_.WaitUntilSettled();
+  const auto* diff = window_.findChild<DiffView*>();
+  EXPECT_EQ(window_.notice()->text(), QString());
+  EXPECT_EQ(diff->State().with, other);
+  EXPECT_TRUE(diff->Verdict().contains(QStringLiteral("demo.mprof, 3 steps")))
+      << qPrintable(diff->Verdict());
+  // A note of two moments leads back from it.
+  window_.places()->Go(QStringLiteral("view=diff&before=0.001s"));
+  window_.WaitUntilSettled();
+  EXPECT_EQ(diff->State().with, QString());
+  EXPECT_EQ(diff->State().before, 1'000'000u);
+}
+
+// A link may be a stranger's: it starts no ssh, and reads no device.
+TEST_F(PlacesTest, ALinkComparesWithFilesOfThisMachineAlone) {
+  OpenAt("view=diff");
+  for (const char* with : {"ssh://host/run.mprof", "user@host:run.mprof", "/dev/zero"}) {
+    window_.places()->Go(QStringLiteral("view=diff&with=") + QLatin1String(with));
+    window_.WaitUntilSettled();
+    EXPECT_EQ(window_.findChild<DiffView*>()->State().with, QString()) << with;
+    EXPECT_TRUE(window_.notice()->text().contains(QStringLiteral("with cannot be"))) << with;
   }
 }
 

@@ -167,6 +167,12 @@ constexpr Key kKeys[] = {
     {"by", TakeWord<&ViewState::by>, WordText<&ViewState::by>},
     {"content", TakeWord<&ViewState::content>, WordText<&ViewState::content>},
     {"file", TakeWord<&ViewState::file>, WordText<&ViewState::file>},
+    {"frames", TakeWord<&ViewState::frames>, WordText<&ViewState::frames>},
+    {"zoom", TakeWord<&ViewState::zoom>, WordText<&ViewState::zoom>},
+    {"with", TakeWord<&ViewState::with>, WordText<&ViewState::with>},
+    {"before",
+     [](Link* link, const QString& value) { return Take(&link->state.before, ReadTime(value)); },
+     [](const Link& link) { return link.state.before ? LinkTime(*link.state.before) : QString(); }},
     {"axis",
      [](Link* link, const QString& value) {
        if (value == QLatin1String("steps")) link->axis = AxisKind::kSteps;

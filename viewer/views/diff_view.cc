@@ -182,8 +182,9 @@ void DiffView::CompareWith(const QStringList& paths) {
 
 void DiffView::CompareMoments() { CompareWith(QStringList()); }
 
-void DiffView::PinHere() {
-  pinned_ = selection_->instant();
+void DiffView::PinAt(analysis::TimeNs instant) {
+  if (session_ != document_->session()) Refresh();  // which forgets what was pinned of another log
+  pinned_ = instant;
   if (two_logs()) {
     CompareMoments();
   } else {

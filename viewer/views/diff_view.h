@@ -39,7 +39,8 @@ class DiffView : public View {
   // Compares two moments of the open log: the pinned one and the selected one.
   void CompareMoments();
   // Pins the selected instant as the moment before.
-  void PinHere();
+  void PinHere() { PinAt(selection_->instant()); }
+  void PinAt(analysis::TimeNs instant);
   // Exchanges before and after of two logs.
   void Swap();
   void SetBy(DiffBy by);
@@ -48,7 +49,7 @@ class DiffView : public View {
 
   bool FocusSearch() override;
   bool WriteCsv(QTextStream* out) const override;
-  ViewState State() const override;  // the page of call sites, and what rows are
+  ViewState State() const override;  // also what is compared
   void SetState(const ViewState& state) override;
   bool shows_details() const override { return false; }  // it shows stacks itself
 

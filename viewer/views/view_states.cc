@@ -1,10 +1,14 @@
 // The words that say in a link what a view shows beyond the selection; docs/viewer.md lists them.
+#include <QCheckBox>
 #include <QComboBox>
+#include <QFileInfo>
 #include <QTabBar>
 #include <QTabWidget>
+#include <algorithm>
 #include <span>
 
 #include "viewer/geometry/units.h"
+#include "viewer/models/remote_log.h"
 #include "viewer/views/diff_view.h"
 #include "viewer/views/flame_view.h"
 #include "viewer/views/fragmentation_view.h"
@@ -42,6 +46,8 @@ QString WordAt(Words words, Place place) {
 constexpr const char* kTimelineBy[] = {"kind", "layer", "category", "site", "stream", "process"};
 constexpr const char* kFlamePages[] = {"icicle", "flame", "top-down", "bottom-up", "callers"};
 constexpr const char* kFlameContents[] = {"instant", "peak", "requested", "count", "end"};
+constexpr const char* kFlameBy[] = {"main", "allocators"};
+constexpr const char* kFlameFrames[] = {"all", "own"};
 constexpr const char* kMapPages[] = {"layout", "time"};
 constexpr const char* kHolePages[] = {"holes", "failures"};
 constexpr const char* kWhatIfPages[] = {"allocators", "without"};
@@ -49,6 +55,25 @@ constexpr const char* kWithoutBy[] = {"site", "category", "layer", "tensor"};
 constexpr const char* kDiffPages[] = {"table", "icicle"};
 constexpr const char* kDiffBy[] = {"site", "category", "layer"};
 static_assert(std::size(kTimelineBy) == kGroupings);
+
+// A deeper path would make a link that nobody can send.
+constexpr qsizetype kMaxZoom = 4000;
+
+QString ZoomWord(const Selection& selection) {
+  const QString word = JoinNames(selection.flame_path());
+  return word.size() > kMaxZoom ? QString() : word;
+}
+void TakeZoom(Selection* selection, const QString& word) {
+  if (!word.isEmpty() && word.size() <= kMaxZoom) selection->SetFlamePath(SplitNames(word));
+}
+
+// A stranger's link reaches no other machine, and reads nothing that never ends.
+bool MayCompareWith(const QStringList& paths) {
+  return std::none_of(paths.begin(), paths.end(), [](const QString& path) {
+    const QFileInfo file(path);
+    return IsRemoteName(path) || (file.exists() && !file.isFile() && !file.isDir());
+  });
+}
 
 }  // namespace
 
@@ -78,12 +103,21 @@ ViewState FlameView::State() const {
   ViewState state;
   state.page = WordAt(kFlamePages, mode());
   state.content = WordAt(kFlameContents, choice_->currentIndex());
+  state.by = WordAt(kFlameBy, direction_->currentIndex());
+  if (depth_chosen_) state.frames = WordAt(kFlameFrames, from_site_->isChecked());
+  state.zoom = ZoomWord(*selection_);
   return state;
 }
 
 void FlameView::SetState(const ViewState& state) {
   if (const auto mode = ReadWord<Mode>(kFlamePages, state.page)) SetMode(*mode);
   if (const auto choice = ReadWord<Choice>(kFlameContents, state.content)) SetChoice(*choice);
+  if (const int by = FindWord(kFlameBy, state.by); by >= 0) SetBottomUp(by == 1);
+  if (const int frames = FindWord(kFlameFrames, state.frames); frames >= 0) {
+    depth_chosen_ = true;
+    SetFromSite(frames == 1);
+  }
+  TakeZoom(selection_, state.zoom);
 }
 
 ViewState MapView::State() const {
@@ -139,12 +173,25 @@ ViewState DiffView::State() const {
   ViewState state;
   state.page = WordAt(kDiffPages, sites_->page());
   state.by = WordAt(kDiffBy, by_->currentData().toInt());
+  if (sites_->page() == DiffSites::Page::kIcicle) state.zoom = ZoomWord(*selection_);
+  QStringList with;
+  for (const QString& path : other_paths_)
+    if (!IsRemoteName(path)) with << QFileInfo(path).absoluteFilePath();
+  state.with = JoinNames(with);
+  if (!two_logs() && pinned_) state.before = *pinned_ - document_->bounds().begin;
   return state;
 }
 
 void DiffView::SetState(const ViewState& state) {
   if (const auto page = ReadWord<DiffSites::Page>(kDiffPages, state.page)) sites_->SetPage(*page);
   if (const auto by = ReadWord<DiffBy>(kDiffBy, state.by)) SetBy(*by);
+  TakeZoom(selection_, state.zoom);
+  if (const QStringList with = SplitNames(state.with); !with.isEmpty()) {
+    if (MayCompareWith(with)) CompareWith(with);
+  } else if (state.before) {
+    const analysis::TimeWindow bounds = document_->bounds();
+    PinAt(bounds.begin + std::min(*state.before, bounds.end - bounds.begin));
+  }
 }
 
 }  // namespace memprof::viewer
