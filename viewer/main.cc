@@ -1,6 +1,5 @@
 // memprof-viewer: the window on a log, or a picture of it.
 #include <QApplication>
-#include <QStyleFactory>
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/source_maps.h"
+#include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/app_icon.h"
 #include "viewer/window/fleet_window.h"
@@ -23,7 +23,7 @@ using memprof::viewer::Options;
 using memprof::viewer::ThemeChoice;
 
 void SetUpLook(const Options& options) {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(memprof::viewer::MakeStyle());
   const bool picture = !options.screenshot.isEmpty();
   // Pictures look the same on every system and for every user.
   if (picture)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/symbols/plumbing.h"
 
 namespace memprof::analysis {
 namespace {
@@ -72,7 +73,10 @@ class CallStacks::Interner {
   }
 
   void AddFromSite(StackId stack, std::vector<std::uint32_t>* path) {
-    for (const SourceFrame& frame : symbols_.SiteStack(stack)) {
+    std::vector<SourceFrame> frames = symbols_.SiteStack(stack);
+    // A stack of libraries alone, such as of a thread that they started, is its call site.
+    if (!frames.empty() && IsPlumbing(frames.front())) frames.resize(1);
+    for (const SourceFrame& frame : frames) {
       if (path->size() >= kMaxDepth) break;
       std::string key = frame.file;
       key.append(1, '\0').append(std::to_string(frame.line)).append(1, '\0');

@@ -56,7 +56,7 @@ TEST_F(HolderViewTest, DetailsShowWhatHoldsABlock) {
     const QStringList rows = Print(holders().model());
     ASSERT_EQ(rows.size(), 4);
     EXPECT_TRUE(rows[0].contains(S("kept"))) << qPrintable(rows[0]);
-    EXPECT_TRUE(rows[3].startsWith(S("      Python: global `m`, train.py:10")));
+    EXPECT_TRUE(rows[3].startsWith(S("      Python: global m, train.py:10")));
     EXPECT_TRUE(holders().tree()->isColumnHidden(HolderModel::kBytes)) << "one block";
     const QModelIndex first = holders().model().index(0, 0);
     EXPECT_TRUE(holders().tree()->isExpanded(holders().model().index(0, 0, first)));
@@ -121,11 +121,10 @@ TEST_F(HolderViewTest, LeaksHaveFiguresWhereTheyDiffer) {
   OpenLog(log_.log(), ViewKind::kLeaks);
   const HolderView& shown = window_.leaks()->holders();
   ASSERT_TRUE(shown.tree()->isVisible());
-  EXPECT_EQ(
-      Print(shown.model()),
-      testing::Lines({"3 blocks, 3.00 MiB|3.00 MiB|3", "  list `m.p`|2.00 MiB|2",
-                      "    M `m`|2.00 MiB|2", "      Python: global `m`, train.py:10|2.00 MiB|2",
-                      "  no look found what holds the rest|1.00 MiB|1"}));
+  EXPECT_EQ(Print(shown.model()),
+            testing::Lines({"3 blocks, 3.00 MiB|3.00 MiB|3", "  list m.p|2.00 MiB|2",
+                            "    M m|2.00 MiB|2", "      Python: global m, train.py:10|2.00 MiB|2",
+                            "  no look found what holds the rest|1.00 MiB|1"}));
   EXPECT_FALSE(shown.tree()->isColumnHidden(HolderModel::kBytes));
 }
 

@@ -32,6 +32,14 @@ TEST(FitLine, ShortNamesLeaveTheirShareToLongOnes) {
   EXPECT_EQ(FitLine(pieces, 220), (std::vector<double>{20, 100, 100}));
 }
 
+TEST(ColumnsToGo, AsFewAsPossibleInTheirOrder) {
+  const std::vector<int> may_go = {30, 0, 20, 50};
+  EXPECT_EQ(ColumnsToGo(200, may_go, 200), 0u);
+  EXPECT_EQ(ColumnsToGo(201, may_go, 200), 1u);
+  EXPECT_EQ(ColumnsToGo(231, may_go, 200), 3u) << "the second is kept and frees nothing";
+  EXPECT_EQ(ColumnsToGo(500, may_go, 200), 4u) << "then the table scrolls";
+}
+
 // The most groups that fit with any cap of a whole number, and the largest such cap.
 std::vector<double> Search(const std::vector<LinePiece>& pieces, int room) {
   const auto with = [&](int groups, int cap) {

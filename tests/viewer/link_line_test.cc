@@ -80,6 +80,17 @@ TEST_F(LinkLineTest, WithoutSpaceItShortensNamesThenLeavesGroupsOut) {
   EXPECT_EQ(line_.Text(), whole);
 }
 
+TEST_F(LinkLineTest, WhatIsCutEndsWithDots) {
+  line_.resize(130, line_.height());
+  const QString shown = line_.ShownText();
+  EXPECT_TRUE(shown.endsWith(QStringLiteral("…"))) << qPrintable(shown);
+  EXPECT_TRUE(shown.startsWith(QStringLiteral("1 suspected"))) << qPrintable(shown);
+  EXPECT_FALSE(shown.contains(QStringLiteral("step 3")));
+  for (const QAbstractButton* link : Links()) EXPECT_LE(link->geometry().right(), 130);
+  line_.resize(line_.sizeHint());
+  EXPECT_EQ(line_.ShownText(), line_.Text());
+}
+
 TEST_F(LinkLineTest, AScreenReaderReadsTheWholeSentence) {
   EXPECT_EQ(line_.accessibleName(), line_.Text());
   EXPECT_EQ(Links()[1]->accessibleName(), QStringLiteral("step 3"));

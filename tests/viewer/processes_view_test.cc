@@ -171,7 +171,7 @@ TEST_F(ProcessesTest, HostsAreShownWhereTheyDiffer) {
 
 TEST_F(ProcessesTest, OneProcessSaysHowToOpenSeveral) {
   OpenRanks({10});
-  EXPECT_TRUE(view_->SummaryText().contains(QStringLiteral("memprof-viewer rank*.mprof")));
+  EXPECT_TRUE(view_->SummaryText().contains(QString::fromUtf8("File › Open log …")));
   EXPECT_EQ(view_->model().rowCount(), 1);
   ClickCell(view_->table(), 0, ProcessModel::kProcess);
   EXPECT_TRUE(window_.selection().filter().everything()) << "there is nothing to choose";

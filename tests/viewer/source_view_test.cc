@@ -5,6 +5,7 @@
 
 #include <QComboBox>
 #include <QMessageBox>
+#include <QScrollBar>
 #include <QTreeView>
 
 #include "analysis/base/sizes.h"
@@ -77,6 +78,8 @@ TEST_F(SourceViewTest, ThePageShowsFilesAndTheLinesOfTheChosenOne) {
                 train = directory_.filePath(S("train.py"));
   EXPECT_EQ(Print(page()->files()), QStringList({model + S("|6.00 MiB|6.00 MiB|0 B"),
                                                  train + S("|1.00 MiB|1.00 MiB|0 B")}));
+  const QTreeView* list = page()->findChild<FactView*>();
+  EXPECT_EQ(list->verticalScrollBar()->maximum(), 0) << "no row is cut";
   const SourcePane* pane = page()->pane();
   EXPECT_EQ(Print(pane->model()), Lines({"|||1|def f():", "4.00 MiB|4.00 MiB||2|  a = g()",
                                          "2.00 MiB|2.00 MiB||3|  b = g()", "|||4|",

@@ -9,7 +9,10 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QMenu>
+#include <QScrollBar>
 #include <QSignalSpy>
+#include <QToolButton>
 
 #include "tests/viewer/table_fixture.h"
 #include "tests/viewer/window_fixture.h"
@@ -71,6 +74,37 @@ TEST_F(TensorsTest, ListsTensorsLargestFirst) {
   EXPECT_TRUE(view_->SummaryText().startsWith(QStringLiteral("138 tensors, ")))
       << view_->SummaryText().toStdString();
   EXPECT_TRUE(view_->ErrorText().isEmpty());
+}
+
+TEST_F(TensorsTest, ColumnsFitTheWindowAndChosenOnesStay) {
+  OpenDemo();
+  const auto fits = [this] { return view_->table()->horizontalScrollBar()->maximum() == 0; };
+  const auto hidden = [this](int column) { return view_->table()->isColumnHidden(column); };
+  const auto resize = [this](int width, int height) {
+    window_.resize(width, height);
+    window_.WaitUntilSettled();
+  };
+  for (const int width : {1280, 1024}) {
+    resize(width, 800);
+    EXPECT_TRUE(fits()) << width;
+    EXPECT_TRUE(hidden(TensorModel::kRequested));
+    for (const int column : {TensorModel::kName, TensorModel::kBytes, TensorModel::kBars})
+      EXPECT_FALSE(hidden(column)) << column;
+  }
+  resize(3200, 800);
+  EXPECT_TRUE(fits());
+  EXPECT_FALSE(hidden(TensorModel::kRequested));
+  EXPECT_TRUE(hidden(TensorModel::kProcess)) << "there is only one";
+  // What the user chose.
+  auto* menu = view_->findChild<QToolButton*>()->menu();
+  emit menu->aboutToShow();
+  menu->actions()[TensorModel::kStream]->setChecked(false);
+  menu->actions()[TensorModel::kSite]->setChecked(true);
+  menu->actions()[TensorModel::kProcess]->setChecked(true);
+  resize(1280, 800);
+  EXPECT_FALSE(hidden(TensorModel::kProcess));
+  resize(3200, 800);
+  EXPECT_TRUE(hidden(TensorModel::kStream));
 }
 
 TEST_F(TensorsTest, QueriesNarrowAndAddUp) {

@@ -116,6 +116,22 @@ TEST_F(RowsTest, OnlyThoseThatAreShownAreMade) {
   EXPECT_TRUE(rows()->made(39));
 }
 
+TEST_F(RowsTest, TheLegendSaysThatAFilterDoesNotHold) {
+  OpenRanks(3);
+  const QString note = QStringLiteral("rows show all memory: no filter");
+  view()->ShowRows(true);
+  EXPECT_FALSE(view()->Notes().contains(note));
+  analysis::AllocationFilter filter;
+  filter.process = 1;  // a chosen row is no filter
+  window_.selection().SetFilter(filter);
+  EXPECT_FALSE(view()->Notes().contains(note));
+  filter.text = "nothing";
+  window_.selection().SetFilter(filter);
+  EXPECT_TRUE(view()->Notes().contains(note));
+  view()->ShowRows(false);
+  EXPECT_FALSE(view()->Notes().contains(note));
+}
+
 TEST_F(RowsTest, OneDeviceHasNoRows) {
   Open({.steps = 4});
   EXPECT_EQ(rows()->rows().size(), 1u);

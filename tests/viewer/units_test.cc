@@ -24,7 +24,7 @@ TEST(Units, InstantsHaveTheDigitsThatTheirAxisNeeds) {
   EXPECT_EQ(FormatInstant(2'000'000'000, 1'000'000'000), QStringLiteral("2 s"));
   EXPECT_EQ(FormatInstant(2'500'000'000, 500'000'000), QStringLiteral("2.5 s"));
   EXPECT_EQ(FormatInstant(500'000'000, 100'000'000), QStringLiteral("500 ms"));
-  EXPECT_EQ(FormatInstant(1'200, 100), QStringLiteral("1.2 us"));
+  EXPECT_EQ(FormatInstant(1'200, 100), QString::fromUtf8("1.2 µs"));
   EXPECT_EQ(FormatInstant(7, 1), QStringLiteral("7 ns"));
 }
 

@@ -204,7 +204,7 @@ TEST_F(VerdictTest, RisingMemoryIsAWarning) {
   EXPECT_EQ(verdict_.tone, VerdictTone::kWarning);
   EXPECT_EQ(Marked(),
             "1 rising site, not sure to leak: [attend (model.py:20)>leaks]. Peak in use [60.0 "
-            "MiB>timeline] after [178 us>timeline]: most is [attend (model.py:20)] [60.0 MiB], "
+            "MiB>timeline] after [178 µs>timeline]: most is [attend (model.py:20)] [60.0 MiB], "
             "then [norm (model.py:21)] [4.00 KiB]");
 }
 

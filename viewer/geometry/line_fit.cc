@@ -47,4 +47,10 @@ std::vector<double> FitLine(std::span<const LinePiece> pieces, double room) {
   return widths;
 }
 
+std::size_t ColumnsToGo(double width, std::span<const int> may_go, double room) {
+  std::size_t gone = 0;
+  while (gone < may_go.size() && width > room) width -= may_go[gone++];
+  return gone;
+}
+
 }  // namespace memprof::viewer

@@ -2,6 +2,7 @@
 // Pure; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -16,5 +17,9 @@ struct LinePiece {
 // The width of each piece; 0 for those that are left out. Pieces that are shortened get the same
 // width, as large as possible. If even group 0 is too wide, its names get their least width.
 std::vector<double> FitLine(std::span<const LinePiece> pieces, double room);
+
+// How many of the columns that may go (their widths, in the order in which they go; 0 = this one is
+// kept or not shown) must go for a table of this width to fit.
+std::size_t ColumnsToGo(double width, std::span<const int> may_go, double room);
 
 }  // namespace memprof::viewer

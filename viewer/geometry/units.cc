@@ -4,6 +4,16 @@
 #include "analysis/base/units.h"
 
 namespace memprof::viewer {
+namespace {
+
+// The analysis writes "us", for terminals without UTF-8.
+QString WithMicro(std::string_view time) {
+  QString text = ToQString(time);
+  if (text.endsWith(QLatin1String(" us"))) text.replace(text.size() - 2, 1, QChar(0xb5));
+  return text;
+}
+
+}  // namespace
 
 QString FormatBytes(std::uint64_t bytes) { return ToQString(analysis::FormatBytes(bytes)); }
 
@@ -13,10 +23,10 @@ QString FormatByteTick(double value, double step) {
 
 QString FormatSignedBytes(double bytes) { return ToQString(analysis::FormatSignedBytes(bytes)); }
 
-QString FormatDuration(analysis::TimeNs ns) { return ToQString(analysis::FormatDuration(ns)); }
+QString FormatDuration(analysis::TimeNs ns) { return WithMicro(analysis::FormatDuration(ns)); }
 
 QString FormatInstant(analysis::TimeNs since_start, analysis::TimeNs step) {
-  return ToQString(analysis::FormatInstant(since_start, step));
+  return WithMicro(analysis::FormatInstant(since_start, step));
 }
 
 QString FormatPercent(double share) { return ToQString(analysis::FormatPercent(share)); }

@@ -18,7 +18,7 @@ QString FormatByteTick(double value, double step);
 // Signed, for slopes: "+1.25 MiB", "-3.00 KiB", "0 B".
 QString FormatSignedBytes(double bytes);
 
-// "850 ns", "1.20 ms", "3.45 s", "2 min 05 s", "3 h 07 min".
+// "850 ns", "1.20 µs", "1.20 ms", "3.45 s", "2 min 05 s", "3 h 07 min".
 QString FormatDuration(analysis::TimeNs ns);
 
 // A time since the start of the log, with the digits that a resolution of `step` ns needs.

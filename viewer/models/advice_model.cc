@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -19,7 +20,7 @@ using analysis::Finding;
 constexpr quintptr kTop = 0;
 
 QString Capitalised(std::string_view text) {
-  QString words = ToQString(text);
+  QString words = Words(text);
   if (!words.isEmpty()) words[0] = words[0].toUpper();
   return words;
 }
@@ -249,7 +250,7 @@ QVariant AdviceModel::EntryData(const AdviceEntry& entry, int column, int role) 
           return {};
       }
     case Qt::ToolTipRole:
-      return ToQString(f.why);
+      return Words(f.why);
     case Qt::TextAlignmentRole:
       return QVariant::fromValue(
           Qt::AlignVCenter |

@@ -7,6 +7,7 @@
 #include "analysis/advice/passing.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/document.h"
 
 namespace memprof::viewer {
@@ -21,7 +22,7 @@ constexpr std::size_t kMaxAffected = 100;
 
 QStringList NotesOf(const analysis::AdviceReport& report) {
   QStringList notes;
-  for (const std::string& note : report.notes) notes << ToQString(note);
+  for (const std::string& note : report.notes) notes << Words(note);
   std::map<std::string, QStringList> missing;  // evidence → patterns
   for (std::size_t i = 0; i < report.patterns.size(); ++i)
     if (!report.patterns[i].looked_for)

@@ -8,6 +8,7 @@
 
 #include "analysis/timeline/accesses.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kMostCopied = 1000, kMostInTip = 6;
 
 // An end in words: what kind of holder it is, and which.
 QString EndText(const analysis::HolderTree::Node& node) {
-  const QString text = ToQString(node.text);
+  const QString text = Words(node.text);
   switch (node.kind) {
     case HolderKind::kPython:
       return HolderModel::tr("Python: %1").arg(text);
@@ -101,7 +102,7 @@ QString HolderModel::Text(const QModelIndex& index) const {
   if (index.column() == kObject) {
     if (own == nullptr) return tr("no look found what holds the rest");
     if (own->parent < 0) return memory_.name;
-    return own->is_end() ? EndText(*own) : ToQString(own->text);
+    return own->is_end() ? EndText(*own) : Words(own->text);
   }
   const Node& held = tree_->nodes[0];
   const std::uint64_t bytes = own == nullptr ? memory_.bytes - std::min(memory_.bytes, held.bytes)
@@ -126,7 +127,7 @@ QString HolderModel::ToolTip(const QModelIndex& index) const {
     return tr("Born after the last look, freed before the next one, or held by what is not seen");
   const std::vector<std::string> paths = tree_->PathsBelow(IdOf(index), kMostInTip + 1);
   QStringList lines;
-  for (std::size_t i = 0; i < std::min(kMostInTip, paths.size()); ++i) lines << ToQString(paths[i]);
+  for (std::size_t i = 0; i < std::min(kMostInTip, paths.size()); ++i) lines << Words(paths[i]);
   if (paths.size() > kMostInTip) lines << QStringLiteral("…");
   return lines.join(QLatin1Char('\n'));
 }

@@ -7,6 +7,7 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -229,7 +230,7 @@ QVariant LeakModel::LeakData(const LeakRow& row, int column, int role) const {
       return SortValue(row.leak, column);
     case Qt::ToolTipRole:
       if (column == kExample) return row.example;
-      if (column != kSite) return ToQString(row.leak.why);
+      if (column != kSite) return Words(row.leak.why);
       return row.library.function.empty() ? ToQString(row.site.function)
                                           : ShortSite(analysis::CallSite{row.site, row.library});
     case kShareRole:

@@ -6,6 +6,7 @@
 #include "analysis/oom/words.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -28,7 +29,7 @@ OomExplainer::Explained OomExplainer::Explain(const FailedRequest& request) {
   Explained found;
   found.report = explainer_.Explain(request);
   const FailureReport& report = found.report;
-  found.verdict = ToQString(analysis::FailureVerdict(report));
+  found.verdict = Words(analysis::FailureVerdict(report));
   found.requested_by = request.stack.valid() ? ShortSite(report.site) : NoStack();
   const QString api = ToQString(session_->string(request.api));
   if (request.driver.valid() && request.framework) {

@@ -6,6 +6,7 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -73,7 +74,7 @@ ByteBar BarOf(std::vector<ByteBarPart> live, const std::vector<analysis::SpacePa
         {QObject::tr("other live memory"), all - named, PartStyle::kCategorical, -1, {}, {}});
   for (const analysis::SpacePart& part : parts) {
     if (IsLive(part.kind)) continue;
-    const QString words = ToQString(part.words);
+    const QString words = Words(part.words);
     bar.parts.push_back({words.section(QStringLiteral(" ("), 0, 0),
                          part.bytes,
                          StyleOf(part.kind),
@@ -165,7 +166,7 @@ std::vector<FactRow> SpaceRows(const FailureReport& report,
     FactRow row;
     const double share = static_cast<double>(part.bytes) / whole;
     row.cells = {FactCell::Bytes(part.bytes), FactCell::Number(FormatPercent(share), share),
-                 Capitalised(ToQString(part.words))};
+                 Capitalised(Words(part.words))};
     rows.push_back(std::move(row));
   }
   return rows;

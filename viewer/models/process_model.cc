@@ -163,8 +163,8 @@ QStringList ProcessSentences(const ProcessPicture& picture) {
   QStringList sentences;
   if (figures.size() < 2) {
     sentences << ProcessModel::tr(
-        "This log is of one process. To see the ranks of a job side by side, open their logs "
-        "together: memprof-viewer rank*.mprof, or a folder of logs.");
+        "This log is of one process. To see the ranks of a job side by side, choose all their logs "
+        "in File › Open log …, or drop their folder here.");
     return sentences;
   }
   const QString where = hosts.size() == 1

@@ -45,7 +45,7 @@ QVariant QualityModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return index.column() == kAdvice ? shown.advice : shown.finding;
     case Qt::TextAlignmentRole:
-      return QVariant(Qt::AlignLeft | Qt::AlignTop);
+      return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
     case Qt::FontRole:
       if (index.column() == kArea) {
         QFont font;

@@ -9,6 +9,7 @@
 #include "analysis/oom/words.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/verdict_sentence.h"
 
 namespace memprof::viewer {
@@ -90,7 +91,7 @@ VerdictTone SayNoLeak(Sentence& sentence, const VerdictInput& input) {
         leaks.basis == analysis::LeakBasis::kSteps && leaks.steps > 0
             ? FormatPlural(static_cast<std::uint64_t>(leaks.steps), QObject::tr("completed step"))
             : QObject::tr("no steps"),
-        show, ToQString(leaks.verdict));
+        show, Words(leaks.verdict));
     sentence.Say(QStringLiteral("."));
     return VerdictTone::kPlain;
   }
@@ -132,7 +133,7 @@ void SayLeakCount(Sentence& sentence, const VerdictInput& input) {
             : input.report->report.leaks.horizon_too_short
                 ? QObject::tr("too short to tell whether memory leaks")
                 : QObject::tr("no leak found"),
-            target, ToQString(input.report->report.leaks.verdict));
+            target, Words(input.report->report.leaks.verdict));
 }
 
 RunVerdict MakeVerdict(const VerdictInput& input) {
@@ -142,7 +143,7 @@ RunVerdict MakeVerdict(const VerdictInput& input) {
   verdict.failures = failures->size();
   const bool final = !failures->empty() && !WorstOf(*failures).recovered;
   const std::vector<LeakRow>& leaks = input.report->leaks;
-  verdict.detail = ToQString(input.report->report.leaks.verdict);
+  verdict.detail = Words(input.report->report.leaks.verdict);
   if (final || (!failures->empty() && leaks.empty())) {
     SayFailure(sentence, input, *failures, &verdict.detail);
     verdict.tone = final ? VerdictTone::kBad : VerdictTone::kWarning;

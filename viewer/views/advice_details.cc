@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/views/add_action.h"
 #include "viewer/views/advice_view.h"
 #include "viewer/views/byte_bars_widget.h"
@@ -159,11 +160,11 @@ void AdviceView::ShowFinding(const QModelIndex& index) {
   title_->setText(QStringLiteral("<b>%1</b>  %2").arg(name, entry->site.toHtmlEscaped()));
   ShowPeak(*entry);
   QString text = Paragraph(theme, tr("Gain:"), GainText(*entry) + QLatin1Char('.'));
-  text += Paragraph(theme, tr("Seen:"), ToQString(f.why));
-  text += Paragraph(theme, tr("Change:"), ToQString(f.fix));
+  text += RichParagraph(theme, tr("Seen:"), WordsHtml(f.why));
+  text += RichParagraph(theme, tr("Change:"), WordsHtml(f.fix));
   if (f.pattern == analysis::Pattern::kIdle)
     text += Paragraph(theme, tr("Costs:"), tr("time, for bringing it back: a trade-off."));
-  text += Paragraph(theme, tr("Assumes:"), ToQString(f.assumption));
+  text += RichParagraph(theme, tr("Assumes:"), WordsHtml(f.assumption));
   text += Paragraph(theme, tr("Sure:"), ToQString(ConfidenceName(f.confidence)));
   text += Paragraph(theme, tr("Where:"), WhereText(f));
   text_->setText(text);

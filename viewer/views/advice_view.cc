@@ -103,10 +103,9 @@ QWidget* AdviceView::BuildHead() {
 }
 
 void AdviceView::FitTable() {
-  int rows = 1;  // the header
+  int rows = 0;
   for (int i = 0; i < model_->rowCount(); ++i) rows += 1 + model_->rowCount(model_->index(i, 0));
-  const int row = fontMetrics().height() + kSpace;
-  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
+  SetUpperRows(splitter_, table_, rows, 3, splitter_->height() * 2 / 5);
 }
 
 void AdviceView::resizeEvent(QResizeEvent* event) {

@@ -1,6 +1,7 @@
 // Holes and OOM, a page each.
 #include "viewer/views/fragmentation_view.h"
 
+#include <QScrollArea>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -19,7 +20,15 @@ FragmentationView::FragmentationView(Document* document, Selection* selection, Q
   holes_ = new FragmentationPage(document, selection, tabs_);
   oom_ = new OomPage(document, selection, tabs_);
   tabs_->addTab(holes_, tr("Holes"));
-  tabs_->addTab(oom_, tr("Failed requests"));
+  // Its texts and bars keep their heights in a low window.
+  auto* scroll = new QScrollArea(tabs_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->viewport()->setAutoFillBackground(false);
+  scroll->setWidget(oom_);
+  oom_->setAutoFillBackground(false);
+  tabs_->addTab(scroll, tr("Failed requests"));
   column->addWidget(tabs_);
   const auto stale = [this] { Invalidate(); };
   connect(document, &Document::StateChanged, this, [this] {

@@ -1,12 +1,14 @@
 // The evidence of the chosen leak: why it is thought to be one, when its survivors were last used,
 // by which step they were born, their call stack, and what holds them.
 #include <QLabel>
+#include <QScrollArea>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <memory>
 
 #include "analysis/leaks/forecast.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/views/leak_view.h"
 #include "viewer/views/survivor_chart.h"
 #include "viewer/views/text.h"
@@ -19,8 +21,15 @@ QWidget* LeakView::BuildEvidence() {
   auto* row = new QHBoxLayout(evidence);
   row->setContentsMargins(0, kSpace, 0, 0);
   row->setSpacing(2 * kSpace);
-  auto* left = new QVBoxLayout();
-  why_ = new QLabel(evidence);
+  // The texts and the chart keep their heights in a low window.
+  auto* scroll = new QScrollArea(evidence);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* page = new QWidget(scroll);
+  auto* left = new QVBoxLayout(page);
+  left->setContentsMargins(0, 0, kSpace, 0);
+  why_ = new QLabel(page);
   why_->setWordWrap(true);
   why_->setTextFormat(Qt::RichText);
   why_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
@@ -29,11 +38,14 @@ QWidget* LeakView::BuildEvidence() {
   whole.setHeightForWidth(true);
   why_->setSizePolicy(whole);
   why_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  chart_ = new SurvivorChart(evidence);
+  chart_ = new SurvivorChart(page);
   left->addWidget(why_);
   left->addWidget(chart_, 8);
   left->addStretch(1);
-  row->addLayout(left, 3);
+  scroll->setWidget(page);
+  scroll->viewport()->setAutoFillBackground(false);
+  page->setAutoFillBackground(false);
+  row->addWidget(scroll, 3);
   auto* right = new QVBoxLayout();
   stack_ = new StackView(document_, selection_, evidence);
   holders_ = new HolderView(document_, HolderView::Height::kFitted, evidence);
@@ -73,9 +85,9 @@ QString LeakView::HoldersText(const analysis::Leak& leak, const Theme& theme) {
   for (std::size_t i = 0; i < std::min(kMost, leak.holders.size()); ++i) {
     const analysis::Holder& holder = leak.holders[i];
     const QString line = tr("%1, %2 in %3")
-                             .arg(ToQString(holder.path), FormatBytes(holder.bytes),
+                             .arg(WordsHtml(holder.path), FormatBytes(holder.bytes),
                                   FormatPlural(holder.blocks, tr("block")));
-    text += Paragraph(theme, text.isEmpty() ? tr("Held by:") : tr("and:"), line);
+    text += RichParagraph(theme, text.isEmpty() ? tr("Held by:") : tr("and:"), line);
   }
   if (leak.holders.size() > kMost)
     text += Paragraph(theme, tr("and"), tr("%1 more").arg(leak.holders.size() - kMost));
@@ -88,8 +100,8 @@ void LeakView::ShowEvidence(const LeakRow& row) {
     return Paragraph(theme, caption, text);
   };
   QString text = HoldersText(row.leak, theme);
-  text += paragraph(tr("Why:"), ToQString(row.leak.why));
-  text += paragraph(tr("What would disprove it:"), ToQString(row.leak.disproof));
+  text += paragraph(tr("Why:"), Words(row.leak.why));
+  text += paragraph(tr("What would disprove it:"), Words(row.leak.disproof));
   text += paragraph(tr("Last used:"), StalenessText(row));
   text += paragraph(tr("For instance:"), row.example);
   if (row.leak.steps_to_oom >= 0) {

@@ -18,6 +18,7 @@
 
 #include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/views/bar_delegate.h"
 #include "viewer/views/call_table.h"
 #include "viewer/views/copy_rows.h"
@@ -251,7 +252,7 @@ void LeakView::ShowRows() {
     verdict_->setText(tr("Judging what survives …"));
     return;
   }
-  verdict_->setText(ToQString(report->report.leaks.verdict));
+  verdict_->setText(Words(report->report.leaks.verdict));
   table_->expandAll();
   FitTable();
   if (model_->rowCount() == 0) return;
@@ -266,17 +267,20 @@ void LeakView::ShowRows() {
 }
 
 void LeakView::FitTable() {
-  int rows = 1;  // the header, and some space below the last row
+  int rows = 0;
   for (int tier = 0; tier < model_->rowCount(); ++tier) {
     rows += 1 + model_->rowCount(model_->index(tier, 0));
   }
-  const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
-  SetUpperHeight(splitter_, row * rows + 2 * kSpace, 4 * row, splitter_->height() * 2 / 5);
+  SetUpperRows(splitter_, table_, rows, 3, splitter_->height() * 2 / 5);
   FitColumns();
 }
 
 // Sites are more important: examples get the remaining width, but at least a minimum.
 void LeakView::FitColumns() {
+  HideColumns(table_,
+              {LeakModel::kLayer, LeakModel::kScore, LeakModel::kFirstStep, LeakModel::kExample,
+               LeakModel::kBlocks},
+              LeakModel::kSite, 20 * fontMetrics().averageCharWidth());
   const QAbstractItemView* view = table_;
   QHeaderView* header = table_->header();
   int left = table_->viewport()->width();
@@ -285,7 +289,8 @@ void LeakView::FitColumns() {
       left -= header->sectionSize(column);
   const int example = std::max(view->sizeHintForColumn(LeakModel::kExample),
                                header->sectionSizeHint(LeakModel::kExample));
-  const int least = std::min(example, left / 3);
+  const int least =
+      std::max(header->sectionSizeHint(LeakModel::kExample), std::min(example, left / 3));
   header->resizeSection(
       LeakModel::kExample,
       std::clamp(left - view->sizeHintForColumn(LeakModel::kSite), least, example));

@@ -9,6 +9,7 @@
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "viewer/geometry/elide.h"
 #include "viewer/geometry/line_fit.h"
@@ -20,6 +21,12 @@ namespace memprof::viewer {
 namespace {
 
 constexpr int kRing = 3;  // around a link, for the focus
+
+// Where the end is left out.
+const QString& Dots() {
+  static const QString dots = QStringLiteral("…");
+  return dots;
+}
 
 QColor ColorOf(VerdictTone tone, const Theme& theme) {
   switch (tone) {
@@ -132,7 +139,11 @@ void LinkLine::Arrange() {
     wanted.push_back(
         {width, pieces_[i].part.name ? std::min(width, least) : width, pieces_[i].part.group});
   }
-  const std::vector<double> widths = FitLine(wanted, width() - MarkWidth() - 2 * kRing);
+  const double room = width() - MarkWidth() - 2 * kRing, dots = TextWidth(font(), Dots());
+  std::vector<double> widths = FitLine(wanted, room);
+  // What is left out as a group leaves a sentence; what is cut does not.
+  const bool whole = std::accumulate(widths.begin(), widths.end(), 0.0) <= room;
+  if (!whole) widths = FitLine(wanted, room - dots);
   QStringList names;
   double cap = 0;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -142,6 +153,8 @@ void LinkLine::Arrange() {
   }
   names = ElideApart(names, cap, [this](const QString& text) { return TextWidth(font(), text); });
   double x = MarkWidth() + kRing;
+  const double end = x + room - (whole ? 0 : dots);
+  bool full = false;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     Piece& piece = pieces_[i];
     piece.left = x;
@@ -149,6 +162,13 @@ void LinkLine::Arrange() {
     piece.shown = piece.part.name && widths[i] > 0 ? names.takeFirst() : piece.part.text;
     if (widths[i] > 0 && piece.part.name)
       piece.width = std::min(widths[i], std::ceil(TextWidth(font(), piece.shown)));
+    if (full) piece.width = 0;
+    if (!whole && x + piece.width > end) {  // not even the least of it fits
+      full = true;
+      piece.shown = QFontMetricsF(FontOf(i)).elidedText(piece.shown, Qt::ElideRight, end - x);
+      if (piece.shown.endsWith(Dots())) piece.shown.chop(Dots().size());
+      piece.width = std::ceil(TextWidth(FontOf(i), piece.shown));
+    }
     x += piece.width;
     if (piece.button == nullptr) continue;
     piece.button->SetShown(piece.shown);
@@ -156,6 +176,7 @@ void LinkLine::Arrange() {
                               static_cast<int>(piece.width) + 2 * kRing, height());
     piece.button->setVisible(piece.width > 0);
   }
+  dots_at_ = whole ? -1 : x;
 }
 
 QString LinkLine::Text() const {
@@ -168,7 +189,7 @@ QString LinkLine::ShownText() const {
   QString text;
   for (const Piece& piece : pieces_)
     if (piece.width > 0) text += piece.shown;
-  return text;
+  return dots_at_ < 0 ? text : text + Dots();
 }
 
 bool LinkLine::Follow(const QString& text) {
@@ -221,6 +242,11 @@ void LinkLine::paintEvent(QPaintEvent*) {
     painter.drawText(QRectF(piece.left, 0, piece.width + 1, height()),
                      Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, piece.shown);
   }
+  if (dots_at_ < 0) return;
+  painter.setFont(font());
+  painter.setPen(theme.text);
+  painter.drawText(QRectF(dots_at_, 0, width() - dots_at_, height()),
+                   Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, Dots());
 }
 
 void LinkLine::resizeEvent(QResizeEvent* event) {

@@ -54,6 +54,7 @@ class LinkLine : public QWidget {
 
   std::vector<Piece> pieces_;
   std::optional<VerdictTone> tone_;
+  double dots_at_ = -1;  // where the rest is left out; < 0: nothing is
 };
 
 }  // namespace memprof::viewer

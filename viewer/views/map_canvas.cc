@@ -50,7 +50,8 @@ double MapCanvas::LabelWidth() const {
 
 void MapCanvas::Relayout() {
   dirty_ = true;
-  setMinimumHeight(static_cast<int>(std::ceil(layout_of_map().content_height)));
+  // Lines that were stretched to the view's height are not higher by a rounding error.
+  setMinimumHeight(static_cast<int>(std::ceil(layout_of_map().content_height - 0.01)));
   update();
 }
 

@@ -120,6 +120,11 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   if (TextWidth(painter.font(), label) > room.width()) {
     label = label.left(label.indexOf(QStringLiteral("  ")));
   }
+  // A few letters name nothing.
+  constexpr int kFewest = 9;
+  if (TextWidth(painter.font(), label) > room.width() &&
+      room.width() < kFewest * QFontMetricsF(painter.font()).averageCharWidth())
+    label.clear();
   // A size is never cut at its left, because without its first digits it would be wrong.
   if (label.isEmpty()) label = FormatBytes(piece.bytes);
   if (TextWidth(painter.font(), label) > room.width() && label == FormatBytes(piece.bytes)) return;

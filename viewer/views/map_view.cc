@@ -91,7 +91,7 @@ QWidget* MapView::BuildInstant() {
 QComboBox* MapView::MakeModeChoice(QWidget* parent) {
   auto* choice = new QComboBox(parent);
   // In the order of Mode.
-  choice->addItems({tr("Layout at the instant"), tr("Address over time")});
+  choice->addItems({tr("At the instant"), tr("Over time")});
   choice->setAccessibleName(tr("What the map shows"));
   mode_choices_.push_back(choice);
   connect(choice, &QComboBox::currentIndexChanged, this,
@@ -196,7 +196,7 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
   const auto part = [&](const QString& caption, const QString& value) {
     // A line breaks between parts alone.
     const auto whole = [](QString text) { return text.replace(u' ', QStringLiteral("&nbsp;")); };
-    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>&nbsp;&nbsp; ")
+    return QStringLiteral("<span style='color:%1'>%2</span>&nbsp;<b>%3</b>&nbsp; ")
         .arg(theme.muted.name(), whole(caption), whole(value.toHtmlEscaped()));
   };
   const MapTotals totals = TotalsOf(map);
@@ -204,7 +204,6 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
                  part(tr("reserved"), FormatBytes(totals.reserved));
   if (totals.other > 0) text += part(tr("other"), FormatBytes(totals.other));
   text += part(tr("largest hole"), FormatBytes(map.largest_hole));
-  if (picture->step >= 0) text = part(tr("step"), QString::number(picture->step)) + text;
   QStringList notes;
   const auto note = [&](const QString& mark, const QString& words) {
     notes << QStringLiteral("<span style='color:%1'>%2</span> %3")
@@ -214,8 +213,10 @@ void MapView::Show(std::shared_ptr<const MapPicture> picture) {
   if (picture->request.has_value()) {
     note(QStringLiteral("▬"), picture->request_text);
     if (picture->request->time != map.time) {
-      notes.back() += QStringLiteral(" &nbsp;<a href='request' style='color:%1'>%2</a>")
-                          .arg(theme.accent.name(), tr("show that moment"));
+      notes.back() +=
+          QStringLiteral(" &nbsp;<a href='request' style='color:%1'>%2</a>")
+              .arg(theme.accent.name(),
+                   QString(tr("show that moment")).replace(u' ', QStringLiteral("&nbsp;")));
     }
   }
   notes_->setText(notes.join(QStringLiteral("<br>")));

@@ -42,6 +42,13 @@ QString LegendOf(const ByteBar& bar, const Theme& theme) {
   return QStringLiteral("<small>%1</small>").arg(text);
 }
 
+// Tables that get what is left, but no less than their minimum.
+class LowTabs : public QTabWidget {
+ public:
+  using QTabWidget::QTabWidget;
+  QSize sizeHint() const override { return minimumSizeHint(); }
+};
+
 }  // namespace
 
 OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
@@ -77,8 +84,9 @@ OomPage::OomPage(Document* document, Selection* selection, QWidget* parent)
   scale_title_ = new QLabel(tr("The request and what was free, to scale"), this);
   scale_ = new ByteBarsWidget(this);
   scale_->setAccessibleName(scale_title_->text());
-  tabs_ = new QTabWidget(this);
+  tabs_ = new LowTabs(this);
   tabs_->setDocumentMode(true);
+  tabs_->setMinimumHeight(9 * fontMetrics().height());
   remedies_ = AddTable(tr("Would it have fitted?"), &remedy_rows_, RemedyColumns(), 1);
   space_table_ = AddTable(tr("Every byte"), &space_rows_, SpaceColumns(), 2);
   live_ = AddTable(tr("Live then"), &live_rows_, LiveColumns(), 3);

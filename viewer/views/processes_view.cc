@@ -8,8 +8,10 @@
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <vector>
 
 #include "analysis/store/allocation_set.h"
+#include "viewer/geometry/line_fit.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/copy_rows.h"
 #include "viewer/views/csv.h"
@@ -154,6 +156,7 @@ void ProcessesView::Fit() {
   // Lanes as high as fits, between one line and five.
   const int room = table_->viewport()->height() / std::max(1, rows);
   table_->verticalHeader()->setDefaultSectionSize(std::clamp(room, line, 5 * line));
+  const int least = fontMetrics().averageCharWidth() * 20;
   int others = 0;
   for (int i = 0; i < ProcessModel::kColumnCount; ++i) {
     if (i == ProcessModel::kOverTime) continue;
@@ -167,7 +170,18 @@ void ProcessesView::Fit() {
     table_->setColumnWidth(i, std::min(wide + 2 * kSpace, 28 * kSpace));
     others += table_->columnWidth(i);
   }
-  const int least = fontMetrics().averageCharWidth() * 20;
+  // What other views and the table's file have too; of several processes, what they differ in
+  // stays.
+  constexpr ProcessModel::Column kFirstToGo[] = {ProcessModel::kClock, ProcessModel::kEvents,
+                                                 ProcessModel::kLog, ProcessModel::kPid,
+                                                 ProcessModel::kDevices};
+  std::vector<int> may_go;
+  for (const int column : kFirstToGo) may_go.push_back(table_->columnWidth(column));
+  const std::size_t gone = ColumnsToGo(others + least, may_go, table_->viewport()->width());
+  for (std::size_t i = 0; i < gone; ++i) {
+    others -= may_go[i];
+    table_->setColumnHidden(kFirstToGo[i], true);
+  }
   table_->setColumnWidth(ProcessModel::kOverTime,
                          std::max(least, table_->viewport()->width() - others));
 }

@@ -88,7 +88,7 @@ class LineDelegate : public BarDelegate {
 SourcePane::SourcePane(Document* document, Selection* selection, Columns columns, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection), columns_(columns) {
   auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
+  column->setContentsMargins(0, narrow() ? 0 : kSpace, 0, 0);
   column->setSpacing(kSpace / 2);
   column->addWidget(BuildBar());
   note_ = new RichLabel(this);
@@ -307,7 +307,7 @@ void SourcePane::FitColumns() {
   header->resizeSection(SourceModel::kLine,
                         std::max(narrow() ? 0 : figures.horizontalAdvance(tr("Line")) + kSpace,
                                  code.horizontalAdvance(QString::number(last))) +
-                            kSpace);
+                            2 * kSpace);
   header->resizeSection(SourceModel::kText, (std::max(20, model_->longest()) + 2) *
                                                 code.horizontalAdvance(QLatin1Char('m')));
 }

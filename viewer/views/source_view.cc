@@ -105,9 +105,7 @@ void SourceView::Show(Files found) {
   const bool first = files_->rowCount() == 0;
   files_->SetRows(RowsOf(found.files), 2);
   if (first && any) {
-    const int row = list_->sizeHintForRow(0);
-    const int rows = std::min(kMostRows, files_->rowCount()) + 2;
-    SetUpperHeight(parts_, rows * row, 3 * row, height() / 3);
+    SetUpperRows(parts_, list_, std::min(kMostRows, files_->rowCount()), 1, height() / 3);
   }
   if (std::exchange(shown_, selection_->site()) != selection_->site() && !found.site.file.empty()) {
     pane_->ShowStack(found.frames, found.site);

@@ -50,7 +50,14 @@ void StackView::SetFrames(std::vector<analysis::SourceFrame> frames,
   FitHeight();
 }
 
+// A folded row has no place: its words take both columns.
+void StackView::SpanFolds() {
+  for (int row = 0; row < model_->rowCount(); ++row)
+    setFirstColumnSpanned(row, {}, model_->IsFold(row));
+}
+
 void StackView::FitHeight() {
+  SpanFolds();
   const int row = std::max(fontMetrics().height() + kSpace, sizeHintForRow(0));
   setMaximumHeight(header()->sizeHint().height() + std::max(1, model_->rowCount()) * row);
 }

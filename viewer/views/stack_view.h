@@ -33,6 +33,7 @@ class StackView : public QTreeView {
 
  private:
   void FitPlaces();  // as wide as needed, but leaves space for names
+  void SpanFolds();
   void FitHeight();  // no higher than its rows, so that what is below gets the space
   void OpenSource(const QModelIndex& index);
 

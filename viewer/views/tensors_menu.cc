@@ -80,15 +80,21 @@ void TensorsView::ShowHeaderMenu(const QPoint& at) {
     });
     menu.addSeparator();
   }
+  FillColumnMenu(&menu);
+  menu.exec(header->mapToGlobal(at));
+}
+
+void TensorsView::FillColumnMenu(QMenu* menu) {
   for (int i = 0; i < TensorModel::kColumnCount; ++i) {
     QAction* shown =
-        menu.addAction(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
+        menu->addAction(model_->headerData(i, Qt::Horizontal, Qt::DisplayRole).toString());
     shown->setCheckable(true);
-    shown->setChecked(!header->isSectionHidden(i));
-    connect(shown, &QAction::toggled, this,
-            [header, i](bool show) { header->setSectionHidden(i, !show); });
+    shown->setChecked(!table_->isColumnHidden(i));
+    connect(shown, &QAction::toggled, this, [this, i](bool show) {
+      chosen_[static_cast<std::size_t>(i)] = show;
+      FitColumns();
+    });
   }
-  menu.exec(header->mapToGlobal(at));
 }
 
 }  // namespace memprof::viewer

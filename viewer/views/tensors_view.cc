@@ -3,15 +3,19 @@
 #include "viewer/views/tensors_view.h"
 
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QTableView>
 #include <QTimer>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 
+#include "viewer/geometry/line_fit.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/bar_delegate.h"
@@ -43,6 +47,15 @@ QString QueryHelp() {
       "<tr><td><tt>dtype:bf16,fp16</tt></td><td>either; also stream, device, process</td></tr>"
       "<tr><td><tt>alive</tt>, <tt>freed</tt></td><td>when the log ended</td></tr>"
       "<tr><td><tt>-category:activations</tt></td><td>- negates a term</td></tr></table>");
+}
+
+constexpr int kLeastBars = 20;  // in letters
+
+int StartWidth(const QWidget& view, int column) {
+  constexpr std::array<int, TensorModel::kColumnCount> kLetters = {
+      26, 15, 8, 17, 12, 40, 13, 9, 10, 12, 12, 12, 14, 12, 9, 10, 40};
+  return view.fontMetrics().averageCharWidth() * kLetters[static_cast<std::size_t>(column)] +
+         kSpace;
 }
 
 }  // namespace
@@ -103,6 +116,18 @@ QWidget* TensorsView::BuildBar() {
   row->addWidget(kind_);
   row->addWidget(scope_);
   row->addWidget(query_, 1);
+  auto* columns = new QToolButton(bar);
+  columns->setText(tr("Columns ▾"));
+  columns->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
+  columns->setPopupMode(QToolButton::InstantPopup);
+  columns->setAutoRaise(true);
+  auto* menu = new QMenu(columns);
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] {
+    menu->clear();
+    FillColumnMenu(menu);
+  });
+  columns->setMenu(menu);
+  row->addWidget(columns);
   FillKinds();
   return bar;
 }
@@ -131,11 +156,9 @@ void TensorsView::BuildTable() {
   header->setContextMenuPolicy(Qt::CustomContextMenu);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   AddCopyActions(table_, {.drawn = TensorModel::kBars, .menu = false});
-  const int letter = fontMetrics().averageCharWidth();
-  constexpr std::array<int, TensorModel::kColumnCount> kLetters = {
-      26, 15, 7, 16, 12, 40, 13, 9, 10, 12, 12, 12, 14, 12, 9, 10, 40};
   for (int i = 0; i < TensorModel::kColumnCount; ++i)
-    header->resizeSection(i, letter * kLetters[static_cast<std::size_t>(i)] + kSpace);
+    header->resizeSection(i, StartWidth(*this, i));
+  table_->viewport()->installEventFilter(this);
 }
 
 void TensorsView::Connect() {
@@ -234,20 +257,58 @@ void TensorsView::FillKinds() {
   kind_->setCurrentIndex(usual ? static_cast<int>(tensors_->Usual()) : shown);
 }
 
-void TensorsView::FitColumns() {
+bool TensorsView::HasContent(int column) const {
   const bool driver = Kind() == RowKind::kDriver;
-  // Only tensors have names, types and shapes; driver memory shows those of a tensor in it.
-  const bool tensors = tensors_->count(RowKind::kTensors) > 0;
-  for (const int column : {TensorModel::kName, TensorModel::kShape, TensorModel::kDtype})
-    table_->setColumnHidden(column, !tensors);
-  table_->setColumnHidden(TensorModel::kLayer, !driver);
-  table_->setColumnHidden(TensorModel::kRequested, driver);
-  const bool steps = !tensors_->session().steps().empty();
-  table_->setColumnHidden(TensorModel::kBornStep, !steps);
-  table_->setColumnHidden(TensorModel::kFreedStep, !steps);
-  table_->setColumnHidden(TensorModel::kProcess, tensors_->session().processes().size() < 2);
-  table_->setColumnHidden(TensorModel::kDevice,
-                          tensors_->session().devices().size() < 2 && !driver);
+  const analysis::Session& session = tensors_->session();
+  switch (column) {
+    case TensorModel::kName:
+    case TensorModel::kShape:
+    case TensorModel::kDtype:  // driver memory shows those of a tensor in it
+      return tensors_->count(RowKind::kTensors) > 0;
+    case TensorModel::kLayer:
+      return driver;
+    case TensorModel::kRequested:
+      return !driver;
+    case TensorModel::kBornStep:
+    case TensorModel::kFreedStep:
+      return !session.steps().empty();
+    case TensorModel::kProcess:
+      return session.processes().size() > 1;
+    case TensorModel::kDevice:
+      return session.devices().size() > 1 || driver;
+    default:
+      return true;
+  }
+}
+
+int TensorsView::WidthOf(int column) const {
+  if (column == TensorModel::kBars) return kLeastBars * fontMetrics().averageCharWidth();
+  const int shown = table_->columnWidth(column);  // 0 if hidden
+  return shown > 0 ? shown : StartWidth(*this, column);
+}
+
+// What the bars and the details also tell goes first. What the user chose stays.
+void TensorsView::FitColumns() {
+  if (tensors_ == nullptr) return;
+  constexpr TensorModel::Column kFirstToGo[] = {
+      TensorModel::kRequested, TensorModel::kStream,   TensorModel::kFreed,    TensorModel::kBorn,
+      TensorModel::kFreedStep, TensorModel::kBornStep, TensorModel::kLifetime, TensorModel::kSite,
+      TensorModel::kDevice,    TensorModel::kDtype,    TensorModel::kCategory, TensorModel::kShape};
+  std::array<bool, TensorModel::kColumnCount> shown{};
+  int width = 0;
+  for (int i = 0; i < TensorModel::kColumnCount; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    shown[at] = chosen_[at].value_or(HasContent(i));
+    if (shown[at]) width += WidthOf(i);
+  }
+  std::vector<int> may_go;
+  for (const TensorModel::Column column : kFirstToGo)
+    may_go.push_back(shown[column] && !chosen_[column].has_value() ? WidthOf(column) : 0);
+  const std::size_t gone = ColumnsToGo(width, may_go, table_->viewport()->width());
+  for (std::size_t i = 0; i < gone; ++i)
+    if (may_go[i] > 0) shown[kFirstToGo[i]] = false;
+  for (int i = 0; i < TensorModel::kColumnCount; ++i)
+    table_->setColumnHidden(i, !shown[static_cast<std::size_t>(i)]);
   StretchBars();
 }
 
@@ -257,14 +318,14 @@ void TensorsView::StretchBars() {
   int others = 0;
   for (int i = 0; i < TensorModel::kColumnCount; ++i)
     if (i != TensorModel::kBars) others += header->sectionSize(i);  // 0 for hidden ones
-  const int least = fontMetrics().averageCharWidth() * 40;
-  table_->setColumnWidth(TensorModel::kBars, std::max(least, table_->viewport()->width() - others));
+  table_->setColumnWidth(TensorModel::kBars, std::max(WidthOf(TensorModel::kBars),
+                                                      table_->viewport()->width() - others));
 }
 
-void TensorsView::resizeEvent(QResizeEvent* event) {
-  View::resizeEvent(event);
-  layout()->activate();
-  StretchBars();
+// The viewport also changes when there is a scroll bar.
+bool TensorsView::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize && watched == table_->viewport()) FitColumns();
+  return View::eventFilter(watched, event);
 }
 
 bool TensorsView::WriteCsv(QTextStream* out) const {

@@ -2,7 +2,9 @@
 // sorted by any column, lifetimes drawn as bars.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/tensor_model.h"
@@ -11,6 +13,7 @@
 class QComboBox;
 class QLabel;
 class QLineEdit;
+class QMenu;
 class QTableView;
 class QTimer;
 
@@ -41,7 +44,7 @@ class TensorsView : public View {
 
  protected:
   void Refresh() override;
-  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   QWidget* BuildBar();
@@ -55,7 +58,11 @@ class TensorsView : public View {
   bool IsCurrent() const;
   void ShowRows(std::shared_ptr<const analysis::TensorRows> rows);
   void ShowSummary();
-  void FitColumns();  // hides columns without content for this kind of rows
+  // Hides columns without content for this kind of rows, and those for which there is no space.
+  void FitColumns();
+  bool HasContent(int column) const;
+  int WidthOf(int column) const;  // shown or not; of bars the least
+  void FillColumnMenu(QMenu* menu);
   void StretchBars();
   void Follow();  // the allocation selected in another view
   void GoTo(int row, bool scroll);
@@ -81,6 +88,7 @@ class TensorsView : public View {
   std::shared_ptr<const analysis::SiteNames> sites_;
   analysis::TensorQuery parsed_;
   analysis::RowsQuery rows_query_;
+  std::array<std::optional<bool>, TensorModel::kColumnCount> chosen_;  // by the user
   bool kind_chosen_ = false;  // by the user: kept from log to log
   bool following_ = false;
   JobTracker table_job_, sites_job_, rows_job_, find_job_;

@@ -24,11 +24,14 @@ inline double TextWidth(const QFont& font, const QString& text) {
   return QFontMetricsF(font).horizontalAdvance(text);
 }
 
-// Plain text as rich text, after a muted caption; empty for no text.
-inline QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
-  if (text.isEmpty()) return {};
+// Rich and plain text after a muted caption; empty for no text.
+inline QString RichParagraph(const Theme& theme, const QString& caption, const QString& html) {
+  if (html.isEmpty()) return {};
   return QStringLiteral("<p style='margin:0 0 6px 0'><span style='color:%1'>%2</span> %3</p>")
-      .arg(theme.muted.name(), caption, text.toHtmlEscaped());
+      .arg(theme.muted.name(), caption, html);
+}
+inline QString Paragraph(const Theme& theme, const QString& caption, const QString& text) {
+  return RichParagraph(theme, caption, text.toHtmlEscaped());
 }
 
 }  // namespace memprof::viewer

@@ -184,7 +184,7 @@ void PaintDrawnCell(QPainter* painter, const QStyleOptionViewItem& option) {
 QString FlatStyle() {
   return QStringLiteral(
       "QTabWidget::pane { border: none; }"
-      "QTabBar { background: transparent; }"
+      "QTabBar { background: transparent; qproperty-drawBase: 0; }"
       "QTabBar::tab { background: transparent; border: none; border-bottom: 2px solid transparent;"
       " padding: 7px 14px; margin: 0; }"
       "QTabBar::tab:selected { border-bottom: 2px solid palette(highlight); font-weight: 600; }"
@@ -199,7 +199,7 @@ QString FlatStyle() {
       " border-left: 3px solid palette(highlight); font-weight: 600; }"
       "QListWidget#navigation::item:hover:!selected { background: palette(midlight); }"
       "QTreeView { border: none; }"
-      "QTreeView::item { padding: 2px 3px; }"
+      "QTreeView::item { padding: 2px 0; }"
       "QSplitter::handle { background: transparent; }"
       "QMenuBar { background: palette(window); }");
 }

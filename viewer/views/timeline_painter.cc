@@ -280,20 +280,23 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
   painter.restore();
 }
 
-void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& label,
-                const QColor& color, const Theme& theme) {
+void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QColor& color) {
   painter.save();
-  QPen pen(color, 1.5, Qt::DashLine);
-  painter.setPen(pen);
+  painter.setPen(QPen(color, 1.5, Qt::DashLine));
   painter.drawLine(QPointF(plot.left(), y), QPointF(plot.right(), y));
+  painter.restore();
+}
+
+void PaintLevelLabel(QPainter& painter, const QRectF& plot, double y, const QString& label,
+                     const QColor& color, const Theme& theme) {
+  painter.save();
   const QFontMetricsF metrics(painter.font());
   const double width = metrics.horizontalAdvance(label) + 2 * kSpace;
   double top = y - metrics.height() - 2;
   if (top < plot.top()) top = y + 2;
   QRectF box(plot.right() - width - kSpace, top, width, metrics.height());
-  QColor back = theme.surface;
-  back.setAlpha(210);
-  painter.fillRect(box, back);
+  painter.fillRect(box, theme.surface);
+  painter.setPen(color);
   painter.drawText(box, Qt::AlignCenter, label);
   painter.restore();
 }

@@ -50,9 +50,10 @@ void PaintInUse(QPainter& painter, const QRectF& plot, const TimelineColumns& co
 void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale,
                    analysis::TimeNs origin, std::span<const analysis::StepInfo> steps,
                    const Theme& theme);
-// A level across the plot (capacity) with a label at its right end.
-void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QString& label,
-                const QColor& color, const Theme& theme);
+// A level across the plot (capacity), and the label at its right end, which covers what crosses it.
+void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QColor& color);
+void PaintLevelLabel(QPainter& painter, const QRectF& plot, double y, const QString& label,
+                     const QColor& color, const Theme& theme);
 // Labels at instants: a thin line down the plot, and a label that stays in the plot and does not
 // overlap earlier labels.
 class FlagPainter {

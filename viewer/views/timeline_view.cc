@@ -122,6 +122,9 @@ QStringList TimelineView::Notes() const {
   if (bands() == nullptr) return notes;
   const QString note = stacks_->Note();
   if (!note.isEmpty()) notes << note;
+  analysis::AllocationFilter of_rows = selection_->filter();
+  of_rows.process.reset();  // the chosen row
+  if (shows_rows() && !of_rows.everything()) notes << tr("rows show all memory: no filter");
   const analysis::DeviceInfo* device = document_->device(selection_->device());
   if (device != nullptr && device->capacity_bytes > 0 &&
       !ChooseAxis(bands()->top.max(), device->capacity_bytes).shows_capacity) {
@@ -267,6 +270,9 @@ void TimelineView::Paint(QPainter& painter) {
   lane_.Paint(painter, theme);
   legend_.Paint(painter, theme, SelectedBand());
   PaintInstant(painter, plot, scale, selection_->instant(), 8, theme);
+  if (const auto capacity = ShownCapacity())
+    PaintLevelLabel(painter, plot, axis.Y(static_cast<double>(*capacity)),
+                    tr("capacity %1").arg(FormatBytes(*capacity)), theme.danger, theme);
   if (gestures_.cursor().has_value()) PaintHover(painter, plot, scale);
 }
 
@@ -296,19 +302,25 @@ TimeNs TimelineView::PeakOf(const StackLine& allocated) const {
   return allocated.time_of_max();
 }
 
+// None where it is not known or beyond the bytes that are shown.
+std::optional<std::uint64_t> TimelineView::ShownCapacity() const {
+  const analysis::DeviceInfo* device = document_->device(selection_->device());
+  const std::uint64_t capacity = device == nullptr ? 0 : device->capacity_bytes;
+  const ByteScale bytes = ByteAxis();
+  if (capacity < bytes.min_bytes || capacity > bytes.max_bytes ||
+      !ChooseAxis(bands()->top.max(), capacity).shows_capacity)
+    return std::nullopt;
+  return capacity;
+}
+
 void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
-  const std::uint64_t top = bands()->top.max();
   const ByteScale bytes = ByteAxis();
   const auto inside = [&bytes](std::uint64_t value) {
     return value >= bytes.min_bytes && value <= bytes.max_bytes;
   };
-  const analysis::DeviceInfo* device = document_->device(selection_->device());
-  if (device != nullptr && ChooseAxis(top, device->capacity_bytes).shows_capacity &&
-      inside(device->capacity_bytes)) {
-    PaintLevel(painter, plot, bytes.Y(static_cast<double>(device->capacity_bytes)),
-               tr("capacity %1").arg(FormatBytes(device->capacity_bytes)), theme.danger, theme);
-  }
+  if (const auto capacity = ShownCapacity())
+    PaintLevel(painter, plot, bytes.Y(static_cast<double>(*capacity)), theme.danger);
   const TimelineBands* kinds = document_->bands(selection_->device());
   if (kinds == nullptr) return;
   FlagPainter flags(painter, plot, theme);

@@ -49,6 +49,7 @@ class TimelineView : public View {
   // The lanes above the plot, in their last layout.
   const RangeLane& lane() const { return lane_; }
   const TimelineLegend& legend() const { return legend_; }
+  QStringList Notes() const;  // beside the legend
   const MarkerLane& markers() const { return marks_; }
   QComboBox* axis_choice() const { return axis_choice_; }
   QComboBox* grouping_choice() const { return grouping_choice_; }
@@ -86,13 +87,13 @@ class TimelineView : public View {
   void ConnectAll();
   // Arranges what is above the plot; for another log, size, font or stack.
   void Arrange();
-  QStringList Notes() const;
   void LayOutLanes(const TimeScale& scale, const QFont& font);
   void MakeDrawn(const TimeScale& scale, const QRectF& plot);
   void PaintAxisBegin(QPainter& painter, const QRectF& plot, const Theme& theme) const;
   double BytesAtY(double y) const;
   bool ByteWheel(QWheelEvent* event);
   bool ByteKey(QKeyEvent* event);
+  std::optional<std::uint64_t> ShownCapacity() const;
   void PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   void PaintHover(QPainter& painter, const QRectF& plot, const TimeScale& scale);
   QString LegendText(QPointF point) const;

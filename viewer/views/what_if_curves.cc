@@ -98,8 +98,9 @@ void WhatIfCurves::PaintContent(QPainter& painter, const TimeScale& scale, const
   painter.restore();
   if (capacity_ <= most) {
     const ByteScale bytes{most, plot.bottom(), plot.height()};
-    PaintLevel(painter, plot, bytes.Y(static_cast<double>(capacity_)), FormatBytes(capacity_),
-               theme.danger, theme);
+    const double y = bytes.Y(static_cast<double>(capacity_));
+    PaintLevel(painter, plot, y, theme.danger);
+    PaintLevelLabel(painter, plot, y, FormatBytes(capacity_), theme.danger, theme);
   }
   PaintLegend(painter, plot, theme);
   if (hasFocus()) {

@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QEvent>
+#include <QFileInfo>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
@@ -10,6 +11,7 @@
 #include <QPushButton>
 #include <QSortFilterProxyModel>
 #include <QSplitter>
+#include <QTimer>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -172,9 +174,10 @@ void WhatIfReplay::ShowDevice() {
 }
 
 void WhatIfReplay::FitTable() {
-  const int row = std::max(fontMetrics().height() + kSpace, table_->sizeHintForRow(0));
-  const int wanted = row * model_->rowCount() + table_->header()->sizeHint().height() + 4;
-  SetUpperHeight(splitter_, wanted, 4 * row, splitter_->height() - 120);
+  constexpr int kLeastBar = 120;
+  HideColumns(table_, {WhatIfModel::kCalls, WhatIfModel::kSegments, WhatIfModel::kUnused},
+              WhatIfModel::kBar, kLeastBar);
+  SetUpperRows(splitter_, table_, model_->rowCount(), 3, splitter_->height() - 120);
 }
 
 void WhatIfReplay::resizeEvent(QResizeEvent* event) {
@@ -237,9 +240,9 @@ void WhatIfReplay::ShowState() {
     if (complete_ && model_->rowCount() > 0 &&
         std::none_of(device.rows.begin(), device.rows.end(),
                      [](const auto& row) { return row.kind == WhatIfRow::Kind::kOptimum; })) {
-      text +=
-          tr(" For so many requests no offline optimum is sought here; memprof replay "
-             "--seconds does.");
+      text += tr(" For so many requests no offline optimum is sought here, but by: memprof replay "
+                 "--seconds 60 %1")
+                  .arg(QFileInfo(document_->path()).fileName());
     }
     verdict_->setText(text);
   }
@@ -292,6 +295,8 @@ void WhatIfReplay::changeEvent(QEvent* event) {
     ShowCurves();
     ShowState();
   }
+  // The headings have their size once all of the window has the style.
+  if (event->type() == QEvent::StyleChange) QTimer::singleShot(0, this, [this] { FitTable(); });
 }
 
 }  // namespace memprof::viewer

@@ -3,6 +3,7 @@
 
 #include <QDialogButtonBox>
 #include <QHeaderView>
+#include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
@@ -10,6 +11,8 @@
 #include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/add_action.h"
+#include "viewer/views/page.h"
+#include "viewer/views/table_setup.h"
 
 namespace memprof::viewer {
 
@@ -18,31 +21,35 @@ NotesDialog::NotesDialog(const QString& log, QWidget* parent) : QDialog(parent),
   resize(720, 360);
   auto* layout = new QVBoxLayout(this);
   table_ = new QTableWidget(0, 2, this);
+  SetUpTable(table_, tr("Notes"));
   table_->setHorizontalHeaderLabels({tr("Note"), tr("Place")});
+  table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setStretchLastSection(true);
-  table_->verticalHeader()->hide();
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::SelectedClicked);
   table_->setColumnWidth(0, 380);
+  empty_ = SentenceLabel(this, tr("There are no notes yet. Ctrl+D adds one at the place that the "
+                                  "window shows."));
+  layout->addWidget(empty_);
   layout->addWidget(table_);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
-  QPushButton* go = buttons->addButton(tr("&Go there"), QDialogButtonBox::ActionRole);
-  QPushButton* edit = buttons->addButton(tr("&Edit"), QDialogButtonBox::ActionRole);
-  QPushButton* remove = buttons->addButton(tr("&Remove"), QDialogButtonBox::ActionRole);
+  go_ = buttons->addButton(tr("&Go there"), QDialogButtonBox::ActionRole);
+  edit_ = buttons->addButton(tr("&Edit"), QDialogButtonBox::ActionRole);
+  remove_ = buttons->addButton(tr("&Remove"), QDialogButtonBox::ActionRole);
   layout->addWidget(buttons);
   const auto go_there = [this] {
     const int row = table_->currentRow();
     if (row >= 0) emit Chosen(notes_[row].place);
   };
-  connect(go, &QPushButton::clicked, this, go_there);
+  connect(go_, &QPushButton::clicked, this, go_there);
   connect(table_, &QTableWidget::cellDoubleClicked, this, go_there);
-  connect(edit, &QPushButton::clicked, this, [this] {
+  connect(edit_, &QPushButton::clicked, this, [this] {
     if (table_->currentRow() >= 0) table_->editItem(table_->item(table_->currentRow(), 0));
   });
-  connect(remove, &QPushButton::clicked, this, &NotesDialog::RemoveCurrent);
+  connect(remove_, &QPushButton::clicked, this, &NotesDialog::RemoveCurrent);
   AddAction(this, tr("Remove"), QKeySequence::Delete, this, &NotesDialog::RemoveCurrent);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
+  connect(table_, &QTableWidget::itemSelectionChanged, this, &NotesDialog::Enable);
   connect(table_, &QTableWidget::cellChanged, this, &NotesDialog::Changed);
   Fill();
 }
@@ -59,6 +66,12 @@ void NotesDialog::Fill() {
     place->setFlags(place->flags() & ~Qt::ItemIsEditable);
     table_->setItem(row, 1, place);
   }
+  empty_->setVisible(notes_.isEmpty());
+  Enable();
+}
+
+void NotesDialog::Enable() {
+  for (QPushButton* button : {go_, edit_, remove_}) button->setEnabled(table_->currentRow() >= 0);
 }
 
 void NotesDialog::Changed(int row) {

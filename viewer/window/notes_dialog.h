@@ -6,6 +6,9 @@
 
 #include "viewer/models/notes.h"
 
+class QLabel;
+class QPushButton;
+
 namespace memprof::viewer {
 
 class NotesDialog : public QDialog {
@@ -25,10 +28,13 @@ class NotesDialog : public QDialog {
   void Fill();
   void Changed(int row);
   void Change(const Note& old, const Note& by);
+  void Enable();  // the buttons that need a note
 
   NotesFile file_;
   QList<Note> notes_;
   QTableWidget* table_;
+  QLabel* empty_;
+  QPushButton *go_, *edit_, *remove_;
 };
 
 }  // namespace memprof::viewer

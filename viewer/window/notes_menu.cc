@@ -51,12 +51,12 @@ void NotesMenu::Fill() {
 
 void NotesMenu::AskForNote() {
   if (log_().isEmpty()) return;
-  bool ok = false;
-  const QString text =
-      QInputDialog::getText(parentWidget(), tr("Add a note here"),
-                            tr("What is to be seen at this place:"), QLineEdit::Normal, {}, &ok)
-          .trimmed();
-  if (ok && !text.isEmpty()) Add(text);
+  QInputDialog dialog(parentWidget());
+  dialog.setWindowTitle(tr("Add a note here"));
+  dialog.setLabelText(tr("What is to be seen at this place:"));
+  dialog.resize(60 * fontMetrics().averageCharWidth(), dialog.sizeHint().height());
+  if (dialog.exec() != QDialog::Accepted) return;
+  if (const QString text = dialog.textValue().trimmed(); !text.isEmpty()) Add(text);
 }
 
 void NotesMenu::Add(const QString& text) {

@@ -19,8 +19,8 @@ void MainWindow::AskForLog() {
 }
 
 void MainWindow::AskForFleet() {
-  const QString folder = QFileDialog::getExistingDirectory(
-      this, tr("Open a fleet: the folder that 'memprof fleet map' made"));
+  const QString folder =
+      QFileDialog::getExistingDirectory(this, tr("Open a fleet: a folder of its tables"));
   if (!folder.isEmpty()) OpenTogether({folder});
 }
 

@@ -155,6 +155,22 @@ TEST(CallTreeTest, FromTheSiteOutwardLeavesLibrariesOut) {
   EXPECT_EQ(cut.total(), (CallCost{100, 1}));
 }
 
+// A thread of a framework has no line of the program: not a tower of its frames.
+TEST(CallTreeTest, AStackOfLibrariesAloneIsItsCallSite) {
+  LogBuilder log;
+  Allocate(log,
+           log.Stack({"start_thread (libc.so.6+0x1)", "c10::Run (libtorch_cpu.so+0x2)",
+                      "c10::Malloc (libc10_cuda.so+0x3)"}),
+           100);
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  const std::vector<Site> sites = FindSites(*session, {});
+  const CallStacks cut(*session, symbols, sites, CallStacks::Depth::kFromSite);
+  ASSERT_EQ(cut.path(0).size(), 1u);
+  EXPECT_EQ(cut.frame(cut.path(0)[0]).function, symbols.Site(sites[0].stack).function);
+}
+
 TEST(CallTreeTest, NothingIsATreeOfNothing) {
   const auto session = LoadLog(LogBuilder());
   ASSERT_NE(session, nullptr);

@@ -1,0 +1,15 @@
+// Sentences of the analysis as the window shows them. They are written for a terminal: names are
+// between backticks, and what to do next is a command. Pure; thread-safe.
+#pragma once
+
+#include <QString>
+#include <string_view>
+
+namespace memprof::viewer {
+
+// For plain text: without backticks, with the view in place of a command that prints the same.
+QString Words(std::string_view text);
+// The same as rich text: escaped, names and commands in a font for code.
+QString WordsHtml(std::string_view text);
+
+}  // namespace memprof::viewer
