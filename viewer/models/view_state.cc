@@ -16,7 +16,8 @@ QStringList SplitNames(const QString& word) {
   if (word.isEmpty()) return {};
   QStringList names = word.split(u';');
   for (QString& name : names)
-    name.replace(QLatin1String("%3B"), QLatin1String(";")).replace(QLatin1String("%25"), QLatin1String("%"));
+    name.replace(QLatin1String("%3B"), QLatin1String(";"))
+        .replace(QLatin1String("%25"), QLatin1String("%"));
   return names;
 }
 
