@@ -140,6 +140,12 @@ TEST_F(PlacesTest, WordsThatAViewDoesNotKnowAreSaid) {
   }
 }
 
+TEST_F(PlacesTest, ALinkHoldsTheZoomOfCallSites) {
+  OpenAt("view=flame&zoom=Append;Train");
+  EXPECT_EQ(window_.selection().flame_path(),
+            QStringList({QStringLiteral("Append"), QStringLiteral("Train")}));
+}
+
 TEST_F(PlacesTest, ALinkNamesTheOtherLogOfAComparison) {
   const QTemporaryDir folder;
   const QString other = testing::WriteDemoLog(folder, {.steps = 3});
@@ -161,10 +167,13 @@ TEST_F(PlacesTest, ALinkNamesTheOtherLogOfAComparison) {
 // A link may be a stranger's: it starts no ssh, and reads no device.
 TEST_F(PlacesTest, ALinkComparesWithFilesOfThisMachineAlone) {
   OpenAt("view=diff");
+  const auto* diff = window_.findChild<DiffView*>();
+  const QString before = diff->Verdict();
   for (const char* with : {"ssh://host/run.mprof", "user@host:run.mprof", "/dev/zero"}) {
     window_.places()->Go(QStringLiteral("view=diff&with=") + QLatin1String(with));
     window_.WaitUntilSettled();
-    EXPECT_EQ(window_.findChild<DiffView*>()->State().with, QString()) << with;
+    EXPECT_EQ(diff->State().with, QString()) << with;
+    EXPECT_EQ(diff->Verdict(), before) << with;
     EXPECT_TRUE(window_.notice()->text().contains(QStringLiteral("with cannot be"))) << with;
   }
 }
