@@ -168,6 +168,15 @@ absl::StatusOr<std::string> FileOf(const Session& session, analysis::Symbols& sy
   return files[0];
 }
 
+// The lines of `file` as the log keeps them; null if it does not. Reads no file of this machine.
+Json KeptLines(const Session& session, const std::string& file) {
+  analysis::SourcePlaces places;
+  places.kept = analysis::KeptSourcesOf(session);
+  if (!places.kept->contains(file)) return nullptr;
+  const auto text = analysis::ReadSource(file, places, 0);
+  return text.ok() ? Json(text->lines) : Json(nullptr);
+}
+
 std::string Text(const Session& session, analysis::Symbols& symbols, const Instants& instants,
                  const SourceArguments& arguments, const std::string& file,
                  const analysis::SourcePlaces& places) {
@@ -241,7 +250,11 @@ int SourceVerb(int argc, char** argv) {
                    {"log", session->path()},
                    {"complete", session->run().complete},
                    {"simulated", Simulated(*session)}};
-    if (!file->empty()) object["file"] = *file;
+    if (!file->empty()) {
+      object["file"] = *file;
+      if (Json lines = KeptLines(*session, *file); !lines.is_null())
+        object["kept_lines"] = std::move(lines);
+    }
     object["devices"] = std::move(devices);
     return PrintJson(object);
   }

@@ -14,7 +14,8 @@ import unittest
 SOURCE, MEMPROF = pathlib.Path(sys.argv[1]).resolve(), os.path.abspath(sys.argv[2])
 sys.path.insert(0, str(SOURCE / "python"))
 
-from memprof._mcp import answers, causes, frames, sizes, source  # noqa: E402
+from memprof._mcp import answers, causes, frames, overview, ranking, sizes, source, source_text, stores  # noqa: E402
+from memprof._mcp.desk import Desk  # noqa: E402
 from memprof._mcp.errors import McpError  # noqa: E402
 from memprof._mcp.logs import Logs  # noqa: E402
 from memprof._mcp.verbs import Verbs  # noqa: E402
@@ -173,10 +174,24 @@ class Lines(unittest.TestCase):
     def test_functions_that_hold_an_argument(self):
         for path, names in (("`x`, argument of save() (callback of atexit)", ["atexit", "save()", "x"]),
                             ("`x`, variable of the closure Up.put.<locals>.report(), held by `jobs[…]._calls[0]` (local `jobs`)",
-                             ["report()", "_calls", "jobs"]),
+                             ["report()", "x", "_calls", "jobs"]),
                             ("`x`, default argument of P.show.on_move(), held by `p.q['a'][0]` (global `p`, a.py:4)",
-                             ["on_move()", "q", "p"]), ("`tape[…][1]` (the context of a thread)", ["tape"])):
+                             ["on_move()", "x", "q", "p"]), ("`tape[…][1]` (the context of a thread)", ["tape"])):
             self.assertEqual(frames.holder_names({"path": path})[:len(names)], names)
+
+    def test_what_closes_a_cycle_comes_first(self):
+        path = ("`self.samples`, `self` of the bound method Loader.collate(), held by object of `map`, held by `Loader.stream`, "
+                "in a cycle that waits for the collector: `self`, `self` of the bound method Loader.collate(), held by "
+                "object of `map`, held by `Loader.stream` is this Loader (Loader → map → method → Loader)")
+        self.assertEqual(frames.holder_names({"path": path})[:2], ["stream", "collate()"])
+        path = "saved by ExpBackward0 for the graph of `self.ahead`, local of the generator P.produce(), held by `P.iterator`"
+        self.assertEqual(frames.holder_names({"path": path}), ["produce(...)", "ahead", "iterator", "P"])
+
+    def test_who_gave_an_argument(self):
+        holder = {"path": "`old[0].weight` (local `old` of answer(), at a.py:19)"}
+        self.assertEqual(frames.holder_names(holder, ["def answer(questions, *, old=None): pass"]), ["weight", "old", "answer(...)"])
+        for text in ([], ["def answer(): old = 1"], ["def other(old): pass"], ["def answer(old:"]):
+            self.assertEqual(frames.holder_names(holder, text), ["weight", "old"])
 
     def test_holders_alike_count_together(self):
         made = [{"path": "`last`", "bytes": 5, "blocks": 1}] + \
@@ -188,15 +203,26 @@ class Lines(unittest.TestCase):
     def test_lines_that_store_come_first(self):
         text = ["kept = []", "def f(x):", "    kept.append(x)  # kept[0] = 1", "    if kept == x: print(kept)", "    kept[0] = x",
                 "    notkept.append(x)", "    kept = x"]
-        self.assertEqual(source._stored(text, ["kept"]), [3, 5, 7, 1])
-        self.assertEqual(source._stored(["best = full()", "best = minimum(best, loss)"], ["best"]), [2, 1])
-        self.assertEqual(source._stored(['"""To change:', 'kept = 1 there"""', "kept = x  # kept[0] = 1"], ["kept"]), [3])
-        self.assertEqual(source._stored(["def f(:", "kept = x"], ["kept"]), [2])
-        self.assertEqual(source._stored(["part = self.kept.setdefault(1, {})", "part[2] = x", "other[2] = x"], ["kept"]), [1, 2])
-        calls = ["def report(f):", "future.set_exception(error)", "add(1, report)", "report(2)", "calls[a][b] = report"]
-        self.assertEqual(source._stored(calls, ["future"]), [2])
-        self.assertEqual(source._stored(calls, ["report()", "calls"]), [3, 5])
-        self.assertEqual(source._stored(["(" * 5000], ["a(" * 50, ""]), [])
+        self.assertEqual(stores.stored(text, ["kept"]), [3, 5, 7, 1])
+        self.assertEqual(stores.stored(["best = full()", "best = minimum(best, loss)"], ["best"]), [2, 1])
+        self.assertEqual(stores.stored(['"""To change:', 'kept = 1 there"""', "kept = x  # kept[0] = 1"], ["kept"]), [3])
+        self.assertEqual(stores.stored(["def f(:", "kept = x"], ["kept"]), [2])
+        self.assertEqual(stores.stored(["part = self.kept.setdefault(1, {})", "part[2] = x", "other[2] = x"], ["kept"]), [1, 2])
+        calls = ["def report(f):", "future.set_exception(error)", "add(1, report)", "report(2)", "calls[a][b] = report",
+                 "self.x = report if a else b"]
+        self.assertEqual(stores.stored(calls, ["future"]), [2])
+        self.assertEqual(stores.stored(calls, ["report()", "calls"]), [5, 3, 6])
+        self.assertEqual(stores.stored(calls, ["report(...)"]), [3, 5, 6, 4])
+        self.assertEqual(stores.stored(["(" * 5000], ["a(" * 50, ""]), [])
+
+    def test_what_looks_like_storing(self):
+        text = ["def add(self, x, kept=None,", "        more=kept):", "    self.list.append(x)", "tape = Var('tape')", "kept.add(2)",
+                "tape.set(3)", "async def f(kept=1): pass", "kept[1] = 2"]
+        self.assertEqual(stores.stored(text, ["kept"]), [8, 5])
+        self.assertEqual(stores.stored(text, ["tape"]), [6, 4])
+        self.assertEqual(stores.scores(["a = b", "a = None"], ["a"]), {1: (26, "a"), 2: (8, "a")})  # the only one
+        self.assertEqual(stores.scores(["a = b", "a = c"], ["a"]), {1: (16, "a"), 2: (16, "a")})
+        self.assertEqual(stores.scores(["a = f", "x = f", "a = c"], ["a", "f()"])[1], (28, "f()"))
 
     def test_what_is_suspected_of_a_failure(self):
         big, small = {"site": "a (x.py:1)", "bytes": 100}, {"site": "b (x.py:2)", "bytes": 10}
@@ -221,6 +247,11 @@ class Lines(unittest.TestCase):
 
 
 class Text(Scratch):
+    def read(self, where, file, command="exit 1"):
+        self.write("x.mprof")
+        desk = Desk(Logs([str(self.folder / "x.mprof")]), Verbs(self.command(command), 20), where)
+        return source_text.lines(desk, "x.mprof", file)
+
     def test_only_source_below_the_folder(self):
         self.write("src/a/train.py", "one\ntwo\n")
         self.write("src/.env", "secret")
@@ -228,10 +259,20 @@ class Text(Scratch):
         (self.folder / "src/out.py").symlink_to(self.folder / "secret.py")
         where = str(self.folder / "src")
         for file in ("/build/machine/a/train.py", "a/train.py", f"{where}/a/train.py", "../../a/train.py"):
-            self.assertEqual(source._text(where, file), (["one", "two"], ""), file)
+            self.assertEqual(self.read(where, file), (["one", "two"], ""), file)
         for file in (f"{self.folder}/secret.py", "../secret.py", "out.py", ".env", "/etc/passwd", "a", "a/../../secret.py", ""):
-            self.assertEqual(source._text(where, file)[0], [], file)
-        self.assertIn("--source", source._text(None, "a/train.py")[1])
+            self.assertEqual(self.read(where, file)[0], [], file)
+        self.assertIn("--source", self.read(None, "a/train.py")[1])
+
+    def test_else_what_the_log_keeps(self):
+        kept = """echo '{"kept_lines": ["kept", "there"]}'"""
+        self.write("src/a/train.py", "read\n")
+        where = str(self.folder / "src")
+        self.assertEqual(self.read(where, "a/train.py", kept), (["read"], ""))
+        self.assertEqual(self.read(where, "b/other.py", kept), (["kept", "there"], ""))
+        self.assertEqual(self.read(None, "a/train.py", kept), (["kept", "there"], ""))
+        self.assertEqual(self.read(None, "a/.env", kept)[0], [])
+        self.assertIn("--source", self.read(None, "a/train.py", """echo '{"kept_lines": null}'""")[1])
 
     def test_only_files_that_a_stack_names(self):
         entries = [{"site": "", "stack": [{"file": "/data/a/train.py", "line": 1, "function": ""}]}]
@@ -240,6 +281,44 @@ class Text(Scratch):
         for file in ("other.py", "rain.py", "", "/etc/passwd", "../train.py"):
             with self.assertRaisesRegex(McpError, "no stack of this log", msg=file):
                 source._named(file, entries)
+
+
+class Ranked(unittest.TestCase):
+    TEXT = ["def made():", "    return cat((kept, new))", "def main():", "    kept = None", "    kept = made()"]
+    HOLDER = {"path": "saved by ExpBackward0 for the graph of `kept[1]` (local `kept` of main(), at a.py:5)"}
+
+    def entry(self, *lines, holders=()):
+        stack = [{"function": "f", "file": "/d/a.py", "line": line, "module": "python"} for line in lines]
+        return {"site": f"f (a.py:{lines[0]})", "stack": stack, "holders": list(holders)}
+
+    def lines(self, entry, holder, others=(), text=()):
+        return [each["line"] for each in ranking.ranked(entry, holder, others, lambda file: list(text))]
+
+    def test_what_stores_and_what_made_both(self):
+        entry, keeper = self.entry(7, 5), self.entry(2, 5, holders=[{"path": self.HOLDER["path"].split("graph of ")[1]}])
+        self.assertEqual(self.lines(entry, self.HOLDER, [entry, keeper], self.TEXT), [5, 7, 2, 4])
+        self.assertEqual(self.lines(entry, self.HOLDER, [entry], self.TEXT), [5, 7, 4])
+        ranked = ranking.ranked(entry, self.HOLDER, [keeper], lambda file: self.TEXT)
+        self.assertEqual([each["evidence"] for each in ranked[:3]],
+                         ["stores into kept; on the holder's path; on the stack of the allocation",
+                          "made here; on the stack of the allocation", "makes the tensor whose graph keeps it"])
+
+    def test_without_text_what_the_process_said(self):
+        held, listed = {"path": "`a.x` of `A`, assigned at a.py:3"}, {"path": "list `a.x` of `A`, assigned at a.py:3"}
+        self.assertEqual(self.lines(self.entry(8), held), [8, 3])
+        self.assertEqual(self.lines(self.entry(3, 8), held), [3])
+        self.assertEqual(self.lines(self.entry(8), listed), [8, 3])
+        self.assertEqual(self.lines(self.entry(8), listed, text=["", "a.x.append(1)", "a.x = []"]), [2, 8, 3])
+
+    def test_what_stays_without_growing(self):
+        def report(at_end, holders, own, workspace=0):
+            return {"live_at_exit": [{"bytes": at_end, "holders": holders}],
+                    "peaks": [{"by_library": [{"role": "program", "of": "blocks", "bytes": own},
+                                              {"role": "workspace", "of": "blocks", "bytes": workspace}]}]}
+
+        self.assertTrue(overview._stays(report(60, [1], 100, workspace=900)))
+        for other in (report(50, [1], 100), report(60, [], 100), report(0, [1], 0)):
+            self.assertFalse(overview._stays(other))
 
 
 class Command(unittest.TestCase):

@@ -55,7 +55,7 @@ class Server(unittest.TestCase):
         cls.job.mkdir(parents=True)
         for name, sim, words in (("fine", "--sim", [*SMALL, "--steps", "16"]), ("leak", "--sim", LEAKING),
                                  ("oom", "--sim=memory=290MiB", [*SMALL, "--steps", "400", "--leak", "history"])):
-            subprocess.run([MEMPROF, "run", sim, "-o", cls.job / f"{name}.mprof", "--", DEMO, *words], check=False,
+            subprocess.run([MEMPROF, "run", sim, "--sources", "-o", cls.job / f"{name}.mprof", "--", DEMO, *words], check=False,
                            capture_output=True, timeout=100)
         whole = (cls.job / "leak.mprof").read_bytes()
         (cls.folder / "logs/broken").mkdir()
@@ -141,12 +141,23 @@ class Server(unittest.TestCase):
         self.assertTrue(oom["facts"]["growth"])
         self.assertEqual(oom["next"][0]["tool"], "leaks")
 
+    def test_text_that_the_log_keeps(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        result, = self.ask(("source_lines", TOOLS["source_lines"]), source=elsewhere)
+        text = (SOURCE / "demo_trainer/leaks/history.cc").read_text().splitlines()
+        rows = json.loads(result.content[0].text)["facts"]["rows"]
+        self.assertGreater(len(rows), 4)
+        for row in rows:
+            self.assertEqual(row["text"], text[row["line"] - 1])
+
     def test_hostile_arguments_get_a_sentence(self):
         outside = str(self.folder / "outside.mprof")
         calls = [("summary", {"log": name}) for name in (outside, "../outside.mprof", "/etc/passwd", "", "--help", "a\0b",
                                                          "x" * 50_000, "job/../../outside.mprof", "broken/none.mprof")]
         calls += [("source_lines", {"log": "job/leak.mprof", "file": file}) for file in ("/etc/passwd", "../../etc/passwd", "")]
         calls += [("holders", {"log": "job/leak.mprof", "leak": leak}) for leak in (-1, 10**9)]
+        calls += [("source_lines", {**TOOLS["source_lines"], "leak": leak}) for leak in (-1, 10**9)]
         calls += [("peak", {"log": "job/leak.mprof", "at": at}) for at in ("--json", "step=1 x", "snapshot=none")]
         calls += [("peak", {"log": "job/leak.mprof", "by": "everything"}), ("peak", {"log": "job/leak.mprof", "device": 99}),
                   ("what_if", {"log": "job/leak.mprof", "text": "x", "factor": -1}),

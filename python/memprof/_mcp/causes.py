@@ -1,5 +1,5 @@
 """What grows, what holds it, and why memory ran out."""
-from . import answers, desk as desks, frames
+from . import answers, desk as desks, frames, ranking
 from .errors import McpError
 
 _LEVELS = {"definite": "high", "suspected": "high", "growing": "medium"}
@@ -56,39 +56,32 @@ def _after_leaks(log, ranked, found):
 
 
 def holders(desk, log, leak, limit, cursor):
-    found = desk.ask("leaks", log)
-    ranked = [*found["leaks"], *found["rising"]]
-    entries = ranked if ranked else found["live_at_exit"]
+    entries = desk.kept(log)
     if leak is not None:
         if not 0 <= leak < len(entries):
             raise McpError(f"there is no leak {leak}: 'leaks' lists {len(entries)}, from 0" if entries
                            else "this log has no leak and nothing that was alive at the end")
-        entries = [entries[leak]]
-    pairs = [(entry, holder) for entry in entries for holder in frames.alike(entry.get("holders") or [])]
+    chosen = range(len(entries)) if leak is None else [leak]
+    pairs = [(number, holder) for number in chosen for holder in frames.alike(entries[number].get("holders") or [])]
     if not pairs:
         return answers.answer({"rows": [], "missing": RECORD_HOLDERS}, answers.sure("none", "not recorded"),
                               [desks.cite(log)], [answers.ask("leaks", "the lines that allocate", log=log)],
                               {"first": 0, "total": 0})
-    chosen, page = answers.paged(pairs, limit, cursor)
+    shown, page = answers.paged(pairs, limit, cursor)
     rows = [{"path": holder["path"], "kind": holder["kind"], "bytes": holder["bytes"], "blocks": holder["blocks"],
-             "alike": holder["alike"], "chain": holder["chain"][-6:], "of_site": entry["site"]} for entry, holder in chosen]
-    entry, first = pairs[0]
-    site = frames.line_of(entry)
+             "alike": holder["alike"], "chain": holder["chain"][-6:], "of_site": entries[number]["site"]}
+            for number, holder in shown]
+    number, first = pairs[0]
+    entry = entries[number]
     share = min(1, first["bytes"] / entry["bytes"]) if entry["bytes"] else 0
-    facts = {"lines": frames.holder_lines(first, site)[:3] or frames.lines_of([entry]), "rows": rows}
+    lines = ranking.of_kept(desk, log, number)[:3]
     trust = answers.sure("high" if share >= 0.9 else "medium" if share >= 0.5 else "low",
                          f"the first holder has {share:.0%} of the {entry['bytes']} bytes that stay "
                          f"({entry['tier']}, score {entry['score']:.0f} of 100)")
-    return answers.answer(facts, trust, [desks.cite(log, entry["first_step"], desk.allocation(log, entry["example"]))],
-                          _after_holders(log, first, site, facts["lines"]), page)
-
-
-def _after_holders(log, holder, site, lines):
-    line = lines[0] if lines else site
-    if not line:
-        return []
-    return [answers.ask("source_lines", "the lines that put memory into it", log=log, file=line["file"],
-                        line=line["line"], names=frames.holder_names(holder))]
+    following = [answers.ask("source_lines", "the lines that store it and that made it", log=log, file=lines[0]["file"],
+                             leak=number)] if lines else []
+    return answers.answer({"lines": lines, "rows": rows}, trust,
+                          [desks.cite(log, entry["first_step"], desk.allocation(log, entry["example"]))], following, page)
 
 
 def oom(desk, log, event, limit, cursor):

@@ -11,6 +11,11 @@ class Desk:
     def ask(self, verb, log, *options):
         return self.verbs.ask(verb, self.logs.paths(log), *options)
 
+    def kept(self, log):
+        """What stays: what grows, as `leaks` ranks it; if nothing does, what was alive at the end."""
+        found = self.ask("leaks", log)
+        return [*found["leaks"], *found["rising"]] or found["live_at_exit"]
+
     def allocation(self, log, example):
         """The event that made a block, where the log says it in reasonable time; else None."""
         step = str(example["birth_step"])

@@ -2,9 +2,14 @@
 import os
 import re
 
+from . import stores
+
 _PLACE = re.compile(r"([^\s()`,]+):(\d+)")
 _ASSIGNED = re.compile(r"assigned at ([^\s()`,]+):(\d+)")
 _NAME = re.compile(r"`([^`]*)`")
+_FUNCTIONS = re.compile(r"(?:argument of|closure|bound method) (?:[\w<>]+\.)*(\w+)\(\)")
+_GENERATORS = re.compile(r"(?:generator|coroutine) (?:[\w<>]+\.)*(\w+)\(\)")
+_LOCALS = re.compile(r"local `(\w+)[^`]*` of (?:[\w<>]+\.)*(\w+)\(\)")
 _PACKAGES = ("site-packages/", "dist-packages/")
 _FOREIGN = ("/usr/", "../sysdeps/", "../csu/", "./nptl/", "<")
 _FOREIGN_MODULES = ("libc.so", "libcuda", "libtorch", "libc10", "libpython", "libstdc++", "libffi", "_ctypes")
@@ -47,8 +52,13 @@ def same_line(one, other):
 
 def own_stack(entry, most=6):
     """The frames of the user's own program, from the innermost, as file:line function."""
-    frames = [frame for frame in entry.get("stack") or [] if frame["line"] and _own(frame)]
-    return [f"{frame['file']}:{frame['line']} {frame['function']}" for frame in frames[:most]]
+    return [f"{line['file']}:{line['line']} {line.get('function', '')}" for line in own_lines(entry)[:most]]
+
+
+def own_lines(entry):
+    """The lines of the user's own program on the stack, from the innermost."""
+    return [_line(frame["file"], frame["line"], frame["function"])
+            for frame in entry.get("stack") or [] if frame["line"] and _own(frame)]
 
 
 def _own(frame):
@@ -56,14 +66,22 @@ def _own(frame):
                 or frame["module"].startswith(_FOREIGN_MODULES))
 
 
+def assigned_lines(holder, site):
+    """Where the process itself saw that a holder was assigned."""
+    return _whole(_ASSIGNED.findall(holder.get("path", "")), site)
+
+
 def holder_lines(holder, site):
-    """Where a holder was made or assigned, by its path: the container first, then what leads to it."""
+    """The lines that a holder's path names: where it was assigned, then what leads to it."""
     text = holder.get("path", "")
-    matches = [*_ASSIGNED.findall(text), *_PLACE.findall(text)]
+    return _whole([*_ASSIGNED.findall(text), *_PLACE.findall(text)], site)
+
+
+def _whole(matches, site):
+    """Paths name files shortly; the allocation's file is known in full."""
     folder = os.path.dirname(site["file"]) if site else ""
     lines = []
     for file, line in matches:
-        # Paths name files shortly; the allocation's file is known in full.
         whole = site["file"] if site and os.path.basename(site["file"]) == os.path.basename(file) else \
             file if os.path.isabs(file) else os.path.join(folder, file)
         each = {"file": whole, "line": int(line)}
@@ -72,26 +90,37 @@ def holder_lines(holder, site):
     return lines
 
 
-def holder_names(holder):
-    """What to look for in the source, the surest first: identifiers of a holder's path, and functions, as f()."""
-    own, *outer = holder.get("path", "").split(", held by ")
-    functions = [f"{name}()" for name in re.findall(r"(?:argument of|closure) (?:[\w<>]+\.)*(\w+)\(\)", own)]
+def holder_names(holder, text=()):
+    """What to look for in the source, the surest first: identifiers of a holder's path, and functions: f() where one is
+    handed on, f(...) where one is called. text: the source, which tells a function's parameters from its other locals."""
+    head, _, loop = holder.get("path", "").partition(", in a cycle that waits for the collector: ")
+    saved, _, graph = head.partition(" for the graph of ")
+    own, *outer = (graph or saved).split(", held by ")
+    # Of a cycle, what closes it is to be changed, not what hangs on it.
+    edges = loop.rsplit(" is this ", 1)[0].split(", held by ") if loop else []
+    functions = [f"{name}()" for part in (*edges, own, *outer) for name in _FUNCTIONS.findall(part)]
+    functions += [f"{name}(...)" for part in (*edges, own, *outer) for name in _GENERATORS.findall(part)]
+    callees = [f"{name}(...)" for variable, name in _LOCALS.findall(head) if stores.takes(text, name, variable)]
     given = re.findall(r"callback of (\w+)", own)
-    # An argument's or a closure's own name says less than what holds the function.
-    parts = [*outer[:1], own] if outer and functions else [own, *outer[:1]]
-    names = [*given]
-    for part in parts:
-        for text in _NAME.findall(part)[:2]:
-            names += reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", text)))
+    names = []
+    for part in (*reversed(edges), own, *outer):
+        for quoted in _NAME.findall(part)[:2]:
+            names += reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", quoted)))
     names = [name for name in names if name not in _WORDS and not name.startswith("__")]
-    return list(dict.fromkeys([*given, *functions, *names]))[:6]
+    closing = names[:1] if edges else []
+    return list(dict.fromkeys([*given, *closing, *functions, *names, *callees]))
+
+
+def without_keys(path):
+    """A holder's path without keys and places in containers."""
+    return re.sub(r"\[[^]]*\]", "[…]", path)
 
 
 def alike(holders):
     """Holders whose paths differ by keys and places in containers alone, as one, that with most memory first."""
     groups = {}
     for holder in holders:
-        key = re.sub(r"\[[^]]*\]", "[…]", holder["path"])
+        key = without_keys(holder["path"])
         group = groups.setdefault(key, {**holder, "bytes": 0, "blocks": 0, "alike": 0})
         group["bytes"] += holder["bytes"]
         group["blocks"] += holder["blocks"]

@@ -131,9 +131,19 @@ def _after_summary(log, report, failures):
         following.append(answers.ask("oom", "a request failed for good: why", log=log))
     if report["leaks"]:
         following.append(answers.ask("leaks", "memory grows: the lines, with evidence", log=log))
+    elif _stays(report):
+        following.append(answers.ask("holders", "nothing grows, but most of the peak was still there at the end: what "
+                                                "keeps it", log=log))
     following.append(answers.ask("peak", "what was live when the device held most", log=log))
     following.append(answers.ask("advice", "changes, with what each would save", log=log))
     return following
+
+
+def _stays(report):
+    """Whether what was alive at the end, with known holders, is most of what the program itself had at the peak."""
+    own = sum(each["bytes"] for peak in report["peaks"] for each in peak["by_library"]
+              if (each["role"], each["of"]) == ("program", "blocks"))
+    return sum(each["bytes"] for each in report["live_at_exit"] if each.get("holders")) > own / 2 > 0
 
 
 def steps(desk, log, limit, cursor):

@@ -1,21 +1,15 @@
-"""Lines of the program's source with the bytes that the log says of them. Text is read only of files that a stack of
-the log names, that lie below the folder that the user named, and that end as source does."""
-import ast
+"""Lines of the program's source with the bytes that the log says of them."""
 import os
-import re
 
-from . import answers, desk as desks, frames
+from . import answers, desk as desks, frames, ranking, source_text, stores
 from .errors import McpError
 
-ENDINGS = (".py", ".pyx", ".cc", ".cpp", ".cxx", ".c", ".h", ".hpp", ".cu", ".cuh", ".rs", ".jl")
-LARGEST = 1 << 20
 AROUND = 4
 LONGEST = 160
+MOST_RANKED = 6
 
-_STORES = r"\.(append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|register\w*|connect)\("
 
-
-def source_lines(desk, log, file, line, names, limit, cursor):
+def source_lines(desk, log, file, line, names, leak, limit, cursor):
     peaks = desk.ask("peak", log, "--top=200")["peaks"]
     leaks = desk.ask("leaks", log)
     grown = [*leaks["leaks"], *leaks["rising"]]
@@ -27,21 +21,33 @@ def source_lines(desk, log, file, line, names, limit, cursor):
             if each["self"]["live_bytes"]:
                 held[each["line"]] = held.get(each["line"], 0) + each["self"]["live_bytes"]
     growing = _by_line(whole, grown, "bytes_per_step")
-    text, why_not = _text(desk.source, whole)
-    wanted = _stored(text, names) if names and text else []
-    numbers = wanted or _around(line, text) or sorted({*held, *growing})
+    text, why_not = source_text.lines(desk, log, whole)
+    ranked = _ranked(desk, log, leak)
+    wanted = stores.stored(text, names) if names and text else \
+        [each["line"] for each in ranked if frames.same_line({**each, "file": whole}, each)][:MOST_RANKED]
+    first = line or (wanted[0] if wanted and leak is not None else None)
+    numbers = list(dict.fromkeys([*wanted, *([] if names and wanted else _around(first, text))])) or \
+        sorted({*held, *growing})
     chosen, page = answers.paged(numbers, limit, cursor)
     rows = [{"line": number, **({"text": text[number - 1][:LONGEST]} if number <= len(text) else {}),
              **({"peak_bytes": held[number]} if number in held else {}),
              **({"bytes_per_step": growing[number]} if number in growing else {})} for number in chosen]
     pointed = [*wanted, *([line] if line else []), *sorted(held, key=held.get, reverse=True)]
-    lines = [{"file": whole, "line": number} for number in dict.fromkeys(pointed)][:3]
+    lines = ranked[:3] if ranked else [{"file": whole, "line": number} for number in dict.fromkeys(pointed)][:3]
     facts = {"file": whole, "lines": lines, "rows": rows, **({"no_text": why_not} if why_not else {})}
     words = "the bytes are counted; that these lines store it is judged from the text" if wanted else \
         "the bytes are counted"
     level = "medium" if wanted else "high" if held or growing else "low"
     return answers.answer(facts, answers.sure(level, words), [desks.cite(log, each["step"]) for each in peaks[:1]],
                           [], page)
+
+
+def _ranked(desk, log, leak):
+    if leak is None:
+        return []
+    if not 0 <= leak < len(desk.kept(log)):
+        raise McpError(f"there is no leak {leak}: 'leaks' lists {len(desk.kept(log))}, from 0")
+    return ranking.of_kept(desk, log, leak)
 
 
 def _named(file, entries):
@@ -65,75 +71,7 @@ def _by_line(file, entries, figure):
     return sums
 
 
-def _text(source, file):
-    """The lines of a file, and why there are none."""
-    if source is None:
-        return [], "the server was started without --source"
-    if not file.endswith(ENDINGS):
-        return [], "it does not end as source does"
-    parts = [part for part in file.split("/") if part not in ("", ".", "..")]
-    for path in [file, *(os.path.join(source, *parts[start:]) for start in range(len(parts)))]:
-        real = os.path.realpath(os.path.join(source, path))
-        if real.startswith(source + os.sep) and os.path.isfile(real) and real.endswith(ENDINGS):
-            with open(real, encoding="utf-8", errors="replace") as opened:
-                return opened.read(LARGEST).splitlines(), ""
-    return [], "it is not below the folder of --source"
-
-
 def _around(line, text):
     if not line:
         return []
     return [line] if not text else list(range(max(1, line - AROUND), min(len(text), line + AROUND) + 1)) or [line]
-
-
-def _stored(text, names):
-    """The lines that put something into what has these names, the surest first; names: what holds comes first."""
-    scores = {}
-    text = _code(text)
-    for place, name in [*enumerate(names[:8]), *_aliases(text, names[:8])]:
-        for number, line in enumerate(text, 1):
-            score = _score(name, line)
-            if score:
-                scores[number] = max(scores.get(number, 0), score - 3 * place)
-    return sorted(scores, key=lambda number: (-scores[number], number))
-
-
-def _code(text):
-    """The lines without comments and, in Python, without docstrings, which often quote code."""
-    lines = [line.split("#")[0] for line in text]
-    try:
-        tree = ast.parse("\n".join(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return lines
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
-    return lines
-
-
-def _aliases(text, names):
-    """Variables that stand for a part of one of these: x = names.setdefault(…), x = names[…]."""
-    for place, name in enumerate(names):
-        if name.endswith("()"):
-            continue
-        part = rf"\s*(\w+) = (?:\w+\.)*{re.escape(name)}(?:\.setdefault\(|\.get\(|\[)"
-        for match in filter(None, (re.match(part, line) for line in text)):
-            if match[1] not in names:
-                yield place, match[1]
-
-
-def _score(name, code):
-    """How surely a line stores into a variable, or, of f(), hands the function on."""
-    if name.endswith("()"):
-        word = re.escape(name[:-2])
-        handed = re.search(rf"[(,=]\s*(\w+\.)*{word}\s*[,)]", code) and not re.search(rf"\bdef {word}\b", code)
-        return 28 if handed else 0
-    word = rf"(?<!\w){re.escape(name)}"
-    if re.search(rf"{word}(\[[^]]*\])*{_STORES}", code) or re.search(rf"{word}(\[[^]]*\])+\s*=(?!=)", code) \
-            or re.search(rf"{word}\s*(\+|\|)=", code):
-        return 30
-    if re.search(rf"{word}\s*=(?!=).*{word}(?!\w)", code):
-        return 30  # made of what it was before
-    if re.search(rf"{word}\s*=(?!=)\s*(\[\]|\{{\}}|\(\)|None|\w+\(\)|field)", code):
-        return 8  # made, still empty
-    return 16 if re.search(rf"{word}\s*=(?!=)", code) else 0

@@ -76,10 +76,12 @@ def all_tools(desk):
                      line: Annotated[Optional[int], Field(ge=1)] = None,
                      names: Annotated[Optional[list[str]], Field(description="Variables: the lines that store into "
                                                                              "them; f(): that hand f on.")] = None,
+                     leak: Annotated[Optional[int], Field(description="Number of a leak: the lines that store its memory "
+                                                                      "and that made it, as 'holders' ranks them.")] = None,
                      limit: Limit = 20, cursor: Cursor = 0) -> str:
         """Source lines of the program with their bytes, around a line or where a variable is filled. The text only
         where the server has the source (--source)."""
-        return fitted(source.source_lines(desk, log, file, line, names, limit, cursor))
+        return fitted(source.source_lines(desk, log, file, line, names, leak, limit, cursor))
 
     def steps(log: Log, limit: Limit = 20, cursor: Cursor = 0) -> str:
         """The training steps: peak and rest of each, which one differs, first event of each."""

@@ -1,0 +1,107 @@
+"""What a source text says of variables: which lines put something into them, and which hand a function on. Judged line by
+line, from the text alone."""
+import ast
+import re
+
+_STORES = r"\.(?P<method>append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|register\w*|connect)\("
+_EMPTY = r"(\w+\.)*((list|dict|set|deque|Counter|[A-Z]\w*)\(\)|defaultdict\()"
+MOST_NAMES = 12
+_ASSIGNED, _ONLY = 16, 26
+
+
+def scores(text, names):
+    """How surely each line puts something into what has these names, the surest name first: {line: (score, name)}.
+    A name f() stands for handing the function f on, f(...) for calling it too."""
+    found = {}
+    text = code(text)
+    methods = {match[1] for match in (re.match(r"\s*(?:async )?def (\w+)\(", line) for line in text) if match}
+    text = _bodies(text)
+    for place, name in [*enumerate(names[:MOST_NAMES]), *_aliases(text, names[:MOST_NAMES])]:
+        lines = {number: score for number, line in enumerate(text, 1) if (score := _score(name, line, methods))}
+        if sum(score >= _ASSIGNED for score in lines.values()) == 1:  # where else should it come from
+            lines = {number: score if score < _ASSIGNED else max(score, _ONLY) for number, score in lines.items()}
+        for number, score in lines.items():
+            score = max(1, score - 2 * place)
+            best, of = found.get(number, (0, name))
+            # A line that has to do with several of the names is surer than with one.
+            found[number] = (max(best, score) + (2 if best else 0), name if score > best else of)
+    return found
+
+
+def stored(text, names):
+    """The lines that put something into what has these names, the surest first."""
+    found = scores(text, names)
+    return sorted(found, key=lambda number: (-found[number][0], number))
+
+
+def code(text):
+    """The lines without comments, short texts and, in Python, docstrings, which often quote code."""
+    lines = [re.sub(r"\"[^\"]*\"|'[^']*'", '""', line).split("#")[0] for line in text]
+    for node in _nodes(text):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return lines
+
+
+def _bodies(text):
+    """Without the heads of functions, whose defaults look like assignments."""
+    lines, open_ = [], False
+    for line in text:
+        head = open_ or re.match(r"\s*(async )?def \w", line)
+        open_ = bool(head) and not line.rstrip().endswith(":") and ": " not in line.partition(")")[2]
+        lines.append("" if head else line)
+    return lines
+
+
+def takes(text, function, name):
+    """Whether a function of Python's has a parameter of this name."""
+    every = [node.args for node in _nodes(text)
+             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function]
+    return any(each.arg == name for part in every
+               for each in [*part.posonlyargs, *part.args, *part.kwonlyargs, part.vararg, part.kwarg] if each)
+
+
+def _nodes(text):
+    try:
+        return list(ast.walk(ast.parse("\n".join(text))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _aliases(text, names):
+    """Variables that stand for a part of one of these: x = names.setdefault(…), x = names[…]."""
+    for place, name in enumerate(names):
+        if name.endswith(")"):
+            continue
+        part = rf"\s*(\w+) = (?:\w+\.)*{re.escape(name)}(?:\.setdefault\(|\.get\(|\[)"
+        for match in filter(None, (re.match(part, line) for line in text)):
+            if match[1] not in names:
+                yield place, match[1]
+
+
+def _score(name, line, methods):
+    """How surely a line stores into a variable, or hands a function on. methods: those that the program defines: a call of
+    one of these says less, because what it does is seen there."""
+    if name.endswith(")"):
+        return _handed(name, line)
+    word = rf"(?<!\w){re.escape(name)}"
+    call = re.search(rf"{word}(\[[^]]*\])*{_STORES}", line)
+    if call and call["method"] in methods:
+        return 12
+    if call or re.search(rf"{word}(\[[^]]*\])+\s*=(?!=)", line) \
+            or re.search(rf"{word}\s*(\+|\|)=", line):
+        return 30
+    if re.search(rf"{word}\s*=(?!=).*{word}(?!\w)", line):
+        return 30  # made of what it was before
+    if re.search(rf"{word}\s*=(?!=)\s*(\[\]|\{{\}}|\(\)|None|field|{_EMPTY})", line):
+        return 8  # made, still empty
+    return _ASSIGNED if re.search(rf"{word}\s*=(?!=)", line) else 0
+
+
+def _handed(name, line):
+    word = re.escape(name.split("(")[0])
+    if re.search(rf"\b(def|class|import)\b.*\b{word}\b", line):
+        return 0
+    if re.search(rf"(?<!\w){word}\b(?!\s*[(=.\[])", line):
+        return 28
+    return 24 if name.endswith("(...)") and re.search(rf"(?<!\w){word}\(", line) else 0
