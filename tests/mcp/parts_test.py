@@ -189,7 +189,8 @@ class Lines(unittest.TestCase):
 
     def test_who_gave_an_argument(self):
         holder = {"path": "`old[0].weight` (local `old` of answer(), at a.py:19)"}
-        self.assertEqual(frames.holder_names(holder, ["def answer(questions, *, old=None): pass"]), ["weight", "old", "answer(...)"])
+        self.assertEqual(frames.holder_names(holder, ["def answer(questions, *, old=None): pass"]),
+                         ["weight", "old", "answer(...)"])
         for text in ([], ["def answer(): old = 1"], ["def other(old): pass"], ["def answer(old:"]):
             self.assertEqual(frames.holder_names(holder, text), ["weight", "old"])
 

@@ -3,7 +3,8 @@ line, from the text alone."""
 import ast
 import re
 
-_STORES = r"\.(?P<method>append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|register\w*|connect)\("
+_STORES = (r"\.(?P<method>append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|"
+           r"register\w*|connect)\(")
 _EMPTY = r"(\w+\.)*((list|dict|set|deque|Counter|[A-Z]\w*)\(\)|defaultdict\()"
 MOST_NAMES = 12
 _ASSIGNED, _ONLY = 16, 26
