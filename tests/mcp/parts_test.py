@@ -187,6 +187,14 @@ class Lines(unittest.TestCase):
         path = "saved by ExpBackward0 for the graph of `self.ahead`, local of the generator P.produce(), held by `P.iterator`"
         self.assertEqual(frames.holder_names({"path": path}), ["produce(...)", "ahead", "iterator", "P"])
 
+    def test_functions_in_a_partial_or_a_cache(self):
+        holder = {"path": "`s.x`, argument in a partial of clear(), held by `partial` (hooks of a graph of autograd)"}
+        self.assertEqual(frames.holder_names(holder), ["clear()", "x", "s", "partial"])
+        holder = {"path": "cache of `Net.encode()` (global `Net`, a.py:3)"}
+        self.assertEqual(frames.holder_names(holder)[:2], ["@encode", "encode()"])
+        text = ["class Net:", "    @log", "    @functools.lru_cache(None)", "    def encode(self): pass", "    @cache", "    def x(): 1"]
+        self.assertEqual(stores.scores(text, ["@encode"]), {3: (26, "@encode")})
+
     def test_who_gave_an_argument(self):
         holder = {"path": "`old[0].weight` (local `old` of answer(), at a.py:19)"}
         self.assertEqual(frames.holder_names(holder, ["def answer(questions, *, old=None): pass"]),
@@ -216,11 +224,21 @@ class Lines(unittest.TestCase):
         self.assertEqual(stores.stored(calls, ["report(...)"]), [3, 5, 6, 4])
         self.assertEqual(stores.stored(["(" * 5000], ["a(" * 50, ""]), [])
 
+    def test_hostile_text_takes_no_time(self):
+        begun = time.monotonic()
+        for line in ("a," * 500_000, "a=" * 500_000, "'" * 999_999, "def a" * 200_000, "a[" * 500_000, "a:" * 500_000):
+            stores.scores([line], ["a", "a()", "a(...)", "@a"])
+        self.assertLess(time.monotonic() - begun, 10)
+
     def test_what_looks_like_storing(self):
         text = ["def add(self, x, kept=None,", "        more=kept):", "    self.list.append(x)", "tape = Var('tape')", "kept.add(2)",
                 "tape.set(3)", "async def f(kept=1): pass", "kept[1] = 2"]
         self.assertEqual(stores.stored(text, ["kept"]), [8, 5])
         self.assertEqual(stores.stored(text, ["tape"]), [6, 4])
+        text = ["if a, b == 1: pass", "self.a, b = 1, 2", "x, self.a = 1, 2", "a: list = []", "a: list = b", "print(a, b=1)",
+                "for a, b in c: d = 1", "heapq.heappush(self.a, b)", "bisect.insort(x, a)"]
+        self.assertEqual({number: score for number, (score, _) in stores.scores(text, ["a"]).items()},
+                         {2: 16, 3: 16, 4: 8, 5: 16, 8: 30})
         self.assertEqual(stores.scores(["a = b", "a = None"], ["a"]), {1: (26, "a"), 2: (8, "a")})  # the only one
         self.assertEqual(stores.scores(["a = b", "a = c"], ["a"]), {1: (16, "a"), 2: (16, "a")})
         self.assertEqual(stores.scores(["a = f", "x = f", "a = c"], ["a", "f()"])[1], (28, "f()"))

@@ -7,8 +7,9 @@ from . import stores
 _PLACE = re.compile(r"([^\s()`,]+):(\d+)")
 _ASSIGNED = re.compile(r"assigned at ([^\s()`,]+):(\d+)")
 _NAME = re.compile(r"`([^`]*)`")
-_FUNCTIONS = re.compile(r"(?:argument of|closure|bound method) (?:[\w<>]+\.)*(\w+)\(\)")
+_FUNCTIONS = re.compile(r"(?:argument of|partial of|closure|bound method) (?:[\w<>]+\.)*(\w+)\(\)")
 _GENERATORS = re.compile(r"(?:generator|coroutine) (?:[\w<>]+\.)*(\w+)\(\)")
+_CACHES = re.compile(r"cache of `(?:[\w<>]+\.)*(\w+)\(\)")
 _LOCALS = re.compile(r"local `(\w+)[^`]*` of (?:[\w<>]+\.)*(\w+)\(\)")
 _PACKAGES = ("site-packages/", "dist-packages/")
 _FOREIGN = ("/usr/", "../sysdeps/", "../csu/", "./nptl/", "<")
@@ -92,13 +93,15 @@ def _whole(matches, site):
 
 def holder_names(holder, text=()):
     """What to look for in the source, the surest first: identifiers of a holder's path, and functions: f() where one is
-    handed on, f(...) where one is called. text: the source, which tells a function's parameters from its other locals."""
+    handed on, f(...) where one is called, @f where its results are cached. text: the source, which tells a function's
+    parameters from its other locals."""
     head, _, loop = holder.get("path", "").partition(", in a cycle that waits for the collector: ")
     saved, _, graph = head.partition(" for the graph of ")
     own, *outer = (graph or saved).split(", held by ")
     # Of a cycle, what closes it is to be changed, not what hangs on it.
     edges = loop.rsplit(" is this ", 1)[0].split(", held by ") if loop else []
     functions = [f"{name}()" for part in (*edges, own, *outer) for name in _FUNCTIONS.findall(part)]
+    functions += [word for name in _CACHES.findall(head) for word in (f"@{name}", f"{name}()")]
     functions += [f"{name}(...)" for part in (*edges, own, *outer) for name in _GENERATORS.findall(part)]
     callees = [f"{name}(...)" for variable, name in _LOCALS.findall(head) if stores.takes(text, name, variable)]
     given = re.findall(r"callback of (\w+)", own)

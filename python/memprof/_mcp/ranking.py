@@ -52,7 +52,7 @@ def ranked(entry, holder, others, read):
     for file in files:
         text = read(file)
         for number, (score, name) in stores.scores(text, frames.holder_names(holder, text)).items():
-            lines.add({"file": file, "line": number}, score, f"{'hands on' if name.endswith(')') else 'stores into'} {name}")
+            lines.add({"file": file, "line": number}, score, f"{_verb(name)} {name.lstrip('@')}")
     assigned = frames.assigned_lines(holder, site)
     if assigned:
         whole = holder["path"].split(" ")[0] in _CONTAINERS or "]`" in holder["path"].split(" (")[0]
@@ -67,6 +67,10 @@ def ranked(entry, holder, others, read):
     for line in stack:
         lines.raise_(line, _ON_STACK, "on the stack of the allocation")
     return lines.sorted()
+
+
+def _verb(name):
+    return "caches the results of" if name.startswith("@") else "hands on" if name.endswith(")") else "stores into"
 
 
 def _made_keeper(holder, others):

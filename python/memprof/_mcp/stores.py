@@ -1,24 +1,30 @@
 """What a source text says of variables: which lines put something into them, and which hand a function on. Judged line by
 line, from the text alone."""
 import ast
+import functools
 import re
 
 _STORES = (r"\.(?P<method>append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|"
            r"register\w*|connect)\(")
+_GIVEN = r"\b(insort\w*|heappush\w*)\(\s*(\w+\.)*"  # functions that put something into their first argument
 _EMPTY = r"(\w+\.)*((list|dict|set|deque|Counter|[A-Z]\w*)\(\)|defaultdict\()"
 MOST_NAMES = 12
+_LARGEST = 256 << 10  # of a text that is parsed
+_LONGEST = 500  # of a line: patterns are tried at each place, and a log may come from a stranger
 _ASSIGNED, _ONLY = 16, 26
 
 
 def scores(text, names):
     """How surely each line puts something into what has these names, the surest name first: {line: (score, name)}.
-    A name f() stands for handing the function f on, f(...) for calling it too."""
+    A name f() stands for handing the function f on, f(...) for calling it too, @f for a decorator that caches its results."""
     found = {}
+    caches = _caches(text)
     text = code(text)
     methods = {match[1] for match in (re.match(r"\s*(?:async )?def (\w+)\(", line) for line in text) if match}
     text = _bodies(text)
     for place, name in [*enumerate(names[:MOST_NAMES]), *_aliases(text, names[:MOST_NAMES])]:
-        lines = {number: score for number, line in enumerate(text, 1) if (score := _score(name, line, methods))}
+        lines = dict.fromkeys(caches.get(name[1:], []), _ONLY) if name.startswith("@") else \
+            {number: score for number, line in enumerate(text, 1) if (score := _score(name, line, methods))}
         if sum(score >= _ASSIGNED for score in lines.values()) == 1:  # where else should it come from
             lines = {number: score if score < _ASSIGNED else max(score, _ONLY) for number, score in lines.items()}
         for number, score in lines.items():
@@ -36,8 +42,8 @@ def stored(text, names):
 
 
 def code(text):
-    """The lines without comments, short texts and, in Python, docstrings, which often quote code."""
-    lines = [re.sub(r"\"[^\"]*\"|'[^']*'", '""', line).split("#")[0] for line in text]
+    """The lines, cut, without comments, short texts and, in Python, docstrings, which often quote code."""
+    lines = [re.sub(r"\"[^\"]*\"|'[^']*'", '""', line[:_LONGEST]).split("#")[0] for line in text]
     for node in _nodes(text):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
@@ -62,9 +68,26 @@ def takes(text, function, name):
                for each in [*part.posonlyargs, *part.args, *part.kwonlyargs, part.vararg, part.kwarg] if each)
 
 
+def _caches(text):
+    """The lines of decorators that cache results, by the name of the function."""
+    found = {}
+    for node in _nodes(text):
+        for each in getattr(node, "decorator_list", []):
+            if "cache" in text[each.lineno - 1]:
+                found.setdefault(node.name, []).append(each.lineno)
+    return found
+
+
 def _nodes(text):
+    return _parsed("\n".join(text))
+
+
+@functools.lru_cache(maxsize=4)
+def _parsed(text):
+    if len(text) > _LARGEST:
+        return []
     try:
-        return list(ast.walk(ast.parse("\n".join(text))))
+        return list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
@@ -92,11 +115,15 @@ def _score(name, line, methods):
     if call or re.search(rf"{word}(\[[^]]*\])+\s*=(?!=)", line) \
             or re.search(rf"{word}\s*(\+|\|)=", line):
         return 30
-    if re.search(rf"{word}\s*=(?!=).*{word}(?!\w)", line):
+    if re.search(_GIVEN + re.escape(name) + r"\s*,", line):
+        return 30
+    # x = …; x, y = …; x: int = …
+    target = rf"({word}|^(?!\s*(if|elif|while|for|with|return|assert)\b)[^=()]*{word}\s*,[^=()]*|{word}\s*:[^=()]*)\s*=(?!=)"
+    if re.search(rf"{target}.*{word}(?!\w)", line):
         return 30  # made of what it was before
-    if re.search(rf"{word}\s*=(?!=)\s*(\[\]|\{{\}}|\(\)|None|field|{_EMPTY})", line):
+    if re.search(rf"{target}\s*(\[\]|\{{\}}|\(\)|None|field|{_EMPTY})", line):
         return 8  # made, still empty
-    return _ASSIGNED if re.search(rf"{word}\s*=(?!=)", line) else 0
+    return _ASSIGNED if re.search(target, line) else 0
 
 
 def _handed(name, line):
