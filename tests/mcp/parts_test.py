@@ -195,6 +195,22 @@ class Lines(unittest.TestCase):
         text = ["class Net:", "    @log", "    @functools.lru_cache(None)", "    def encode(self): pass", "    @cache", "    def x(): 1"]
         self.assertEqual(stores.scores(text, ["@encode"]), {3: (26, "@encode")})
 
+    def test_names_like_methods_and_classes_of_a_cycle(self):
+        holder = {"path": "`r.values.state` of `R`, assigned at a.py:14, held by `r.keys()[…]` (global `r`, a.py:34)"}
+        self.assertEqual(frames.holder_names(holder), ["state", "values", "r", "R"])
+        holder = {"path": "`A.x`, in a cycle that waits for the collector: `A.keys()[…]` is this A (A → Net → A)"}
+        self.assertEqual(frames.holder_names(holder), ["A", "x", "self@A", "self@Net"])
+        holder = {"path": "object of `Pickler`, held by `log.pickler` (local `log` of train(), at a.py:27)"}
+        self.assertEqual(frames.holder_names(holder)[0], "pickler.*")
+        text = ["class A:", "    def f(self, x):", "        self.me = self", "        put(1, self)", "        x(self.y)", "g(self)"]
+        self.assertEqual(stores.scores(text, ["self@A", "self@B"]), {3: (20, "self@A"), 4: (20, "self@A")})
+        self.assertEqual(stores.stored(["p.dump(x)", "p.dump()", "p = 1", "q.p.load(1)"], ["p.*"]), [1, 4])
+
+    def test_attributes_set_by_name(self):
+        text = ['object.__setattr__(self, "x", y)', "setattr(a.b, 'x', y)", 'self.register_buffer("x", y)', 'print("x", y)',
+                "for x in self.lot:", "lot = x"]
+        self.assertEqual(stores.stored(text, ["x"]), [6, 1, 2, 3])
+
     def test_who_gave_an_argument(self):
         holder = {"path": "`old[0].weight` (local `old` of answer(), at a.py:19)"}
         self.assertEqual(frames.holder_names(holder, ["def answer(questions, *, old=None): pass"]),
@@ -321,6 +337,13 @@ class Ranked(unittest.TestCase):
         self.assertEqual([each["evidence"] for each in ranked[:3]],
                          ["stores into kept; on the holder's path; on the stack of the allocation",
                           "made here; on the stack of the allocation", "makes the tensor whose graph keeps it"])
+
+    def test_a_hook_s_graph_may_be_of_what_else_grows(self):
+        hook = {"path": "`x`, variable of the closure f.<lambda>() (hooks of a graph of autograd)", "kind": "autograd"}
+        losses = self.entry(3, holders=[{"path": "list `losses`", "kind": "python", "bytes": 1, "blocks": 1}])
+        text = ["losses.append(loss)", "x = 1", "", "", ""]
+        self.assertEqual(self.lines(self.entry(9), hook, [losses], text), [1, 2, 9])
+        self.assertEqual(self.lines(self.entry(9), hook, [], text), [2, 9])
 
     def test_without_text_what_the_process_said(self):
         held, listed = {"path": "`a.x` of `A`, assigned at a.py:3"}, {"path": "list `a.x` of `A`, assigned at a.py:3"}

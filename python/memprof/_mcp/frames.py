@@ -14,7 +14,6 @@ _LOCALS = re.compile(r"local `(\w+)[^`]*` of (?:[\w<>]+\.)*(\w+)\(\)")
 _PACKAGES = ("site-packages/", "dist-packages/")
 _FOREIGN = ("/usr/", "../sysdeps/", "../csu/", "./nptl/", "<")
 _FOREIGN_MODULES = ("libc.so", "libcuda", "libtorch", "libc10", "libpython", "libstdc++", "libffi", "_ctypes")
-_WORDS = {"list", "dict", "state", "keys", "values", "items", "self", "grad", "data"}
 
 
 def line_of(entry):
@@ -108,10 +107,13 @@ def holder_names(holder, text=()):
     names = []
     for part in (*reversed(edges), own, *outer):
         for quoted in _NAME.findall(part)[:2]:
-            names += reversed(re.findall(r"[A-Za-z_]\w*", re.sub(r"\[[^]]*\]", "", quoted)))
-    names = [name for name in names if name not in _WORDS and not name.startswith("__")]
+            names += reversed(re.findall(r"[A-Za-z_]\w*\b(?!\()", re.sub(r"\[[^]]*\]", "", quoted)))
+    names = [name for name in names if name != "self" and not name.startswith("__")]
     closing = names[:1] if edges else []
-    return list(dict.fromkeys([*given, *closing, *functions, *names, *callees]))
+    selves = [f"self@{name}" for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", loop.rpartition("(")[2]))]
+    # What is in an object of native code was given to one of its functions.
+    inside = [f"{name}.*" for name in re.findall(r"(\w+)`", outer[0])[:1]] if outer and own.startswith("object of") else []
+    return list(dict.fromkeys([*given, *closing, *functions, *inside, *names, *callees, *selves]))
 
 
 def without_keys(path):

@@ -52,7 +52,10 @@ def ranked(entry, holder, others, read):
     for file in files:
         text = read(file)
         for number, (score, name) in stores.scores(text, frames.holder_names(holder, text)).items():
-            lines.add({"file": file, "line": number}, score, f"{_verb(name)} {name.lstrip('@')}")
+            lines.add({"file": file, "line": number}, score, _words(name))
+        for other in _graph_keepers(holder, others):
+            for number, (score, name) in stores.scores(text, frames.holder_names(other, text)).items():
+                lines.add({"file": file, "line": number}, score - 2, f"stores into {name}, which grows too: it may keep the graph")
     assigned = frames.assigned_lines(holder, site)
     if assigned:
         whole = holder["path"].split(" ")[0] in _CONTAINERS or "]`" in holder["path"].split(" (")[0]
@@ -69,8 +72,22 @@ def ranked(entry, holder, others, read):
     return lines.sorted()
 
 
-def _verb(name):
-    return "caches the results of" if name.startswith("@") else "hands on" if name.endswith(")") else "stores into"
+def _graph_keepers(holder, others):
+    """Of memory that a hook of a graph keeps, which does not say whose graph: what keeps other growing tensors."""
+    if "(hooks of a graph of autograd)" not in holder["path"]:
+        return []
+    firsts = [frames.alike(other.get("holders") or [])[:1] for other in others]
+    return [each for first in firsts for each in first if each["kind"] == "python"][:2]
+
+
+def _words(name):
+    if name.startswith("self@"):
+        return f"hands on self, of {name[5:]} in the cycle"
+    if name.startswith("@"):
+        return f"caches the results of {name[1:]}"
+    if name.endswith(".*"):
+        return f"calls {name[:-2]}, in which it is"
+    return f"hands on {name}" if name.endswith(")") else f"stores into {name}"
 
 
 def _made_keeper(holder, others):

@@ -7,23 +7,26 @@ import re
 _STORES = (r"\.(?P<method>append|appendleft|add|extend|insert|put|put_nowait|setdefault|update|push|set(_\w+)?|add_\w+|"
            r"register\w*|connect)\(")
 _GIVEN = r"\b(insort\w*|heappush\w*)\(\s*(\w+\.)*"  # functions that put something into their first argument
+_NAMED = (r"""\b(?:\w+\.)?_*setattr_*\(\s*([\w.]+),\s*["'](\w+)["'],|"""
+          r"""([\w.]+)\.(?:register_buffer|register_parameter|add_module)\(\s*["'](\w+)["'],""")
 _EMPTY = r"(\w+\.)*((list|dict|set|deque|Counter|[A-Z]\w*)\(\)|defaultdict\()"
 MOST_NAMES = 12
 _LARGEST = 256 << 10  # of a text that is parsed
 _LONGEST = 500  # of a line: patterns are tried at each place, and a log may come from a stranger
-_ASSIGNED, _ONLY = 16, 26
+_ASSIGNED, _SELF, _ONLY = 16, 20, 26
 
 
 def scores(text, names):
     """How surely each line puts something into what has these names, the surest name first: {line: (score, name)}.
-    A name f() stands for handing the function f on, f(...) for calling it too, @f for a decorator that caches its results."""
+    A name f() stands for handing the function f on, f(...) for calling it too, @f for a decorator that caches its results,
+    x.* for any call of x, self@C for handing the object itself on in class C."""
     found = {}
-    caches = _caches(text)
+    given = {**_caches(text), **_selves(text)}
     text = code(text)
     methods = {match[1] for match in (re.match(r"\s*(?:async )?def (\w+)\(", line) for line in text) if match}
     text = _bodies(text)
     for place, name in [*enumerate(names[:MOST_NAMES]), *_aliases(text, names[:MOST_NAMES])]:
-        lines = dict.fromkeys(caches.get(name[1:], []), _ONLY) if name.startswith("@") else \
+        lines = dict.fromkeys(given.get(name, []), _SELF if name.startswith("self@") else _ONLY) if "@" in name else \
             {number: score for number, line in enumerate(text, 1) if (score := _score(name, line, methods))}
         if sum(score >= _ASSIGNED for score in lines.values()) == 1:  # where else should it come from
             lines = {number: score if score < _ASSIGNED else max(score, _ONLY) for number, score in lines.items()}
@@ -43,7 +46,8 @@ def stored(text, names):
 
 def code(text):
     """The lines, cut, without comments, short texts and, in Python, docstrings, which often quote code."""
-    lines = [re.sub(r"\"[^\"]*\"|'[^']*'", '""', line[:_LONGEST]).split("#")[0] for line in text]
+    lines = [re.sub(_NAMED, r"\1\3.\2\4 = ", line[:_LONGEST]) for line in text]  # setattr(x, "y", z) is x.y = z
+    lines = [re.sub(r"\"[^\"]*\"|'[^']*'", '""', line).split("#")[0] for line in lines]
     for node in _nodes(text):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
@@ -74,7 +78,19 @@ def _caches(text):
     for node in _nodes(text):
         for each in getattr(node, "decorator_list", []):
             if "cache" in text[each.lineno - 1]:
-                found.setdefault(node.name, []).append(each.lineno)
+                found.setdefault(f"@{node.name}", []).append(each.lineno)
+    return found
+
+
+def _selves(text):
+    """The lines of a class that give the object itself to something."""
+    lines, found = code(text), {}
+    for node in _nodes(text):
+        if isinstance(node, ast.ClassDef):
+            for number in range(node.lineno, node.end_lineno + 1):
+                line = lines[number - 1]
+                if not re.match(r"\s*(async )?def ", line) and re.search(r"=\s*self\s*$|[(,]\s*self\s*[,)]", line):
+                    found.setdefault(f"self@{node.name}", []).append(number)
     return found
 
 
@@ -93,14 +109,15 @@ def _parsed(text):
 
 
 def _aliases(text, names):
-    """Variables that stand for a part of one of these: x = names.setdefault(…), x = names[…]."""
+    """Variables that stand for a part of one of these: x = names.setdefault(…), x = names[…]; or of which they are a part:
+    for name in x."""
     for place, name in enumerate(names):
-        if name.endswith(")"):
+        if not name.isidentifier():
             continue
-        part = rf"\s*(\w+) = (?:\w+\.)*{re.escape(name)}(?:\.setdefault\(|\.get\(|\[)"
+        part = rf"\s*(\w+) = (?:\w+\.)*{name}(?:\.setdefault\(|\.get\(|\[)|\s*for {name} in (?:\w+\.)*(\w+)\s*:"
         for match in filter(None, (re.match(part, line) for line in text)):
-            if match[1] not in names:
-                yield place, match[1]
+            if (match[1] or match[2]) not in names:
+                yield place, match[1] or match[2]
 
 
 def _score(name, line, methods):
@@ -108,6 +125,8 @@ def _score(name, line, methods):
     one of these says less, because what it does is seen there."""
     if name.endswith(")"):
         return _handed(name, line)
+    if name.endswith(".*"):
+        return _ONLY if re.search(rf"(?<!\w){re.escape(name[:-2])}\.\w+\([^)]", line) else 0
     word = rf"(?<!\w){re.escape(name)}"
     call = re.search(rf"{word}(\[[^]]*\])*{_STORES}", line)
     if call and call["method"] in methods:
