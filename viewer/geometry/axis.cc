@@ -93,9 +93,21 @@ std::vector<TimeNs> ColumnEdges(const TimeScale& scale, int columns) {
       scale.clock != nullptr ? scale.clock->ToSteps(scale.window) : scale.window;
   const std::uint64_t span = shown.end > shown.begin ? shown.end - shown.begin : 0;
   const auto n = static_cast<std::uint64_t>(columns);
+  // The grid has n columns from each multiple of `span` to the next. The window begins `inside` one
+  // of these parts, and at the nearest edge.
+  const std::uint64_t inside = span > 0 ? shown.begin % span : 0;
+  const double share = span > 0 ? static_cast<double>(inside) / static_cast<double>(span) : 0;
+  const auto first = static_cast<std::uint64_t>(std::llround(share * columns));
   edges.reserve(n + 1);
-  for (std::uint64_t i = 0; i <= n; ++i) {
-    const TimeNs edge = shown.begin + span / n * i + span % n * i / n;
+  for (std::uint64_t i = first; i <= first + n; ++i) {
+    const std::uint64_t in_part = span / n * (i % n) + span % n * (i % n) / n;
+    std::uint64_t offset = span;
+    if (i < n) {
+      offset = in_part > inside ? in_part - inside : 0;
+    } else if (i < 2 * n && in_part < inside) {
+      offset = span - (inside - in_part);
+    }
+    const TimeNs edge = shown.begin + offset;
     edges.push_back(scale.clock != nullptr ? scale.clock->ToTime(edge) : edge);
   }
   // Mapping back and forth may be off by a nanosecond; the window must be exact.

@@ -34,7 +34,10 @@ analysis::TimeWindow ZoomAt(const TimeScale& scale, analysis::TimeNs anchor, dou
 analysis::TimeWindow PanBy(const TimeScale& scale, double pixels, analysis::TimeWindow bounds);
 
 // The times at which `columns` columns of equal width begin, and the end of the last one: columns +
-// 1 times from the window's begin to its end, not decreasing.
+// 1 times from the window's begin to its end, not decreasing. All windows of one length share a
+// grid of edges, so that a window that moves keeps its columns: what is at an edge is seen up to
+// half a column beside its place, and the first and the last column are up to half a column wider
+// or narrower.
 std::vector<analysis::TimeNs> ColumnEdges(const TimeScale& scale, int columns);
 
 // Maps bytes to vertical positions: `min_bytes` at `bottom`, `max_bytes` `height` above it.

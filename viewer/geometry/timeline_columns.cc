@@ -6,18 +6,65 @@
 
 namespace memprof::viewer {
 
-TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns) {
+namespace {
+
+using analysis::TimeNs;
+
+// A sixteenth of a column is invisible.
+constexpr double kSlack = 1.0 / 16;
+
+// For each column, the one of `before` with the same content; -1 for none. With slack, a column
+// depends on its neighbours' ends too, and those at the window's ends have no neighbour.
+std::vector<std::ptrdiff_t> SameColumns(const std::vector<TimeNs>& edges,
+                                        const std::vector<TimeNs>& before) {
+  const auto n = static_cast<std::ptrdiff_t>(edges.size()) - 1;
+  std::vector<std::ptrdiff_t> same(static_cast<std::size_t>(n), -1);
+  for (std::ptrdiff_t i = 1; i + 2 <= n; ++i) {
+    const auto at =
+        std::lower_bound(before.begin(), before.end(), edges[static_cast<std::size_t>(i)]);
+    if (at == before.begin() || before.end() - at < 3) continue;
+    if (std::equal(at - 1, at + 3, edges.begin() + i - 1))
+      same[static_cast<std::size_t>(i)] = at - before.begin();
+  }
+  return same;
+}
+
+}  // namespace
+
+TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns,
+                            const TimelineColumns& before) {
   TimelineColumns out;
   out.window = scale.window;
   out.clock = scale.clock;
   if (columns <= 0 || scale.window.end <= scale.window.begin) return out;
   out.columns = columns;
-  // A sixteenth of a column is invisible.
-  constexpr double kSlack = 1.0 / 16;
-  analysis::TimelineStack::Columns edges = bands.stack->Edges(ColumnEdges(scale, columns), kSlack);
-  out.low = std::move(edges.low);
-  out.high = std::move(edges.high);
-  out.in_use = std::move(edges.in_use);
+  out.edges = ColumnEdges(scale, columns);
+  out.low.assign(bands.stack->bands().size(),
+                 std::vector<std::uint64_t>(static_cast<std::size_t>(columns)));
+  out.high = out.low;
+  out.in_use.assign(static_cast<std::size_t>(columns), 0);
+  const auto copy = [&out](const auto& from, std::ptrdiff_t first, std::ptrdiff_t count,
+                           std::ptrdiff_t to) {
+    for (std::size_t b = 0; b < out.low.size(); ++b) {
+      std::copy_n(from.low[b].begin() + first, count, out.low[b].begin() + to);
+      std::copy_n(from.high[b].begin() + first, count, out.high[b].begin() + to);
+    }
+    std::copy_n(from.in_use.begin() + first, count, out.in_use.begin() + to);
+  };
+  const std::vector<std::ptrdiff_t> same = SameColumns(out.edges, before.edges);
+  for (std::ptrdiff_t begin = 0, end = 0; begin < columns; begin = end) {
+    const auto is_new = [&same](std::ptrdiff_t i) { return same[static_cast<std::size_t>(i)] < 0; };
+    while (end < columns && is_new(end) == is_new(begin)) ++end;
+    if (is_new(begin)) {
+      // With the neighbours.
+      const std::ptrdiff_t from = std::max<std::ptrdiff_t>(begin - 1, 0),
+                           to = std::min<std::ptrdiff_t>(end + 1, columns);
+      copy(bands.stack->Edges({out.edges.begin() + from, out.edges.begin() + to + 1}, kSlack),
+           begin - from, end - begin, begin);
+    } else {
+      copy(before, same[static_cast<std::size_t>(begin)], end - begin, begin);
+    }
+  }
   return out;
 }
 

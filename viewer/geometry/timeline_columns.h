@@ -21,6 +21,7 @@ struct TimelineColumns {
   int columns = 0;
   std::vector<std::vector<std::uint64_t>> low, high;  // [band][column]: bytes up to its edge
   std::vector<std::uint64_t> in_use;                  // [column]: the most of all groups
+  std::vector<analysis::TimeNs> edges;                // where columns begin, and the last one ends
 
   // Whether MakeColumns would make the same columns for this scale.
   bool Fit(const TimeScale& scale, int wanted) const {
@@ -32,8 +33,10 @@ struct TimelineColumns {
   int BandAt(int column, std::uint64_t bytes) const;
 };
 
-// Cost: O(columns * (bands * log events + 256)).
-TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns);
+// Cost: O(columns * (bands * log events + 256)). `before`: columns of the same bands; those that
+// are seen in this scale too, after the window has moved, are copied.
+TimelineColumns MakeColumns(const TimelineBands& bands, const TimeScale& scale, int columns,
+                            const TimelineColumns& before = {});
 
 // The columns as they are drawn: what is narrower than `width` columns is as wide as that, so that
 // it is seen, and only the bytes in `shown` are left, from 0.

@@ -193,7 +193,7 @@ void TimelineRows::PaintRow(QPainter& painter, std::size_t row, const TimeScale&
   const int columns =
       std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
   if (!made.columns.Fit(scale, columns)) {
-    made.columns = MakeColumns(*made.bands, scale, columns);
+    made.columns = MakeColumns(*made.bands, scale, columns, made.columns);
     made.drawn = ForDrawing(made.columns, static_cast<int>(std::ceil(2 * devicePixelRatioF())),
                             {0, max_bytes});
   }

@@ -282,7 +282,8 @@ void TimelineView::MakeDrawn(const TimeScale& scale, const QRectF& plot) {
       std::max(1, static_cast<int>(std::lround(plot.width() * devicePixelRatioF())));
   const bool fits = columns_of_ == shown && columns_.Fit(scale, columns);
   if (!fits) {
-    columns_ = MakeColumns(*shown, scale, columns);
+    columns_ =
+        MakeColumns(*shown, scale, columns, columns_of_ == shown ? columns_ : TimelineColumns());
     columns_of_ = shown;
   }
   if (fits && drawn_bytes_ == Bytes()) return;
