@@ -33,22 +33,14 @@ class Changes {
         height_(height),
         pixel_(pixel),
         scale_(height / static_cast<double>(std::max<std::uint64_t>(max_bytes, 1))),
-        column_(static_cast<std::size_t>(height)),
         begin_(static_cast<std::size_t>(height) + 1) {
-    std::vector<std::pair<int, Change>> found;  // with their rows
-    for (int x = 0; x < columns.columns; ++x) {
-      DrawColumn(static_cast<std::size_t>(x));
-      for (int y = Next(-1, kNothing); y < height;) {
-        const Part part = column_[static_cast<std::size_t>(y)];
-        found.push_back({y, {static_cast<std::uint32_t>(x), part}});
-        y = Next(y, part);
-      }
-    }
-    for (const auto& [row, change] : found) ++begin_[static_cast<std::size_t>(row) + 1];
+    for (int x = 0; x < columns.columns; ++x) AddColumn(static_cast<std::uint32_t>(x));
+    for (const auto& [row, change] : found_) ++begin_[static_cast<std::size_t>(row) + 1];
     for (std::size_t y = 1; y < begin_.size(); ++y) begin_[y] += begin_[y - 1];
     std::vector<std::size_t> next = begin_;
-    sorted_.resize(found.size());
-    for (const auto& [row, change] : found) sorted_[next[static_cast<std::size_t>(row)]++] = change;
+    sorted_.resize(found_.size());
+    for (const auto& [row, change] : found_)
+      sorted_[next[static_cast<std::size_t>(row)]++] = change;
   }
 
   std::span<const Change> At(int row) const {
@@ -62,43 +54,37 @@ class Changes {
     const double y = height_ - static_cast<double>(bytes) * scale_;
     return std::clamp(static_cast<int>(std::ceil(y - 0.5)), 0, height_);
   }
-  // The first row after `y` in the drawn column that shows another part. Four at a time.
-  int Next(int y, Part part) const {
-    const std::uint64_t four = part * std::uint64_t{0x0001'0001'0001'0001};
-    const Part* rows = column_.data();
-    for (++y; y + 4 <= height_; y += 4) {
-      std::uint64_t here;
-      std::memcpy(&here, rows + y, sizeof here);
-      if (here != four) break;
-    }
-    while (y < height_ && rows[y] == part) ++y;
-    return y;
-  }
-  void Fill(int from, int to, Part part) {
-    if (from < to) std::fill(column_.begin() + from, column_.begin() + to, part);
-  }
-
-  // From the top band down, each over those above it.
-  void DrawColumn(std::size_t i) {
-    std::fill(column_.begin(), column_.end(), kNothing);
-    for (std::size_t b = columns_.high.size(); b-- > 0;) {
-      const std::uint64_t low = columns_.low[b][i], high = columns_.high[b][i];
-      Fill(Row(low), Row(b == 0 ? 0 : columns_.low[b - 1][i]), PartOf(b, kSolid));
-      const std::uint64_t from = b == 0 ? low : std::max(low, columns_.high[b - 1][i]);
-      if (high <= from) continue;
-      const int top = Row(high);
-      Fill(top, Row(from), PartOf(b, kAtTimes));
-      // A line on top, so that a peak of a moment is seen too.
-      const int line = std::min(top, height_ - pixel_);
-      Fill(std::max(0, line), line + pixel_, PartOf(b, kLine));
+  // From the bottom band up: each covers those above it, without a gap.
+  void AddColumn(std::uint32_t x) {
+    int covered = height_;  // from this row on
+    for (std::size_t b = 0; b < columns_.high.size(); ++b) {
+      const std::uint64_t low = columns_.low[b][x], high = columns_.high[b][x];
+      const std::uint64_t from = b == 0 ? low : std::max(low, columns_.high[b - 1][x]);
+      int top = covered;
+      const auto add = [&](int begin, int end, int which) {
+        end = std::min(end, covered);
+        if (begin < end) found_.push_back({begin, {x, PartOf(b, which)}});
+        top = std::min(top, begin);
+      };
+      if (high > from) {
+        // A line on top, so that a peak of a moment is seen too.
+        const int line = std::max(0, std::min(Row(high), height_ - pixel_));
+        const int at_times = line + pixel_, solid = std::max(Row(from), at_times);
+        add(line, at_times, kLine);
+        add(at_times, solid, kAtTimes);
+        add(solid, covered, kSolid);
+      } else {
+        add(Row(low), covered, kSolid);
+      }
+      covered = top;
     }
   }
 
   const TimelineColumns& columns_;
   const int height_, pixel_;
   const double scale_;
-  std::vector<Part> column_;        // the one that is drawn
-  std::vector<std::size_t> begin_;  // of a row's changes
+  std::vector<std::pair<int, Change>> found_;  // with their rows
+  std::vector<std::size_t> begin_;             // of a row's changes
   std::vector<Change> sorted_;
 };
 
