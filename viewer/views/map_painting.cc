@@ -125,11 +125,17 @@ void MapCanvas::PaintPiece(QPainter& painter, const QRectF& rect, const MapPiece
   if (TextWidth(painter.font(), label) > room.width() &&
       room.width() < kFewest * QFontMetricsF(painter.font()).averageCharWidth())
     label.clear();
-  // A size is never cut at its left, because without its first digits it would be wrong.
-  if (label.isEmpty()) label = FormatBytes(piece.bytes);
-  if (TextWidth(painter.font(), label) > room.width() && label == FormatBytes(piece.bytes)) return;
   painter.setPen(Theme::TextOn(fill));
-  DrawElided(painter, room, Qt::AlignLeft | Qt::AlignVCenter, label, Qt::ElideLeft);
+  constexpr int kPlace = Qt::AlignLeft | Qt::AlignVCenter;
+  if (!label.isEmpty()) {
+    DrawElided(painter, room, kPlace, label, Qt::ElideLeft);
+    return;
+  }
+  // A size is never cut at its left, because without its first digits it would be wrong. There are
+  // a thousand in a large window: each is measured once only.
+  label = FormatBytes(piece.bytes);
+  if (TextWidth(painter.font(), label) <= room.width())
+    painter.drawText(room, kPlace | Qt::TextSingleLine, label);
 }
 
 void MapCanvas::PaintFrames(QPainter& painter, const Theme& theme) {
