@@ -170,7 +170,7 @@ std::uint64_t PeakFor(const PeakLevels& levels, int device) {
 bool AlwaysShown(Pattern pattern) {
   return pattern == Pattern::kLeak || pattern == Pattern::kRetriedFailure ||
          pattern == Pattern::kChurn || pattern == Pattern::kCacheChurn ||
-         pattern == Pattern::kPinnedHuge;
+         pattern == Pattern::kPinnedHuge || pattern == Pattern::kSetting;
 }
 
 // The bytes that decide whether a finding matters: the saving of the peak, the saving on average,
@@ -231,7 +231,7 @@ bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
   static constexpr std::array kFinders = {
       FindLeakSavings,     FindUnused,     FindGaps,           FindReusable,       FindRounding,
       FindOverReservation, FindDeadWrites, FindNeedlessCopies, FindPageableCopies, FindPinnedMisuse,
-      FindManagedFaults,   FindChurn,      FindRetries};
+      FindManagedFaults,   FindChurn,      FindRetries,        FindIdleSettings};
   // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {

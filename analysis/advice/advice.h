@@ -36,8 +36,9 @@ enum class Pattern : std::uint8_t {
   kChurn,
   kCacheChurn,
   kRetriedFailure,
+  kSetting,
 };
-inline constexpr int kPatternCount = 19;
+inline constexpr int kPatternCount = 20;
 
 // PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "analysis/allocators/internal/requests.h"
-#include "analysis/base/run_identity.h"
+#include "analysis/allocators/torch_settings.h"
 
 namespace memprof::analysis {
 namespace {
@@ -163,15 +163,12 @@ std::vector<AllocatorSpec> Candidates(const RecordedRun& run) {
 
 // The settings of PyTorch's allocator in the recorded process's environment.
 bool FromEnvironment(const RunInfo& process, AllocatorSpec* spec) {
-  for (const std::string_view name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"}) {
-    const std::string_view settings = VariableOf(process, name);
-    if (settings.empty()) continue;
-    const auto parsed = allocators::ParseTorchConfiguration(settings);
-    if (!parsed.ok()) continue;
-    *spec = *parsed;
-    return true;
-  }
-  return false;
+  const std::string_view settings = allocators::TorchConfigurationOf(process);
+  if (settings.empty()) return false;
+  const auto parsed = allocators::ParseTorchConfiguration(settings);
+  if (!parsed.ok()) return false;
+  *spec = *parsed;
+  return true;
 }
 
 // The largest difference, as both grew since the first sample.

@@ -21,6 +21,7 @@ struct RunInfo {
   bool complete = false;  // the trailer is there: a clean end
   bool growing = false;   // the process still runs and the log may grow
   std::string end_reason;
+  std::string torch_release;  // "2.15.0+cu132"; "" = no PyTorch, or the log does not say
 };
 
 struct SelfAccounting {

@@ -5,6 +5,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analysis/allocators/torch_settings.h"
 #include "analysis/fleet/internal/tables.h"
 #include "analysis/oom/oom.h"
 #include "analysis/steps/found.h"
@@ -27,11 +28,6 @@ std::string UuidText(const std::string& raw) {
   std::string text = absl::BytesToHexString(raw);
   for (const std::size_t dash : {20, 16, 12, 8}) text.insert(dash, "-");
   return absl::StrCat("GPU-", text);
-}
-
-std::string SettingsOf(const RunInfo& run) {
-  const std::string_view now = VariableOf(run, "PYTORCH_ALLOC_CONF");
-  return std::string(now.empty() ? VariableOf(run, "PYTORCH_CUDA_ALLOC_CONF") : now);
 }
 
 const AllocationRecord* BelowASegment(const Session& session) {
@@ -143,7 +139,7 @@ RunRow RunOf(const Source& source) {
   row.program = ProgramOf(run);
   row.pid = run.pid;
   row.framework = FrameworkOf(source);
-  row.allocator_settings = SettingsOf(run);
+  row.allocator_settings = std::string(allocators::TorchConfigurationOf(run));
   row.expandable = ExpandableOf(session);
   row.memprof_version = run.recorder_version;
   row.start_unix = run.start_unix_ns;

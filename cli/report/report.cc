@@ -24,6 +24,7 @@
 #include "cli/peak/peak.h"
 #include "cli/report/internal/processes.h"
 #include "cli/report/internal/report_json.h"
+#include "cli/report/internal/settings.h"
 #include "cli/report/ledger.h"
 #include "cli/report/report.h"
 #include "cli/shared/names.h"
@@ -80,6 +81,7 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
             {"pinned_live_bytes", report.host.pinned_live_bytes},
             {"registered_peak_bytes", report.host.registered_peak_bytes},
             {"registered_live_bytes", report.host.registered_live_bytes}}},
+          {"allocator_settings", SettingsJson(session)},
           {"steps", report.steps},
           {"step_origin", StepOriginJson(session.step_origin())},
           {"peaks", std::move(peaks)},
@@ -247,6 +249,8 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
+  if (const std::string settings = SettingsText(session); !settings.empty())
+    Append(text, Heading("Settings of the allocator"), settings);
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));
   for (const analysis::Peak& peak : report.peaks) {
     const std::string label = StepLabel(session, peak.step);

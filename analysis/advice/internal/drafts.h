@@ -126,6 +126,7 @@ void FindPinnedMisuse(Drafts& drafts);  // unused, huge
 void FindManagedFaults(Drafts& drafts);
 void FindChurn(Drafts& drafts);  // of the driver, of a framework's segments
 void FindRetries(Drafts& drafts);
+void FindIdleSettings(Drafts& drafts);  // of PyTorch's allocator
 
 // Fills in the sentences.
 void Explain(const Session& session, const Draft& draft, Finding* finding);

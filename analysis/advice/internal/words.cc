@@ -33,6 +33,7 @@ constexpr std::array<PatternWords, kPatternCount> kWords = {{
     {"driver-churn", "allocation in the loop"},
     {"cache-churn", "cache emptied and filled"},
     {"retried-failure", "failure that was retried"},
+    {"idle-setting", "setting without effect"},
 }};
 
 std::string Times(std::uint64_t count) { return FormatNumberOf(count, "time"); }
@@ -235,6 +236,11 @@ Sentences OfTheHost(const advice::Draft& draft) {
                            " of host memory were page-locked at once; the devices together have ",
                            FormatBytes(draft.other), "."),
               "Pin a few buffers and use them in turn: the system cannot page such memory out.",
+              ""};
+    case Pattern::kSetting:
+      return {f.why,
+              "Correct it or leave it out: 'memprof report' lists all settings and what PyTorch "
+              "made of them.",
               ""};
     case Pattern::kManagedFaults:
       return {

@@ -243,6 +243,7 @@ void SessionBuilder::BuildLifetimes() {
   data_.frames = std::move(tables_.frames);
 
   RunInfo& run = data_.run;
+  run.torch_release = std::move(tables_.torch_release);
   FindLifetimes(std::move(raw_), order_, data_.contexts, &data_.events, &anomalies_);
   order_ = {};
   const EventTable& events = data_.events;

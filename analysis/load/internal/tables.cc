@@ -117,6 +117,9 @@ bool SessionTables::Add(std::string_view definitions) {
       case 10:
         ok &= AddPool(reader.bytes());
         break;
+      case 11:
+        ok &= AddFramework(reader.bytes());
+        break;
       default:
         break;
     }
@@ -304,6 +307,13 @@ bool SessionTables::AddSource(std::string_view bytes) {
     *known = std::move(source);
   else if (sources.size() < kMaxSources)
     sources.push_back(std::move(source));
+  return true;
+}
+
+bool SessionTables::AddFramework(std::string_view bytes) {
+  std::string name, release;
+  if (!ReadFields(bytes, {{1, &name}, {2, &release}})) return false;
+  if (name == "PyTorch") torch_release = LogText(release, kShortName);
   return true;
 }
 

@@ -58,6 +58,7 @@ class SessionTables {
   std::vector<PoolInfo> pools;
   std::vector<ModuleInfo> modules;
   std::vector<SourceInfo> sources;
+  std::string torch_release;
   std::vector<std::string> strings;
   std::vector<TensorInfo> tensors;
   std::uint64_t stacks_truncated = 0;  // nodes without their caller, because they are too deep
@@ -82,6 +83,7 @@ class SessionTables {
   bool AddPythonFrame(std::string_view bytes);
   bool AddTrie(std::string_view bytes);
   bool AddSource(std::string_view bytes);
+  bool AddFramework(std::string_view bytes);
   bool AddPool(std::string_view bytes);
   FrameId InternFrame(bool python, std::uint32_t module, std::uint64_t address);
 

@@ -44,6 +44,7 @@ std::string_view Moved(analysis::Pattern pattern) {
 
 // "6.00 MiB off the peak of blocks (then 47.7 MiB, step 1); 1.20 MiB less held on average …".
 std::string Gain(const Session& session, const Finding& f) {
+  if (f.pattern == analysis::Pattern::kSetting) return "what it was set for";
   std::vector<std::string> gains;
   if (f.peak_of) {
     const std::string what =
@@ -102,6 +103,7 @@ std::string ExampleText(const Session& session, analysis::Symbols& symbols,
 
 std::string Where(analysis::Symbols& symbols, const Finding& f) {
   if (f.stack.valid()) return SiteLabel(symbols, f.stack);
+  if (f.pattern == analysis::Pattern::kSetting) return "PyTorch's allocator";
   return f.layer == analysis::Layer::kSegment ? "the framework's allocator" : "(no call stack)";
 }
 
@@ -122,6 +124,7 @@ std::string FindingText(const Session& session, analysis::Symbols& symbols, cons
   Append(text, Paragraph(Cat("Gain: ", Gain(session, f), "; ", ConfidenceName(f.confidence), ".")),
          Paragraph(Cat("Seen: ", Printable(f.why))), Paragraph(Cat("Change: ", f.fix)));
   if (!f.assumption.empty()) Append(text, Paragraph(Cat("Assumes: ", f.assumption)));
+  if (f.pattern == analysis::Pattern::kSetting) return text;  // concerns no memory of the log
   Append(text, Paragraph(Cat(
                    f.device == analysis::kNoDevice ? std::string("Host") : Cat("Device ", f.device),
                    ", ", analysis::LayerName(f.layer), Steps(f), ", ", FormatBytes(f.bytes),

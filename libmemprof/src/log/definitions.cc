@@ -24,6 +24,7 @@ enum Field : std::uint32_t {
   kPythonFrame = 7,
   kSource = 9,
   kPool = 10,
+  kFramework = 11,
 };
 
 }  // namespace
@@ -214,6 +215,20 @@ void Definitions::AddSource(const char* name, std::uint32_t state, const char* d
     message.AddVarint(2, state);
     message.AddBytes(3, clean_.data(), clean_.size());
     message.AddVarint(4, NowNs());
+  }
+  PublishScratch();
+}
+
+void Definitions::AddFramework(const char* name, const char* release) {
+  LockGuard lock(mutex_);
+  clean_.Clear();
+  AppendCleanText(release, strlen(release), &clean_);
+  scratch_.Clear();
+  {
+    ProtoWriter fields(scratch_);
+    ProtoWriter message(fields, kFramework);
+    message.AddText(1, name);
+    message.AddBytes(2, clean_.data(), clean_.size());
   }
   PublishScratch();
 }

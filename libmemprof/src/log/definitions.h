@@ -59,6 +59,7 @@ class Definitions {
   // `function` and `file` are string ids. The same arguments give the same id.
   std::uint32_t InternPythonFrame(std::uint32_t function, std::uint32_t file, std::uint32_t line);
   void AddSource(const char* name, std::uint32_t state, const char* detail);
+  void AddFramework(const char* name, const char* release);
 
   // Publishes a node; false when there is no space.
   bool AddNode(const ring::NodeRecord& node);

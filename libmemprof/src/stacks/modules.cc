@@ -150,7 +150,10 @@ void Modules::Merge(const Collected& collected) {
     Mapped& module = merged[i];
     module = {item.first, item.end, item.bias,     HashBytes(name, strlen(name)),
               0,          false,    IsTorchs(name)};
-    if (module.of_torch) torch_loaded_.store(true, std::memory_order_relaxed);
+    if (module.of_torch) {
+      if (!torch_loaded_.load(std::memory_order_relaxed)) AbsolutePath(name, torch_path_);
+      torch_loaded_.store(true, std::memory_order_release);
+    }
     for (std::size_t old = 0; old < count_ && module.id == 0; ++old) {
       Mapped& before = mapped_[old];
       if (before.id == 0 || before.first != module.first || before.end != module.end ||

@@ -6,6 +6,7 @@
 // for a moment (never the lock that is held while constructors run), and no lock of ours meanwhile.
 #pragma once
 
+#include <limits.h>
 #include <link.h>
 
 #include <atomic>
@@ -35,8 +36,10 @@ class Modules {
   std::uint32_t Find(std::uint64_t address);
 
   // Whether PyTorch's GPU libraries were loaded, and whether a recorded stack has a frame in them.
-  bool torch_loaded() const { return torch_loaded_.load(std::memory_order_relaxed); }
+  bool torch_loaded() const { return torch_loaded_.load(std::memory_order_acquire); }
   bool torch_used() const { return torch_used_.load(std::memory_order_relaxed); }
+  // The path of the first of these libraries, once torch_loaded().
+  const char* torch_path() const { return torch_path_; }
 
   // Increases when anything was loaded or unloaded, as of the last Refresh.
   std::uint64_t changes() const {
@@ -73,6 +76,7 @@ class Modules {
   std::atomic<std::uint32_t> generation_{1};
   std::atomic<bool> torch_loaded_{false};
   std::atomic<bool> torch_used_{false};
+  char torch_path_[PATH_MAX] = {};  // written once, before torch_loaded_
 };
 
 }  // namespace memprof::recorder

@@ -37,7 +37,7 @@ TABLES = {
         ("simulated", "bool", "a device of the stand-in CUDA"),
         ("driver_version", "i64", "13000"),
         ("framework", "text", "of the allocator that was seen"),
-        ("allocator_settings", "text", "PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF, as the process had it"),
+        ("allocator_settings", "text", "the value of PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF, whichever PyTorch read"),
         ("expandable", "bool", "whether segments grew, which is a setting that may not take"),
         ("memprof_version", "text", ""),
         ("start_unix", "ns", "by the host's clock; hosts differ"),

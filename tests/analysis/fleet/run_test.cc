@@ -103,6 +103,13 @@ TEST(FleetRun, TellsWhetherSegmentsGrow) {
   }
 }
 
+TEST(FleetRun, HasTheSettingsThatPyTorchRead) {
+  LogBuilder log;
+  log.header().add_environment("PYTORCH_ALLOC_CONF=max_split_size_mb:32");
+  log.header().add_environment("PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64");
+  EXPECT_EQ(Fleet(log).rows.run.allocator_settings, "max_split_size_mb:64");
+}
+
 TEST(FleetRun, OfALivingProcessIsGrowing) {
   const testing::TempDirectory directory;
   LogBuilder log;

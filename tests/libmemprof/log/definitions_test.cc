@@ -32,6 +32,7 @@ TEST_F(DefinitionsTest, EveryKindIsDecodedByLibprotobuf) {
   const unsigned char build_id[20] = {9, 9};
   definitions_.AddModule({8, "/lib/x.so", build_id, 20, 0x1000, 0x2000, 0x3000});
   definitions_.AddSource("driver", kSourceOn, "because");
+  definitions_.AddFramework("PyTorch", "2.15.0 \xff");
 
   const testing::Log log = PublishedDefinitions(&ring_);
   EXPECT_EQ(log.Text(name), "weights");
@@ -52,6 +53,8 @@ TEST_F(DefinitionsTest, EveryKindIsDecodedByLibprotobuf) {
   EXPECT_EQ(log.modules.at(8).end_address(), 0x3000u);
   EXPECT_GT(log.modules.at(8).load_time_ns(), 0u);
   EXPECT_EQ(log.sources.at(0).detail(), "because");
+  EXPECT_EQ(log.frameworks.at(0).name(), "PyTorch");
+  EXPECT_EQ(log.frameworks.at(0).release(), "2.15.0 \xef\xbf\xbd");
 }
 
 TEST_F(DefinitionsTest, ThousandsOfStringsKeepTheirIds) {

@@ -107,6 +107,7 @@ void AddDefinitions(const log::Definitions& definitions, Log* out) {
   for (const auto& frame : definitions.python_frame()) out->python_frames[frame.id()] = frame;
   for (const auto& pool : definitions.pool()) out->pools[pool.handle()] = pool;
   for (const auto& source : definitions.source()) out->sources.push_back(source);
+  for (const auto& framework : definitions.framework()) out->frameworks.push_back(framework);
   const log::StackTrie& trie = definitions.trie();
   std::uint64_t address = 0;
   for (int i = 0; i < trie.parent_size(); ++i) {

@@ -49,6 +49,7 @@ struct Log {
   std::map<std::uint32_t, log::PythonFrame> python_frames;
   std::map<std::uint64_t, log::Pool> pools;
   std::vector<log::Source> sources;
+  std::vector<log::Framework> frameworks;
   std::map<std::uint32_t, StackNode> nodes;
   std::vector<Event> events;  // in the order of the file
   std::map<std::string, std::uint64_t> counters;

@@ -4,6 +4,7 @@
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/recording/control.h"
 #include "libmemprof/src/sources/source_host.h"
+#include "libmemprof/src/torch/release.h"
 
 namespace memprof::recorder {
 
@@ -37,6 +38,14 @@ Housekeeping WholeRecording::Tasks(void (*serve_requests)(void*), void (*switch_
 void WholeRecording::ReportTorchSource(bool ending) {
   const Modules& modules = recorder_.stacks()->modules();
   torch_.ReportSource(modules.torch_loaded(), modules.torch_used(), ending);
+  if (modules.torch_loaded() && !release_reported_) ReportTorchRelease();
+}
+
+void WholeRecording::ReportTorchRelease() {
+  release_reported_ = true;
+  char release[64];
+  if (ReadTorchRelease(recorder_.stacks()->modules().torch_path(), release, sizeof release))
+    recorder_.definitions()->AddFramework("PyTorch", release);
 }
 
 void WholeRecording::Use(WholeRecording* recording) {

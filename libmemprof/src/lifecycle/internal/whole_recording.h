@@ -21,9 +21,11 @@ class WholeRecording {
  private:
   Housekeeping Tasks(void (*serve_requests)(void*), void (*switch_off)(void*));
   void ReportTorchSource(bool ending);
+  void ReportTorchRelease();
 
   Recorder recorder_;
   TorchLayer torch_;
+  bool release_reported_ = false;  // only the writer's thread uses it
 };
 
 }  // namespace memprof::recorder
