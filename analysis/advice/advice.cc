@@ -228,10 +228,11 @@ namespace {
 
 // Runs the finders one by one; false after a request to stop.
 bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
-  static constexpr std::array kFinders = {
-      FindLeakSavings,     FindUnused,     FindGaps,           FindReusable,       FindRounding,
-      FindOverReservation, FindDeadWrites, FindNeedlessCopies, FindPageableCopies, FindPinnedMisuse,
-      FindManagedFaults,   FindChurn,      FindRetries,        FindIdleSettings};
+  static constexpr std::array kFinders = {FindLeakSavings,  FindUnused,         FindGaps,
+                                          FindReusable,     FindRounding,       FindOverReservation,
+                                          FindDeadWrites,   FindNeedlessCopies, FindPageableCopies,
+                                          FindPinnedMisuse, FindManagedFaults,  FindChurn,
+                                          FindRetries,      FindIdleSettings,   FindPinnedRounding};
   // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {

@@ -37,8 +37,9 @@ enum class Pattern : std::uint8_t {
   kCacheChurn,
   kRetriedFailure,
   kSetting,
+  kPinnedRounding,
 };
-inline constexpr int kPatternCount = 20;
+inline constexpr int kPatternCount = 21;
 
 // PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);

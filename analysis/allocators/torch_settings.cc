@@ -222,6 +222,12 @@ int TorchReleaseNumber(std::string_view release) {
   return major_number == 1 ? 1 : major_number * 100 + minor_number;
 }
 
+std::uint64_t MebibytesOf(std::string_view value) {
+  std::uint64_t number = 0;
+  return LeadingNumber(value, &number) && number < (~std::uint64_t{0} >> 20) ? number << 20
+                                                                             : ~std::uint64_t{0};
+}
+
 std::string_view TorchConfigurationOf(const RunInfo& run) {
   const std::string_view name = NameThatCounts(run);
   return name.empty() ? name : VariableOf(run, name);

@@ -61,6 +61,9 @@ std::vector<TorchSettings> TorchSettingsOf(const Session& session);
 // one is not read. "" = none.
 std::string_view TorchConfigurationOf(const RunInfo& run);
 
+// Of a value that PyTorch accepted as a number of MiB, in bytes; the largest number if it is none.
+std::uint64_t MebibytesOf(std::string_view value);
+
 // Of "2.15.0+cu132": 215; 0 = unknown. Releases before 2.0 are 1.
 int TorchReleaseNumber(std::string_view release);
 

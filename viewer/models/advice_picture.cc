@@ -42,9 +42,10 @@ AdviceEntry MakeEntry(const Session& session, analysis::Symbols& symbols, SiteNu
     entry.stack = symbols.ResolveStack(finding.stack);
     entry.frame = symbols.Site(finding.stack);
   } else {
-    entry.site = finding.layer == analysis::Layer::kSegment
-                     ? QStringLiteral("the framework's allocator")
-                     : QStringLiteral("(no call stack)");
+    entry.site =
+        finding.layer == analysis::Layer::kSegment ? QStringLiteral("the framework's allocator")
+        : finding.pattern == analysis::Pattern::kSetting ? QObject::tr("PyTorch's allocator")
+                                                         : QStringLiteral("(no call stack)");
   }
   if (seconds > 0) entry.held = finding.byte_seconds / seconds;
   if (finding.peak_of) {
@@ -156,6 +157,7 @@ std::vector<FactRow> AffectedRows(const Session& session, const AdviceEntry& ent
 
 QString GainText(const AdviceEntry& entry) {
   const Finding& f = entry.finding;
+  if (f.pattern == analysis::Pattern::kSetting) return QObject::tr("what it was set for");
   QStringList gains;
   const QString most = f.upper_bound ? QObject::tr("at most ") : QString();
   if (f.peak_of) {
@@ -166,7 +168,9 @@ QString GainText(const AdviceEntry& entry) {
                   ? QObject::tr("nothing off %1").arg(what)
                   : QObject::tr("%1%2 off %3").arg(most, FormatBytes(f.saves_bytes), what));
   } else if (f.saves_bytes > 0) {
-    gains << QObject::tr("%1%2 of reserve").arg(most, FormatBytes(f.saves_bytes));
+    const QString saves = analysis::OccupiesHost(f.layer) ? QObject::tr("%1%2 of host memory")
+                                                          : QObject::tr("%1%2 of reserve");
+    gains << saves.arg(most, FormatBytes(f.saves_bytes));
   }
   if (entry.held >= 1024)
     gains << QObject::tr("%1 less held on average of the run")

@@ -31,6 +31,8 @@ QString StepsText(const analysis::Finding& f) {
 }
 
 QString WhereText(const analysis::Finding& f) {
+  if (f.pattern == analysis::Pattern::kSetting)
+    return FormatPlural(f.count, AdviceView::tr("setting"));
   const QString device = f.device == analysis::kNoDevice
                              ? AdviceView::tr("host")
                              : AdviceView::tr("device %1").arg(f.device);

@@ -19,7 +19,7 @@ namespace memprof::analysis::advice {
 struct Draft {
   Finding finding;
   std::vector<LevelChange> changes;  // of the level that the site's allocations belong to
-  std::uint64_t launches = 0;        // in the gaps, summed
+  std::uint64_t launches = 0;        // in the gaps, summed; by pattern: see words.cc
   TimeNs gap = 0;                    // time of the gaps, summed
   std::uint64_t unknown = 0;  // cases in which launches without known pointers lie in the gap
   std::uint64_t other = 0;    // by pattern: see words.cc
@@ -127,6 +127,7 @@ void FindManagedFaults(Drafts& drafts);
 void FindChurn(Drafts& drafts);  // of the driver, of a framework's segments
 void FindRetries(Drafts& drafts);
 void FindIdleSettings(Drafts& drafts);  // of PyTorch's allocator
+void FindPinnedRounding(Drafts& drafts);
 
 // Fills in the sentences.
 void Explain(const Session& session, const Draft& draft, Finding* finding);

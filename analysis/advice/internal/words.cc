@@ -34,6 +34,7 @@ constexpr std::array<PatternWords, kPatternCount> kWords = {{
     {"cache-churn", "cache emptied and filled"},
     {"retried-failure", "failure that was retried"},
     {"idle-setting", "setting without effect"},
+    {"pinned-rounding", "pinned memory rounded up"},
 }};
 
 std::string Times(std::uint64_t count) { return FormatNumberOf(count, "time"); }
@@ -221,6 +222,8 @@ Sentences OfTheDriver(const advice::Draft& draft) {
   }
 }
 
+constexpr std::uint64_t kRoundingCanBeLimited = 213;  // the release of PyTorch, as a number
+
 Sentences OfTheHost(const advice::Draft& draft) {
   const Finding& f = draft.finding;
   switch (f.pattern) {
@@ -237,6 +240,23 @@ Sentences OfTheHost(const advice::Draft& draft) {
                            FormatBytes(draft.other), "."),
               "Pin a few buffers and use them in turn: the system cannot page such memory out.",
               ""};
+    case Pattern::kPinnedRounding:
+      return {absl::StrCat(FormatNumberOf(f.count, "page-locked allocation"), " of PyTorch, ",
+                           FormatBytes(f.bytes),
+                           " of host memory at their peak: PyTorch rounds each up to a power of "
+                           "two, which was at most ",
+                           FormatBytes(draft.other), " of it."),
+              draft.launches != 0 && draft.launches < kRoundingCanBeLimited
+                  ? "Pin sizes just below a power of two (the batch's, or one buffer for several "
+                    "tensors), with fewer workers and prefetched batches; from PyTorch 2.13 on "
+                    "pinned_max_round_threshold_mb:1 in PYTORCH_ALLOC_CONF ends the rounding above "
+                    "1 MiB."
+                  : "Set pinned_max_round_threshold_mb:1 in PYTORCH_ALLOC_CONF (PyTorch 2.13 and "
+                    "later): requests above 1 MiB are then not rounded.",
+              draft.unknown == 0 ? ""
+                                 : "Of what was not copied, each request was just above half: "
+                                   "'memprof run --cupti' records copies, which show how much was "
+                                   "used."};
     case Pattern::kSetting:
       return {f.why,
               "Correct it or leave it out: 'memprof report' lists all settings and what PyTorch "

@@ -58,8 +58,8 @@ std::string Gain(const Session& session, const Finding& f) {
                                   : Cat(", ", InstantLabel(session, f.new_peak.event)),
                               ")"));
   } else if (f.saves_bytes > 0) {
-    gains.push_back(
-        Cat(f.upper_bound ? "at most " : "", FormatBytes(f.saves_bytes), " of reserve"));
+    gains.push_back(Cat(f.upper_bound ? "at most " : "", FormatBytes(f.saves_bytes),
+                        analysis::OccupiesHost(f.layer) ? " of host memory" : " of reserve"));
   }
   const double average = Seconds(session) > 0 ? f.byte_seconds / Seconds(session) : 0;
   if (average >= 1024)

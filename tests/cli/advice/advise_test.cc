@@ -130,7 +130,7 @@ TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
     const Json answer = RunJson({"--all", "--top=0", log});
     EXPECT_EQ(answer["schema"], "memprof.advise/1");
     EXPECT_EQ(answer["findings_total"], answer["findings"].size());
-    EXPECT_EQ(answer["patterns"].size(), 20u);
+    EXPECT_EQ(answer["patterns"].size(), 21u);
     for (const char* key : {"complete", "simulated", "start_time_ns", "hidden", "noise_bytes",
                             "evidence", "notes", "log"})
       EXPECT_TRUE(answer.contains(key)) << key;
