@@ -17,6 +17,7 @@ std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) 
     sample.free_bytes = events.bytes(i);
     sample.total_bytes = events.aux0(i);
     if (events.aux1(i) != 0) sample.others_bytes = events.aux1(i) - 1;
+    if (events.address(i) != 0) sample.file_cache_bytes = events.address(i) - 1;
   } else if (events.op(i) == Op::kAllocFailed && !IsFrameworkLayer(events.layer(i))) {
     sample.free_bytes = events.aux0(i);
     sample.total_bytes = events.aux1(i);
@@ -42,6 +43,8 @@ LedgerEntry Explain(const Session& session, const MemorySample& sample,
   const std::uint64_t used = sample.used_bytes(), known = entry.known_bytes();
   entry.untracked_bytes = used > known ? used - known : 0;
   entry.elsewhere_bytes = known > used ? known - used : 0;
+  if (sample.file_cache_bytes)
+    entry.file_cache_bytes = std::min(*sample.file_cache_bytes, entry.untracked_bytes);
   return entry;
 }
 

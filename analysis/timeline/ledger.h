@@ -19,7 +19,9 @@ struct MemorySample {
   EventId event;
   std::uint64_t total_bytes = 0, free_bytes = 0;
   std::optional<std::uint64_t> others_bytes;  // of other processes; none = not known
-  bool failed_call = false;                   // others_bytes is then from a sample nearby
+  // The system's file cache in the memory that the GPU shares with the system; none = not known.
+  std::optional<std::uint64_t> file_cache_bytes;
+  bool failed_call = false;  // others_bytes is then from a sample nearby
 
   std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
 };
@@ -34,6 +36,8 @@ struct LedgerEntry {
   std::array<std::uint64_t, kLayerCount> by_layer{};  // of layers that occupy the device, modules
   std::uint64_t pools_bytes = 0;                      // what pools and VMM hold beyond that
   std::uint64_t untracked_bytes = 0;                  // in use, by unknown owners
+  // The part of untracked_bytes that can be the system's file cache; none = not known.
+  std::optional<std::uint64_t> file_cache_bytes;
   // Known memory that is not on the device: managed memory on the host or on another device.
   std::uint64_t elsewhere_bytes = 0;
 

@@ -62,6 +62,10 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
       [](const LedgerEntry& entry) { return entry.sample.others_bytes.value_or(0); }, others);
   rows.Add(
       "untracked", [](const LedgerEntry& entry) { return entry.untracked_bytes; }, true);
+  rows.Add(
+      "  of it, file cache",
+      [](const LedgerEntry& entry) { return entry.file_cache_bytes.value_or(0); },
+      highest.file_cache_bytes || last.file_cache_bytes);
   table.Row({"used", FormatBytes(highest.sample.used_bytes()), "",
              FormatBytes(last.sample.used_bytes()), ""});
   table.Row({"free", FormatBytes(highest.sample.free_bytes), "",
@@ -87,7 +91,8 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
     Append(words,
            " This GPU uses the system's memory: what it counts as used, and what is untracked, can "
            "include ",
-           "memory of the system, such as its page cache.");
+           "memory of the system, such as its page cache",
+           last.file_cache_bytes ? ", which the system gives up when memory is asked for." : ".");
   }
   Append(text, "  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
   return text;

@@ -80,11 +80,12 @@ Json RunShape() {
 }
 
 Json LedgerShape() {
-  const Json entry = {{"time_ns", "uint"},         {"step", "int"},
-                      {"total_bytes", "uint"},     {"free_bytes", "uint"},
-                      {"used_bytes", "uint"},      {"by_layer", "counts"},
-                      {"pools_bytes", "uint"},     {"other_processes_bytes?", "uint"},
-                      {"untracked_bytes", "uint"}, {"elsewhere_bytes", "uint"}};
+  const Json entry = {{"time_ns", "uint"},          {"step", "int"},
+                      {"total_bytes", "uint"},      {"free_bytes", "uint"},
+                      {"used_bytes", "uint"},       {"by_layer", "counts"},
+                      {"pools_bytes", "uint"},      {"other_processes_bytes?", "uint"},
+                      {"untracked_bytes", "uint"},  {"elsewhere_bytes", "uint"},
+                      {"file_cache_bytes?", "uint"}};
   return {{"samples", "uint"},
           {"last?", entry},
           {"highest?", entry},

@@ -91,6 +91,7 @@ Json LedgerEntryJson(const analysis::LedgerEntry& entry) {
                {"untracked_bytes", entry.untracked_bytes},
                {"elsewhere_bytes", entry.elsewhere_bytes}};
   if (sample.others_bytes) json["other_processes_bytes"] = *sample.others_bytes;
+  if (entry.file_cache_bytes) json["file_cache_bytes"] = *entry.file_cache_bytes;
   return json;
 }
 

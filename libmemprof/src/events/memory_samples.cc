@@ -3,6 +3,7 @@
 
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/driver/other_processes.h"
+#include "libmemprof/src/driver/system_memory.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
 
@@ -20,6 +21,7 @@ void SampleMemory(ThreadSlot* slot, bool failed) {
   ring::RingEvent event{};
   if (context.device >= 0 && DriverState::MemoryInfo(&event.bytes, &event.aux0)) {
     event.aux1 = OtherProcesses(context.device, event.aux0, NowNs(), failed);
+    event.address = FileCache(context.device);
     event.op = kOpMemoryInfo;
     event.context = context.id;
     event.SetDevice(context.device);

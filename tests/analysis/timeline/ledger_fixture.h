@@ -39,6 +39,7 @@ inline void ExpectCloses(const LedgerEntry& entry) {
       entry.sample.used_bytes() + entry.elsewhere_bytes,
       layers + entry.pools_bytes + entry.sample.others_bytes.value_or(0) + entry.untracked_bytes);
   EXPECT_TRUE(entry.untracked_bytes == 0 || entry.elsewhere_bytes == 0);
+  EXPECT_LE(entry.file_cache_bytes.value_or(0), entry.untracked_bytes);
 }
 
 }  // namespace memprof::analysis::testing

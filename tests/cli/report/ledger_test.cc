@@ -64,6 +64,21 @@ TEST(LedgerTest, AGpuThatUsesTheSystemsMemoryIsNamed) {
   EXPECT_THAT(ledger(false), Not(HasSubstr("page cache")));
 }
 
+TEST(LedgerTest, TheFileCacheIsAPartOfWhatIsUntracked) {
+  const auto ledger = [](std::uint64_t address) {
+    LogBuilder log;
+    log.Device(0, 64 << 10);
+    log.definitions().mutable_device(0)->set_uses_system_memory(true);
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, address, 1 << 10, 0, {.aux0 = 64 << 10});
+    return Ledger(log);
+  };
+  EXPECT_THAT(ledger(1 + (21 << 10)), AllOf(HasSubstr("of it, file cache     21.0 KiB"),
+                                            HasSubstr("gives up when memory is asked for")));
+  EXPECT_THAT(ledger(~std::uint64_t{0}), HasSubstr("of it, file cache     63.0 KiB"));
+  EXPECT_THAT(ledger(1), HasSubstr("of it, file cache          0 B"));
+  EXPECT_THAT(ledger(0), Not(HasSubstr("file cache")));
+}
+
 TEST(LedgerTest, WhereTheSampleLiesIsSaid) {
   const auto ledger = [](std::uint64_t sampled) {
     LogBuilder log;

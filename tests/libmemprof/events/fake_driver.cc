@@ -173,8 +173,10 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  *value =
-      device == 1 && attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+  // Device 1 is NUMA node 0: CU_DEVICE_ATTRIBUTE_NUMA_CONFIG of CUDA 12.2 is 130.
+  *value = device == 1 &&
+           (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES ||
+            static_cast<int>(attribute) == 130);
   return CUDA_SUCCESS;
 }
 

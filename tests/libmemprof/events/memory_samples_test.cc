@@ -1,5 +1,7 @@
 // Samples of the device's memory, which the ledger needs to balance.
 
+#include <unistd.h>
+
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -36,6 +38,18 @@ TEST_F(LedgerHooks, EveryDeviceHasItsOwnRate) {
   std::vector<int> devices;
   for (const Event& event : Finish().WithOp(log::OP_MEMORY_INFO)) devices.push_back(event.device);
   EXPECT_THAT(devices, ElementsAre(0, 1));
+}
+
+TEST_F(LedgerHooks, ASharedMemorysFileCacheIsInTheSample) {
+  Start();
+  CUdeviceptr pointer = 0;
+  Call("cuMemAlloc_v2", &pointer, std::size_t{1});
+  driver_.current = driver_.primary[1];  // NUMA node 0
+  driver_.device = 1;
+  Call("cuMemAlloc_v2", &pointer, std::size_t{1});
+  const bool readable = access("/sys/devices/system/node/node0/meminfo", R_OK) == 0;
+  for (const Event& event : Finish().WithOp(log::OP_MEMORY_INFO))
+    EXPECT_EQ(event.address > 0, event.device == 1 && readable) << event.device;
 }
 
 TEST_F(LedgerHooks, AFailureIsASampleToo) {
