@@ -1,18 +1,21 @@
 """Every function of cuda.h is in the recorder's table, or tests/drivers/decisions.txt says why not.
 
-    functions_test.py SOURCE HEADERS FOLDER
+    functions_test.py SOURCE HEADERS FOLDER COMPILER
 
-HEADERS is the toolkit's include folder; FOLDER is what fetch.py made, and may be missing.
+HEADERS is the toolkit's include folder; FOLDER is what fetch.py made, and may be missing. Parameters are compared by
+COMPILER (shapes.cc).
 """
 
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
 
 import functions
 
 SOURCE, TOOLKIT, FETCHED = (pathlib.Path(argument) for argument in sys.argv[1:4])
+COMPILER = sys.argv[4]
 
 DECLARED = re.compile(r"CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(")
 VERSION = re.compile(r"\*PFN_(cu\w+?)_v(\d+)(_ptsz)?\)")
@@ -79,6 +82,13 @@ class Functions(unittest.TestCase):
             self.assertEqual(theirs - known[key], set(), key)
             # The headers no longer have versions that are older than they are.
             self.assertEqual({version for version in known[key] if version > 11080} - theirs, set(), key)
+
+    def test_parameters_are_those_of_newer_headers(self):
+        for version, folder in headers().items():
+            if version.startswith("13."):
+                done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-I", folder, "-I", SOURCE,
+                                       SOURCE / "tests/drivers/shapes.cc"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, f"{version}: {done.stderr[:2000]}")
 
 
 if __name__ == "__main__":

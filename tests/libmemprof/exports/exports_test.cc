@@ -1,5 +1,4 @@
-// The injected library exports the interposed names and the C API, needs nothing but libc, and
-// every function of the table is declared as the toolkit declares it.
+// The injected library exports the interposed names and the C API, and needs nothing but libc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,33 +12,6 @@
 #include <string>
 
 #include "libmemprof/src/driver/api.h"
-
-// Functions of graphics interfaces, as declared in cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need
-// headers of graphics. GLuint, VdpDevice and surfaces are 32-bit numbers.
-extern "C" {
-CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource*, unsigned, unsigned);
-CUresult cuGraphicsGLRegisterImage(CUgraphicsResource*, unsigned, unsigned, unsigned);
-CUresult cuGLCtxCreate(CUcontext*, unsigned, CUdevice);
-CUresult cuGLCtxCreate_v2(CUcontext*, unsigned, CUdevice);
-CUresult cuGLRegisterBufferObject(unsigned);
-CUresult cuGLUnregisterBufferObject(unsigned);
-CUresult cuGLMapBufferObject(CUdeviceptr_v1*, unsigned*, unsigned);
-CUresult cuGLMapBufferObject_v2(CUdeviceptr*, size_t*, unsigned);
-CUresult cuGLMapBufferObject_v2_ptds(CUdeviceptr*, size_t*, unsigned);
-CUresult cuGLMapBufferObjectAsync(CUdeviceptr_v1*, unsigned*, unsigned, CUstream);
-CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr*, size_t*, unsigned, CUstream);
-CUresult cuGLMapBufferObjectAsync_v2_ptsz(CUdeviceptr*, size_t*, unsigned, CUstream);
-CUresult cuGLUnmapBufferObject(unsigned);
-CUresult cuGLUnmapBufferObjectAsync(unsigned, CUstream);
-CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource*, void*, unsigned);
-CUresult cuEGLStreamConsumerAcquireFrame(void*, CUgraphicsResource*, CUstream*, unsigned);
-CUresult cuEGLStreamConsumerReleaseFrame(void*, CUgraphicsResource, CUstream*);
-CUresult cuGraphicsResourceGetMappedEglFrame(void*, CUgraphicsResource, unsigned, unsigned);
-CUresult cuVDPAUCtxCreate(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
-CUresult cuVDPAUCtxCreate_v2(CUcontext*, unsigned, CUdevice, std::uint32_t, void*);
-CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource*, std::uint32_t, unsigned);
-CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource*, std::uint32_t, unsigned);
-}
 
 namespace memprof::recorder {
 namespace {
@@ -130,30 +102,6 @@ TEST(Exports, ThreadLocalStorageIsSmall) {
   }
   EXPECT_TRUE(seen);
 }
-
-#if CUDA_VERSION >= 13000
-// Compares sizes and number of parameters, which determine the caller's registers.
-template <typename Ours, typename Theirs>
-struct SameShape;
-template <typename... Ours, typename... Theirs>
-struct SameShape<CUresult(Ours...), CUresult(Theirs...)> {
-  static constexpr bool Check() {
-    if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
-      return false;
-    } else {
-      return ((sizeof(Ours) == sizeof(Theirs) &&
-               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>)&&...);
-    }
-  }
-};
-
-// cuda.h declares most of the old names as well; it declares the rest under their base name.
-#define MEMPROF_CHECK_SHAPE(name, parameters) \
-  static_assert(SameShape<CUresult parameters, decltype(::name)>::Check(), #name);
-#define MEMPROF_CHECK_ROW(name, base, since, streams, parameters, arguments, handler) \
-  MEMPROF_CHECK_SHAPE(name, parameters)
-MEMPROF_DRIVER_FUNCTIONS(MEMPROF_CHECK_ROW)
-#endif
 
 }  // namespace
 }  // namespace memprof::recorder
