@@ -16,7 +16,8 @@ install(PROGRAMS
   ${PROJECT_BINARY_DIR}/simcuda/libcudart.so.13 ${PROJECT_BINARY_DIR}/simcuda/libcupti.so.13
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/simcuda/libraries DESTINATION ${CMAKE_INSTALL_LIBDIR}/memprof/simcuda
-  USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so" PATTERN CMakeFiles EXCLUDE)
+  USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.so" PATTERN simcuda-cudnn-plans
+  PATTERN CMakeFiles EXCLUDE)
 
 # The tools by which `memprof run --sim` makes stand-ins for the libraries of a Python.
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/torch-sim

@@ -36,6 +36,7 @@ struct driver {
   int (*release)(uint64_t);
   int (*init)(unsigned);
   int (*get_device)(int*);
+  int (*get_attribute)(int*, int, int);
   int (*retain)(void**, int);
   int (*set_current)(void*);
   int (*copy)(uint64_t, uint64_t, size_t, void*);
@@ -56,6 +57,7 @@ static int open_driver(struct driver* driver) {
       {"cuMemFree_v2", &driver->release},
       {"cuInit", &driver->init},
       {"cuCtxGetDevice", &driver->get_device},
+      {"cuDeviceGetAttribute", &driver->get_attribute},
       {"cuDevicePrimaryCtxRetain", &driver->retain},
       {"cuCtxSetCurrent", &driver->set_current},
       {"cuMemcpyAsync", &driver->copy},
@@ -86,6 +88,16 @@ int standin_device(void) {
   const struct driver* driver = the_driver();
   if (driver == NULL || driver->get_device(&device) != 0) return 0;
   return device;
+}
+
+int standin_capability(void) {
+  enum { kMajor = 75, kMinor = 76 }; /* CUdevice_attribute */
+  int major = 9, minor = 0;
+  const struct driver* driver = the_driver();
+  if (driver == NULL || driver->get_attribute(&major, kMajor, standin_device()) != 0 ||
+      driver->get_attribute(&minor, kMinor, standin_device()) != 0)
+    return 90;
+  return 10 * major + minor;
 }
 
 int standin_device_alloc(size_t bytes, uint64_t* address) {

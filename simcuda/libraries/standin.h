@@ -29,6 +29,8 @@ STANDIN_API int standin_copy_now(void* to, const void* from, size_t bytes, void*
 STANDIN_API void standin_ran(void* stream);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_API int standin_device(void);
+/* The compute capability of that device, 86 for 8.6; 90 if there is no driver. */
+STANDIN_API int standin_capability(void);
 
 /* The size of a workspace about which nothing is known. */
 #define STANDIN_WORKSPACE_BYTES 65536

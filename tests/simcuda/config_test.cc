@@ -79,7 +79,7 @@ TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
   // A later setting of `gpu` replaces all values of the earlier one.
   ApplyConfig("gpu=RTX3060-12GB", &config, &complaints);
   EXPECT_EQ(config.gpu->capability, 86);
-  EXPECT_EQ(config.memory_bytes, uint64_t{12011} << 20);
+  EXPECT_EQ(config.memory_bytes, uint64_t{12037} << 20);
   ApplyConfig("gpu=H1000", &config, &complaints);
   EXPECT_EQ(config.gpu->capability, 86);
   EXPECT_THAT(complaints,
@@ -91,7 +91,7 @@ TEST(Config, EveryModelHasLimits) {
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
   for (const char* key :
        {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
-        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4090"}) {
+        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4060", "RTX4090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));

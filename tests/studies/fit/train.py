@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""One training as xMem's authors did it, and what PyTorch's allocator held: one line of JSON at the end.
+
+    train.py --model VGG16 --optimizer SGD --batch 200 [--iterations 4]
+
+Convolutional networks: torchvision's without weights; images of 86x86, 1000 classes (10 where the authors made the
+network themselves). Transformers: transformers' networks from the configurations in transformers_of.py, 128 tokens.
+Single precision, learning rate 0.001, gradients cleared at the start of an iteration, a scheduler, no cudnn.benchmark.
+
+The first sample of the authors' NVML was taken when the context existed, and before the weights of a transformer, but
+after those of a convolutional network and the optimizer: `first_reserved` is what the allocator held then."""
+import argparse
+import json
+import sys
+
+LEARNING_RATE = 0.001
+PIXELS = 86
+TOKENS = 128
+TEN_CLASSES = ("MnasNet", "MobeNetV3Small", "MobeNetV3Large")
+CONVOLUTIONAL = {
+    "VGG11": "vgg11", "VGG16": "vgg16", "VGG19": "vgg19", "ResNet50": "resnet50", "ResNet101": "resnet101",
+    "ResNet152": "resnet152", "MobileNetV2": "mobilenet_v2", "MobeNetV3Small": "mobilenet_v3_small",
+    "MobeNetV3Large": "mobilenet_v3_large", "MnasNet": "mnasnet1_0", "ConvNeXtTiny": "convnext_tiny",
+    "ConvNeXtBase": "convnext_base", "RegNetX400MF": "regnet_x_400mf", "RegNetX32GF": "regnet_x_32gf",
+    "RegNetY400MF": "regnet_y_400mf", "RegNetY32GF": "regnet_y_32gf"}
+
+
+def images(model, batch):
+    """The batches of a convolutional network, which are on the host."""
+    import torch
+    classes = 10 if model in TEN_CLASSES else 1000
+    while True:
+        yield torch.zeros(batch, 3, PIXELS, PIXELS), torch.randint(0, min(classes, 10), (batch,))
+
+
+def train_images(arguments, device):
+    import torch
+    import torchvision
+    options = {"num_classes": 10} if arguments.model in TEN_CLASSES else {}
+    model = getattr(torchvision.models, CONVOLUTIONAL[arguments.model])(weights=None, **options)
+    model.to(device)
+    model.train()
+    optimizer = getattr(torch.optim, arguments.optimizer)(model.parameters(), lr=LEARNING_RATE)
+    torch.cuda.synchronize()
+    yield
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
+    criterion = torch.nn.CrossEntropyLoss()
+    for inputs, labels in images(arguments.model, arguments.batch):
+        optimizer.zero_grad()
+        inputs, labels = inputs.to(device), labels.to(device)
+        outputs = model(inputs)
+        loss = criterion(outputs, labels)
+        loss.backward()
+        optimizer.step()
+        _, predicted = torch.max(outputs, 1)
+        scheduler.step()
+        yield
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--optimizer", required=True)
+    parser.add_argument("--batch", type=int, required=True)
+    parser.add_argument("--iterations", type=int, default=4)
+    arguments = parser.parse_args()
+    import torch
+    device = torch.device("cuda:0")
+    torch.cuda.init()
+    torch.cuda.synchronize()
+    steps = train_images(arguments, device)
+    result = {"oom": False}
+    try:
+        next(steps)
+        result["first_reserved"] = torch.cuda.memory_reserved()
+        for _ in range(arguments.iterations):
+            next(steps)
+        torch.cuda.synchronize()
+    except torch.cuda.OutOfMemoryError:
+        result["oom"] = True
+    statistics = torch.cuda.memory_stats()
+    result["reserved"] = statistics["reserved_bytes.all.peak"]
+    result["allocated"] = statistics["allocated_bytes.all.peak"]
+    result["retries"] = statistics["num_alloc_retries"]
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
