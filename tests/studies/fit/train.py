@@ -4,7 +4,7 @@
     train.py --model VGG16 --optimizer SGD --batch 200 [--iterations 4]
 
 Convolutional networks: torchvision's without weights; images of 86x86, 1000 classes (10 where the authors made the
-network themselves). Transformers: transformers' networks from the configurations in transformers_of.py, 128 tokens.
+network themselves). Transformers: transformers' networks from configurations, 128 tokens.
 Single precision, learning rate 0.001, gradients cleared at the start of an iteration, a scheduler, no cudnn.benchmark.
 
 The first sample of the authors' NVML was taken when the context existed, and before the weights of a transformer, but
@@ -23,6 +23,19 @@ CONVOLUTIONAL = {
     "MobeNetV3Large": "mobilenet_v3_large", "MnasNet": "mnasnet1_0", "ConvNeXtTiny": "convnext_tiny",
     "ConvNeXtBase": "convnext_base", "RegNetX400MF": "regnet_x_400mf", "RegNetX32GF": "regnet_x_32gf",
     "RegNetY400MF": "regnet_y_400mf", "RegNetY32GF": "regnet_y_32gf"}
+
+
+# Of the configurations that the hubs give for these names, what differs from the library's defaults.
+TRANSFORMERS = {
+    "gpt2": ("GPT2", {}), "distilgpt2": ("GPT2", {"n_layer": 6}),
+    "Cerebras-GPT-111M": ("GPT2", {"n_layer": 10, "n_positions": 2048, "n_inner": 3072, "activation_function": "gelu"}),
+    "gpt-neo-125M": ("GPTNeo", {"hidden_size": 768, "num_layers": 12, "num_heads": 12,
+                                "attention_types": [[["global", "local"], 6]]}),
+    "opt-125m": ("OPT", {}),
+    "opt-350m": ("OPT", {"hidden_size": 1024, "num_hidden_layers": 24, "ffn_dim": 4096, "num_attention_heads": 16,
+                         "do_layer_norm_before": False, "word_embed_proj_dim": 512}),
+    "T5-small": ("T5", {}),
+    "t5-base": ("T5", {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12})}
 
 
 def images(model, batch):
@@ -57,6 +70,36 @@ def train_images(arguments, device):
         yield
 
 
+def transformer_of(name):
+    import transformers
+    kind, changes = TRANSFORMERS[name]
+    config = getattr(transformers, f"{kind}Config")(**changes)
+    if kind == "T5":
+        config.decoder_start_token_id = 0
+    return getattr(transformers, "T5ForConditionalGeneration" if kind == "T5" else f"{kind}ForCausalLM" if kind != "GPT2"
+                   else "GPT2LMHeadModel")(config)
+
+
+def train_tokens(arguments, device):
+    import torch
+    model = transformer_of(arguments.model)
+    yield
+    model.to(device)
+    model.train()
+    optimizer = getattr(torch.optim, arguments.optimizer)(model.parameters(), lr=LEARNING_RATE)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
+    while True:
+        optimizer.zero_grad()
+        tokens = torch.randint(3, 1000, (arguments.batch, TOKENS))
+        batch = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens.clone()}
+        batch = {name: tensor.to(device) for name, tensor in batch.items()}
+        outputs = model(**batch)
+        outputs.loss.backward()
+        optimizer.step()
+        scheduler.step()
+        yield
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True)
@@ -68,7 +111,7 @@ def main():
     device = torch.device("cuda:0")
     torch.cuda.init()
     torch.cuda.synchronize()
-    steps = train_images(arguments, device)
+    steps = (train_images if arguments.model in CONVOLUTIONAL else train_tokens)(arguments, device)
     result = {"oom": False}
     try:
         next(steps)
