@@ -27,6 +27,9 @@ ENVIRONMENT = {
         ("SIMCUDA", "The SPEC of --sim if the option has none."),
         ("SIMCUDA_LIBRARIES", "With --sim: trace prints each call of the stand-ins of cuBLAS, cuDNN, NCCL and so on; "
          "count prints how often each function was called."),
+        ("SIMCUDA_CUDNN", "With --sim: a folder with libcudnn.so.9 of cuDNN 9.8 or later, which then chooses the plans "
+         "of convolutions. Without it, their workspaces are estimated."),
+        ("SIMCUDA_CUDNN_MIB", "With --sim: the workspace of every plan of a convolution, in MiB."),
         ("MEMPROF_OUTPUT, MEMPROF_SOURCE, MEMPROF_STACK_DEPTH, MEMPROF_RING_EVENTS, MEMPROF_MEMORY_MIB, MEMPROF_CUPTI, "
          "MEMPROF_START, MEMPROF_SIGNAL, MEMPROF_SCAN, MEMPROF_VERBOSE",
          "Set for PROGRAM from the options. A program that preloads libmemprof.so without 'memprof run' (LD_PRELOAD) "

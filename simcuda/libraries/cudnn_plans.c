@@ -19,10 +19,26 @@ static int (*set)(descriptor, int, int, int64_t, const void*);
 static int (*get)(descriptor, int, int, int64_t, int64_t*, void*);
 static int (*finalize)(descriptor);
 
-enum { kDataType = 1, kInt64 = 3, kFloat = 4, kMode = 7, kHeuristicMode = 8, kNote = 11,
-       kDescriptor = 15, kChar = 24 };
-enum { kConvolution = 1, kEngine = 2, kConfiguration = 3, kHeuristics = 4, kPlan = 5, kGraph = 15,
-       kTensor = 17, kDevice = 38 };
+enum {
+  kDataType = 1,
+  kInt64 = 3,
+  kFloat = 4,
+  kMode = 7,
+  kHeuristicMode = 8,
+  kNote = 11,
+  kDescriptor = 15,
+  kChar = 24
+};
+enum {
+  kConvolution = 1,
+  kEngine = 2,
+  kConfiguration = 3,
+  kHeuristics = 4,
+  kPlan = 5,
+  kGraph = 15,
+  kTensor = 17,
+  kDevice = 38
+};
 
 /* All descriptors of a request: freed after it. */
 static descriptor g_made[256];
@@ -43,7 +59,9 @@ static void put(descriptor to, int name, int type, int64_t count, const void* va
   if (!g_failed && set(to, name, type, count, values) != 0) g_failed = 1;
 }
 static void put_int64(descriptor to, int name, int64_t value) { put(to, name, kInt64, 1, &value); }
-static void put_enum(descriptor to, int name, int type, int value) { put(to, name, type, 1, &value); }
+static void put_enum(descriptor to, int name, int type, int value) {
+  put(to, name, type, 1, &value);
+}
 static void put_descriptor(descriptor to, int name, descriptor value) {
   put(to, name, kDescriptor, 1, &value);
 }
@@ -107,7 +125,10 @@ static descriptor device_of(int capability) {
       "\"maxBlockSize\":[1024,1024,64],\"memClockRateKHz\":7501000,"
       "\"maxGridSize\":[2147483647,65535,65535],\"supportCoopLaunch\":1,\"pciDeviceId\":0,"
       "\"isTccDriver\":0,\"cudaDeviceId\":0,\"driverVer\":12040,\"deviceName\":\"GPU\"}",
-      capability * 10, capability == 80 ? 166912 : capability >= 90 ? 232448 : 101376);
+      capability * 10,
+      capability == 80   ? 166912
+      : capability >= 90 ? 232448
+                         : 101376);
   descriptor made = make(kDevice);
   put(made, 2702, kChar, length, text);
   finish(made);

@@ -238,8 +238,10 @@ static int64_t give_plans(const struct descriptor* heuristics, int64_t requested
   int64_t count = 1;
   if (mode != NULL) memcpy(&which, mode->elements, sizeof which);
   if (heuristics->convolution.dims != 0) {
-    if (which == kFallbackMode) plans[0].workspace = 0;
-    else count = convolution_plans(&heuristics->convolution, standin_capability(), plans);
+    if (which == kFallbackMode)
+      plans[0].workspace = 0;
+    else
+      count = convolution_plans(&heuristics->convolution, standin_capability(), plans);
   }
   for (int64_t i = 0; i < count && i < requested && configurations != NULL; ++i)
     if (configurations[i] != NULL) configurations[i]->plan = plans[i];
@@ -279,7 +281,8 @@ static int computed(const struct descriptor* descriptor, int name, int64_t reque
         (*(struct descriptor**)elements)->plan = descriptor->plan;
       return 1;
     case kEngine:
-      return name == kEngineNotes && !give_notes(descriptor->plan.notes, requested, count, elements);
+      return name == kEngineNotes &&
+             !give_notes(descriptor->plan.notes, requested, count, elements);
     case kExecutionPlan:
       if (name == kPlanWorkspace)
         return !give_number(descriptor->plan.workspace, requested, count, elements);

@@ -4,13 +4,13 @@
  * libraries have the names of the stand-ins. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "libcudnn.h"
@@ -99,8 +99,10 @@ int reference_plans(const struct convolution* convolution, int capability,
     owner = getpid();
     if (folder != NULL && *folder != '\0') {
       /* The end of the other process is found by its answer, so it must not end this one. */
-      if (start(folder, &asked)) state = kRunning;
-      else say("cannot start simcuda-cudnn-plans for", folder);
+      if (start(folder, &asked))
+        state = kRunning;
+      else
+        say("cannot start simcuda-cudnn-plans for", folder);
     }
   }
   if (state == kRunning) {

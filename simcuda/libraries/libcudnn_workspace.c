@@ -1,21 +1,20 @@
 /* What cuDNN requests for a convolution, without cuDNN: our estimate of the first choice of its
  * heuristics and of that engine's workspace.
  *
- * What is known: from compute capability 8.0 on, single precision runs on tensor cores (TF32), and
- * their kernels want channels last. For tensors with channels first, a workspace then holds copies
- * in that order: of x and the filter where the result can be written in place, or of all three.
- * Kernels without tensor cores, and Winograd's, need next to nothing. Which class of convolution
- * gets which is a fit: for 8.6 and 8.9 to the peaks of 24 trainings that were measured on GPUs of
- * both (tests/studies/fit), for the others to what cuDNN 9.8 says about 600 convolutions of 21
- * networks. */
+ * What is known: tensor cores want channels last. For tensors with channels first, a workspace then
+ * holds copies in that order: of x and the filter where the result can be written in place, or of
+ * all three. Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
+ * convolution gets which is a fit. In single precision on 8.6 and 8.9, it is one to the peaks of
+ * trainings that were measured on GPUs (tests/studies/fit); all else follows what most of 600
+ * convolutions of 21 networks get from cuDNN 9.8. */
 #include <stdlib.h>
 
 #include "libcudnn.h"
 
-enum { kFloat = 0, kHalf = 2, kBfloat16 = 9 };
+enum { kFloat = 0, kHalf = 2, kBfloat16 = 9 }; /* cudnnDataType_t */
 
-/* How an engine uses its workspace. */
-enum layout { kNothing, kCopyOfInput, kCopies, kPaddedCopies };
+/* What an engine keeps in its workspace. */
+enum layout { kNothing, kCopyOfInput, kCopies, kPaddedCopies, kCopiesAndSums };
 
 static int64_t product(const int64_t* values, int count) {
   int64_t result = 1;
@@ -23,68 +22,99 @@ static int64_t product(const int64_t* values, int count) {
   return result;
 }
 
-static int is_pointwise(const struct convolution* c) {
-  return product(c->w + 2, c->dims - 2) == 1;
-}
+static int is_pointwise(const struct convolution* c) { return product(c->w + 2, c->dims - 2) == 1; }
 static int is_grouped(const struct convolution* c) { return c->x[1] != c->w[1]; }
-static int has_stride(const struct convolution* c) {
-  return product(c->strides, c->dims - 2) != 1;
-}
+static int has_stride(const struct convolution* c) { return product(c->strides, c->dims - 2) != 1; }
 /* A network's first layer: images of at most four channels. */
 static int is_first(const struct convolution* c) { return c->x[1] <= 4; }
 
-/* Tensor cores compute single precision from 8.0 on, halves from 7.0 on. */
-static int on_tensor_cores(const struct convolution* c, int capability) {
-  return (c->type == kFloat && capability >= 80) ||
-         (c->type == kHalf && capability >= 70) || (c->type == kBfloat16 && capability >= 80);
+static int channels_last(const struct convolution* c) {
+  return c->x_strides[1] == 1 && c->x[1] > 1;
 }
-
-static int channels_last(const struct convolution* c) { return c->x_strides[1] == 1 && c->x[1] > 1; }
+static int is_small_gpu(int capability) {
+  return capability == 86 || capability == 87 || capability == 89;
+}
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /* Both tensors with their channels filled up to the 128 of a kernel's tile. */
 static int64_t padded_bytes(const struct convolution* c) {
   const int64_t pixels = c->x[0] * product(c->x + 2, c->dims - 2);
-  return 4 * (pixels * (round_up(c->w[1], 128) + round_up(c->w[0], 128)) +
-              product(c->w, c->dims));
+  return 4 * (pixels * (round_up(c->w[1], 128) + round_up(c->w[0], 128)) + product(c->w, c->dims));
 }
 
 static const int64_t kPaddedAtMost = (int64_t)600 << 20;
+/* Sums of parts of a batch, for gradients of filters (split-K). */
+enum { kPartialSums = 8 };
 
-/* 8.6 and 8.9: they have few tensor cores for the memory that copies cost. */
-static enum layout on_small_gpus(const struct convolution* c) {
-  if (is_first(c) || is_grouped(c)) return kNothing;
-  if (is_pointwise(c)) {
-    /* Gradients of large images with few, uneven channels. */
-    if (c->kind == kBackwardData && c->w[0] > c->w[1] && c->x[2] >= 40 && c->w[0] % 64 != 0 &&
-        c->w[1] % 64 != 0 && padded_bytes(c) <= kPaddedAtMost)
-      return kPaddedCopies;
-    return kNothing;
-  }
+/* Filters of one pixel, in single precision on 8.6 and 8.9. Extents are of the input. */
+static enum layout of_pointwise(const struct convolution* c, int capability) {
+  const int expands = c->w[0] > c->w[1];
+  const int uneven = c->w[0] % 64 != 0 && c->w[1] % 32 != 0;
+  if (has_stride(c)) return kNothing;
+  if (c->kind == kBackwardData && expands && uneven && c->x[2] >= 40 &&
+      padded_bytes(c) <= kPaddedAtMost)
+    return kPaddedCopies;
+  if (c->kind == kForward && !expands && c->x[2] >= 20 && c->x[2] < 40) return kCopyOfInput;
+  if (c->kind == kBackwardFilter && capability == 89 && c->x[2] < 20) return kCopiesAndSums;
+  return kNothing;
+}
+
+static enum layout of_groups(const struct convolution* c, int capability) {
+  const int narrow = c->w[1] <= 8;
+  return capability == 86 && narrow && has_stride(c) && c->kind == kForward ? kCopyOfInput
+                                                                            : kNothing;
+}
+
+static enum layout on_small_gpu(const struct convolution* c, int capability) {
+  if (is_first(c)) return kNothing;
+  if (is_grouped(c)) return of_groups(c, capability);
+  if (is_pointwise(c)) return of_pointwise(c, capability);
   if (c->kind == kForward) return has_stride(c) ? kCopyOfInput : kNothing;
   return kCopies;
 }
 
 /* 8.0, 9.0 and later: tensor cores are fast enough for copies almost everywhere. */
-static enum layout on_large_gpus(const struct convolution* c) {
+static enum layout on_large_gpu(const struct convolution* c, int capability) {
   if (is_first(c)) return kNothing;
-  if (c->kind == kForward) return is_grouped(c) ? kCopies : kCopyOfInput;
-  return kCopies;
+  if (c->kind != kForward || is_grouped(c)) return kCopies;
+  return capability >= 90 && !is_pointwise(c) ? kCopies : kCopyOfInput;
+}
+
+static enum layout of_single(const struct convolution* c, int capability) {
+  if (capability < 80) return kNothing;
+  if (channels_last(c)) {
+    if (capability >= 90 || is_first(c)) return kNothing;
+    if (c->kind != kBackwardFilter) return kCopyOfInput;
+    return is_small_gpu(capability) && is_pointwise(c) ? kNothing : kCopies;
+  }
+  return is_small_gpu(capability) ? on_small_gpu(c, capability) : on_large_gpu(c, capability);
+}
+
+static enum layout layout_of(const struct convolution* c, int capability) {
+  switch (c->type) {
+    case kFloat:
+      return of_single(c, capability);
+    case kHalf:
+    case kBfloat16:
+      if (capability < (c->type == kHalf ? 70 : 80) || channels_last(c)) return kNothing;
+      return is_first(c) && c->kind == kForward ? kNothing : kCopies;
+    default:
+      return kNothing;
+  }
 }
 
 static int64_t workspace_of(const struct convolution* c, int capability) {
-  if (!on_tensor_cores(c, capability) || channels_last(c)) return 0;
   const int64_t element = c->type == kFloat ? 4 : 2;
-  const int64_t input = element * product(c->kind == kBackwardData ? c->y : c->x, c->dims);
-  const int64_t output = element * product(c->kind == kBackwardData ? c->x : c->y, c->dims);
+  const int64_t x = element * product(c->x, c->dims), y = element * product(c->y, c->dims);
   const int64_t filter = element * product(c->w, c->dims);
-  const int small = capability == 86 || capability == 87 || capability == 89;
-  switch (small ? on_small_gpus(c) : on_large_gpus(c)) {
+  switch (layout_of(c, capability)) {
     case kCopyOfInput:
-      return input + filter;
+      return (c->kind == kBackwardData ? y : x) + filter;
     case kCopies:
-      return input + output + filter;
+      return x + y + filter;
+    case kCopiesAndSums:
+      return x + y + (1 + kPartialSums) * filter;
     case kPaddedCopies:
       return padded_bytes(c);
     default:

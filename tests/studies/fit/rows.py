@@ -14,12 +14,12 @@ from typing import NamedTuple, Optional
 
 ROWS = pathlib.Path(__file__).resolve().parent / "rows.csv"
 TOOLS = {"xmem": "solution", "dnnmem": "DNNmem", "schedtune": "SchedTune", "llmem": "LLmem"}
-GPUS = {"NVIDIA GeForce RTX 3060": "3060", "NVIDIA GeForce RTX 4060": "4060", "NVIDIA A100-SXM4-40GB": "A100-40GB"}
+GPUS = {"NVIDIA GeForce RTX 3060": "3060", "NVIDIA GeForce RTX 4060": "4060"}
 
 
 class Row(NamedTuple):
     id: str  # experiment and the authors' number
-    set: str  # train: looked at while the model was made; held_out: not
+    set: str  # train: looked at while the estimate was made; first: judged its first version; second: its last
     model: str
     optimizer: str
     batch: int
@@ -92,7 +92,7 @@ def main():
     paths = sorted(path for path in (arguments.checkout / "plot" / "data").rglob("evaluation_result.json")
                    if name_of(path) not in names)
     random.Random(arguments.seed).shuffle(paths)
-    made = [row_of(path.read_text(), name_of(path), "held_out") for path in paths[:arguments.sample]]
+    made = [row_of(path.read_text(), name_of(path), "second") for path in paths[:arguments.sample]]
     write_rows([*known, *(row for row in made if row)], arguments.into)
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trainings that xMem's authors ran on real GPUs, on the stand-in: how much memory each needed there and here.
 
-    study.py [--set train|held_out] [--results FILE] [--jobs N] [--memprof PATH] [--python PATH] [ROW…]
+    study.py [--set train|first|second] [--results FILE] [--jobs N] [--memprof PATH] [--python PATH] [ROW…]
 
 Runs what FILE does not have yet, and prints the table: relative error of the bytes, by family, beside the estimates
 that the authors published; and how often "fits" or "runs out of memory" was right. The Python needs PyTorch 2.6.0,
@@ -20,7 +20,7 @@ import rows as rows_of
 from train import CONVOLUTIONAL
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIMULATED = {"3060": "RTX3060-12GB", "4060": "RTX4060", "A100-40GB": "A100-40GB"}
+SIMULATED = {"3060": "RTX3060-12GB", "4060": "RTX4060"}
 RUN_SECONDS = 600
 # Kernels that are loaded when they first run, after the first sample: what the rows of `train` have in common.
 CODE = {"convolutional": 10 << 20, "transformer": 0}
@@ -93,7 +93,7 @@ def line_of(row, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help="ids; all if left out")
-    parser.add_argument("--set", choices=("train", "held_out"))
+    parser.add_argument("--set", choices=("train", "first", "second"))
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("fit.json"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--memprof", default="build/bin/memprof")
