@@ -10,7 +10,8 @@ namespace {
 
 // Multiprocessors, L2 and bus: NVIDIA's data sheets and architecture white papers of each GPU.
 // Names and memory: what PyTorch's get_device_properties and deviceQuery print on them in public
-// bug reports; memory varies by some MiB with driver and ECC.
+// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit); memory varies by some
+// MiB with driver and ECC.
 constexpr GpuModel kModels[] = {
     {"H100-80GB", "NVIDIA H100 80GB HBM3", 90, 132, 81090, 51200, 5120},
     {"H200", "NVIDIA H200", 90, 132, 143156, 61440, 6144},

@@ -216,6 +216,9 @@ static int open_cudnn(const char* folder) {
   open_neighbour(folder, "cuda_nvrtc/lib/libnvrtc.so.12");
   open_neighbour(folder, "cublas/lib/libcublasLt.so.12");
   open_neighbour(folder, "cublas/lib/libcublas.so.12");
+  open_neighbour(folder, "cu13/lib/libnvrtc.so.13"); /* where the packages for CUDA 13 are */
+  open_neighbour(folder, "cu13/lib/libcublasLt.so.13");
+  open_neighbour(folder, "cu13/lib/libcublas.so.13");
   snprintf(path, sizeof path, "%s/libcudnn.so.9", folder);
   void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (library == NULL) return 0;

@@ -149,10 +149,12 @@ class CudnnTest(unittest.TestCase):
 
     def test_channels_last_and_halves(self):
         calls = f"backend.plans('backward_data', {THREE}, last=True), " \
-                f"backend.plans('backward_data', {THREE}, type_=FLOAT16)"
+                f"backend.plans('backward_data', {THREE}, type_=FLOAT16), " \
+                f"backend.plans('backward_data', {THREE}, type_=FLOAT16, last=True)"
         found, _ = self.on("V100-16GB", calls)
         self.assertEqual(found[0], [(0, ())])
-        self.assertEqual(found[1][0][0], (2 * BYTES + FILTER) // 2)
+        self.assertEqual(found[1][0], ((2 * BYTES + FILTER) // 2, (0,)))
+        self.assertEqual(found[2], [(0, ())])
         self.assertEqual(self.on("H100-80GB", calls)[0][0], [(0, ())])
         self.assertEqual(self.on("A100-40GB", calls)[0][0][0], (BYTES + FILTER, (0,)))
 
