@@ -20,7 +20,7 @@ std::string File() { return "/tmp/cache/ab/" + Hash() + ".py"; }
 std::vector<std::string> Origin(const std::string& text, int line) {
   std::vector<std::string> frames;
   for (const SourceFrame& frame :
-       GeneratedLines({{LinesName(File()), text}}).OriginOf(File(), line))
+       GeneratedLines(KeptSources{{LinesName(File()), text}}).OriginOf(File(), line))
     frames.push_back(frame.function + " " + frame.file + ":" + std::to_string(frame.line));
   return frames;
 }
@@ -45,13 +45,15 @@ TEST(GeneratedLinesTest, ALineIsOfThePartThatBeginsBeforeIt) {
   EXPECT_THAT(Origin(text, 19), ElementsAre("block /p/t.py:17", "forward /p/t.py:32"));
   EXPECT_THAT(Origin(text, 20), ElementsAre()) << "a part without a stack";
   EXPECT_THAT(Origin(text, 1000), ElementsAre("<module> /p/a \"b\".py:5"));
-  EXPECT_TRUE(GeneratedLines({{LinesName(File()), text}}).OriginOf("/ab/other.py", 10).empty());
-  EXPECT_TRUE(GeneratedLines({{File(), text}}).OriginOf(File(), 10).empty()) << "another file";
+  EXPECT_TRUE(
+      GeneratedLines(KeptSources{{LinesName(File()), text}}).OriginOf("/ab/other.py", 10).empty());
+  EXPECT_TRUE(GeneratedLines(KeptSources{{File(), text}}).OriginOf(File(), 10).empty())
+      << "another file";
 }
 
 TEST(GeneratedLinesTest, WhatHasNotTheFormIsLeftOut) {
   EXPECT_THAT(Origin("File \"/p/t.py\", line 1, in f\n10\n", 10), ElementsAre()) << "of no part";
-  for (const std::string& line :
+  for (const std::string line :
        {"File \"/p/t.py\", line 0, in f", "File \"/p/t.py\", line -3, in f",
         "File \"/p/t.py\", line 99999999999, in f", "File \"/p/t.py\", line 1", "File \"",
         "File \"/p/t.py\", line 1, in ", "x = block(x)", "^^^^", "-5", "10x", ""})
