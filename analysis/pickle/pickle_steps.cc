@@ -1,5 +1,7 @@
 // What each opcode does. Those that make pickles a programming language are refused.
-#include "absl/strings/str_format.h"
+#include <algorithm>
+#include <iterator>
+
 #include "analysis/pickle/internal/pickle_reader.h"
 
 namespace memprof::analysis {
@@ -219,8 +221,8 @@ absl::Status PickleReader::Refuse(std::uint8_t opcode) const {
                                          [opcode](const Refused& r) { return r.opcode == opcode; });
   const std::string name =
       known == std::end(kRefused) ? "no opcode of pickle" : std::string(known->name);
-  return Error(
-      absl::StrFormat("opcode 0x%02x (%s) is refused: plain data does not need it", opcode, name));
+  return Error(absl::StrCat("opcode 0x", absl::Hex(opcode, absl::kZeroPad2), " (", name,
+                            ") is refused: plain data does not need it"));
 }
 
 absl::Status PickleReader::StepMemo(std::uint8_t opcode) {
