@@ -29,7 +29,7 @@ TEST(RunVerb, TheStandInIsTheGpuThatIsNamed) {
                              GuestPath("guest_runtime_life"), "exit", "return"});
   EXPECT_EQ(run.status, 7);
   const Log log = ReadLog(directory.File("a.mprof"));
-  EXPECT_EQ(log.devices.at(0).capacity_bytes(), 12011ull << 20);
+  EXPECT_EQ(log.devices.at(0).capacity_bytes(), 12037ull << 20);
   EXPECT_EQ(log.devices.at(0).name(), "NVIDIA GeForce RTX 3060");
   EXPECT_TRUE(log.devices.at(0).simulated());
   const GuestResult wrong = MemprofRun(directory, {"run", "--sim=gpu=RTX3061", "/bin/true"});

@@ -21,11 +21,16 @@ using ::testing::Not;
 
 class NotesTest : public ::testing::Test {
  protected:
-  // A data folder of its own: tests run at the same time.
+  // A data folder of its own: tests run at the same time, and again. In Qt's test mode the variable
+  // would not count.
   void SetUp() override {
+    QStandardPaths::setTestModeEnabled(false);
     qputenv("XDG_DATA_HOME", folder_.filePath(QStringLiteral("data")).toLocal8Bit());
   }
-  void TearDown() override { qunsetenv("XDG_DATA_HOME"); }
+  void TearDown() override {
+    qunsetenv("XDG_DATA_HOME");
+    QStandardPaths::setTestModeEnabled(true);
+  }
   QByteArray Content() const {
     QFile file(log_ + QStringLiteral(".notes.json"));
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
