@@ -151,7 +151,7 @@ class CommandTest(unittest.TestCase):
     def test_full_disk(self):
         self.program("df", "#!/bin/sh\necho Avail\necho 1000000000\n")
         done = self.run_it("true", PATH=self.folder + ":" + os.environ["PATH"])
-        self.assert_fails(done, 1, "needs 4 GB")
+        self.assert_fails(done, 1, "needs 5 GB")
 
     def test_index_that_does_not_answer(self):
         self.program("df", "#!/bin/sh\necho Avail\necho 9000000000000\n")
