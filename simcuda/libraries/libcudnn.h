@@ -25,6 +25,7 @@ struct convolution {
 struct convolution_plan {
   int64_t workspace;
   unsigned notes;
+  int rank; /* 0 = the heuristics' first choice */
 };
 
 enum { kMaxPlans = 16 };
