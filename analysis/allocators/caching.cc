@@ -210,6 +210,25 @@ void CachingAllocator::LinkAfter(BlockNumber number, BlockNumber added) {
   if (after != kNone) blocks_[after].previous = added;
 }
 
+std::uint64_t CachingAllocator::LeastRequest(Handle handle) const {
+  const Block& block = blocks_[handle];
+  std::uint64_t least = block.bytes;  // rounded
+  // Free neighbours merge, so a free one behind it is its own rest.
+  const bool split = block.next != kNone && !blocks_[block.next].in_use;
+  if (!split && !IsSmall(block.pool) && !options_.expandable) {
+    const bool oversize = block.bytes >= options_.max_split;
+    const std::uint64_t rest = oversize ? options_.max_non_split_rounding - kRounding : kSmallLimit;
+    least = std::max(kSmallLimit + kRounding, block.bytes - std::min(block.bytes, rest));
+    if (oversize) least = std::max(least, options_.max_split);
+    const bool fresh = block.cached_at == 0;  // a segment is at most so much larger
+    if (fresh) least = std::max(least, block.bytes - kSegmentRounding + kRounding);
+    const auto& free = pools_[block.pool].free;
+    const auto larger = free.lower_bound({.bytes = block.bytes});
+    if (larger != free.begin()) least = std::max(least, std::prev(larger)->bytes + kRounding);
+  }
+  return std::min(least, block.bytes) - kRounding + 1;
+}
+
 Place CachingAllocator::PlaceOf(Handle handle) const {
   return {blocks_[handle].address, blocks_[handle].bytes};
 }

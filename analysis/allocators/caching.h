@@ -58,6 +58,9 @@ class CachingAllocator : public Allocator {
   bool ReleaseSegment(std::uint64_t bytes, std::uint64_t address) override;
   Place PlaceOf(Handle handle) const override;
   std::string Inconsistency() const override;
+  // The smallest request, in bytes, that would have got this block as it is; it is the last one
+  // that was allocated. A smaller one would have left a free rest, or got a smaller block.
+  std::uint64_t LeastRequest(Handle handle) const;
 
  protected:
   Handle DoAllocate(std::uint64_t bytes, StreamNumber stream) override;

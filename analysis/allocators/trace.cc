@@ -23,7 +23,9 @@ class Feeder {
       case TraceOp::kAllocate: {
         if (handles_[event.number] != kNoHandle) break;  // it was there
         const TraceBlock& block = trace_.blocks[event.number];
-        handles_[event.number] = allocator_.Allocate(block.bytes, block.stream);
+        const Handle handle = allocator_.Allocate(block.bytes, block.stream);
+        handles_[event.number] = handle;
+        if (options_.served && handle != kNoHandle) options_.served(event.number, handle);
         break;
       }
       case TraceOp::kFree:

@@ -13,6 +13,7 @@ namespace memprof::analysis::allocators {
 struct TraceBlock {
   std::uint64_t bytes = 0;  // requested, > 0
   StreamNumber stream = 0;
+  bool whole = false;  // the log has only the block that was given, which may be larger
 };
 
 struct TraceRange {
@@ -37,7 +38,7 @@ struct Trace {
 
   // For traces written by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {
-    blocks.push_back({bytes, stream});
+    blocks.push_back({bytes, stream, false});
     const auto number = static_cast<std::uint32_t>(blocks.size() - 1);
     events.push_back({TraceOp::kAllocate, number});
     return number;
@@ -54,6 +55,8 @@ struct TraceReplayOptions {
   std::vector<std::uint64_t>* samples = nullptr;  // gets the reserved bytes at each kSample
   // Called after every kReplayTick events and at the end, with their number; false = skip the rest.
   std::function<bool(std::size_t events)> tick;
+  // Called with each block that was served, which is still the last one that was.
+  std::function<void(std::uint32_t block, Handle handle)> served;
   // Called when the reserved bytes have changed, with the event of the trace since which they hold.
   std::function<void(std::size_t event, std::uint64_t reserved)> reserved;
 };

@@ -10,6 +10,10 @@ namespace {
 // Sizes that are rounded up somewhere (a power of two, a warp) are off by little.
 constexpr double kTolerance = 512, kShare = 1e-3;
 
+std::uint64_t Least(const SizeObservation& point) {
+  return point.least == 0 ? point.bytes : point.least;
+}
+
 // One point for each size, ascending.
 std::vector<SizeObservation> OnePerSize(std::vector<SizeObservation> observations) {
   std::sort(observations.begin(), observations.end(),
@@ -17,11 +21,16 @@ std::vector<SizeObservation> OnePerSize(std::vector<SizeObservation> observation
   std::vector<SizeObservation> points;
   for (std::size_t i = 0; i < observations.size();) {
     double sum = 0;
+    std::uint64_t least = 0, most = ~std::uint64_t{0};
     std::size_t end = i;
-    for (; end < observations.size() && observations[end].batch == observations[i].batch; ++end)
+    for (; end < observations.size() && observations[end].batch == observations[i].batch; ++end) {
       sum += static_cast<double>(observations[end].bytes);
-    const double mean = sum / static_cast<double>(end - i);
-    points.push_back({observations[i].batch, static_cast<std::uint64_t>(std::llround(mean))});
+      least = std::max(least, Least(observations[end]));
+      most = std::min(most, observations[end].bytes);
+    }
+    const auto mean = static_cast<std::uint64_t>(std::llround(sum / static_cast<double>(end - i)));
+    const bool agree = least <= most;
+    points.push_back({observations[i].batch, agree ? most : mean, agree ? least : mean});
     i = end;
   }
   return points;
@@ -29,6 +38,8 @@ std::vector<SizeObservation> OnePerSize(std::vector<SizeObservation> observation
 
 double X(const SizeObservation& point) { return static_cast<double>(point.batch); }
 double Y(const SizeObservation& point) { return static_cast<double>(point.bytes); }
+
+double Lower(const SizeObservation& point) { return static_cast<double>(Least(point)); }
 
 double Slope(const SizeObservation& a, const SizeObservation& b) {
   return (Y(b) - Y(a)) / (X(b) - X(a));
@@ -55,8 +66,29 @@ double Value(const SizeModel& model, double x) {
 
 bool Holds(const SizeModel& model, const std::vector<SizeObservation>& points) {
   return std::all_of(points.begin(), points.end(), [&model](const SizeObservation& point) {
-    return std::abs(Value(model, X(point)) - Y(point)) <= std::max(kTolerance, kShare * Y(point));
+    const double value = Value(model, X(point)),
+                 tolerance = std::max(kTolerance, kShare * Y(point));
+    return value >= Lower(point) - tolerance && value <= Y(point) + tolerance;
   });
+}
+
+// Without any tolerance but the ranges.
+bool IsPossible(const SizeModel& model, const std::vector<SizeObservation>& points) {
+  return std::all_of(points.begin(), points.end(), [&model](const SizeObservation& point) {
+    const double value = Value(model, X(point));
+    return value >= Lower(point) && value <= Y(point);
+  });
+}
+
+// The number from `least` to `most` that is a multiple of the highest power of two. Both are
+// positive.
+double Roundest(double least, double most) {
+  constexpr int kLowest = -10;
+  for (int power = std::ilogb(most); power >= kLowest; --power) {
+    const double unit = std::ldexp(1.0, power), multiple = std::ceil(least / unit) * unit;
+    if (multiple <= most) return multiple;
+  }
+  return most;
 }
 
 bool IsWhole(double value) { return std::abs(value - std::round(value)) < 1e-6; }
@@ -66,7 +98,47 @@ double Along(const std::vector<SizeObservation>& points, double x) {
   std::size_t next = 1;
   while (next + 1 < points.size() && X(points[next]) < x) ++next;
   const SizeObservation &a = points[next - 1], &b = points[next];
+  if (x > X(b) && Y(b) < Y(a)) return Y(b);  // what falls does not fall to nothing
   return Y(a) + Slope(a, b) * (x - X(a));
+}
+
+bool IsRange(const SizeObservation& point) { return Least(point) < point.bytes; }
+
+// One size, or a size in proportion, that is in all ranges. With blocks of one size the first is
+// likelier, else the second.
+bool FitSimply(const std::vector<SizeObservation>& points, SizeModel* model) {
+  double least = 0, most = 9e18, unit_least = 0, unit_most = 9e18;
+  bool same = true;
+  for (const SizeObservation& point : points) {
+    least = std::max(least, Lower(point));
+    most = std::min(most, Y(point));
+    unit_least = std::max(unit_least, Lower(point) / X(point));
+    unit_most = std::min(unit_most, Y(point) / X(point));
+    same &= point.bytes == points.front().bytes;
+  }
+  const bool constant = least <= most, proportional = unit_least <= unit_most;
+  if (!constant && !proportional) return false;
+  *model = SizeModel();
+  if (constant && (same || !proportional)) {
+    model->growth = Growth::kConstant;
+    model->fixed = most;
+  } else {
+    model->growth = Growth::kLinear;
+    model->per_unit = Roundest(unit_least, unit_most);
+  }
+  return true;
+}
+
+// The line of the roundest slope between the first and the last range, if it is one.
+bool FitLine(const std::vector<SizeObservation>& points, SizeModel* model) {
+  const SizeObservation &a = points.front(), &b = points.back();
+  const double run = X(b) - X(a), most = (Y(b) - Lower(a)) / run;
+  if (most <= 0) return false;
+  *model = SizeModel();
+  model->growth = Growth::kLinear;
+  model->per_unit = Roundest(std::max(0.0, (Lower(b) - Y(a)) / run), most);
+  model->fixed = std::min(Y(a) - model->per_unit * X(a), Y(b) - model->per_unit * X(b));
+  return model->fixed >= 0 && Holds(*model, points);
 }
 
 }  // namespace
@@ -87,13 +159,17 @@ SizeModel FitSize(std::vector<SizeObservation> observations) {
       points.begin(), points.end(),
       [&points](const SizeObservation& point) { return point.bytes == points.front().bytes; });
   model.growth = Growth::kConstant;
+  if (std::any_of(points.begin(), points.end(), IsRange)) {
+    SizeModel simple;
+    if (FitSimply(points, &simple) || FitLine(points, &simple)) return simple;
+  }
   if (constant) return model;
   SetLine(points.front(), points.back(), &model);
   model.growth = Growth::kLinear;
   // The tolerance at the observations also applies at size 0.
   const double least = points.size() == 2 ? 0 : -kTolerance;
-  if (model.fixed >= least && (points.size() > 2 || IsWhole(model.per_unit)) &&
-      Holds(model, points)) {
+  if (model.fixed >= least && model.per_unit > 0 &&
+      (points.size() > 2 || IsWhole(model.per_unit)) && Holds(model, points)) {
     return model;
   }
   if (points.size() > 2) {
@@ -106,6 +182,33 @@ SizeModel FitSize(std::vector<SizeObservation> observations) {
   model.growth = Growth::kIrregular;
   model.points = std::move(points);
   return model;
+}
+
+void SizeLaws::Add(const std::vector<SizeObservation>& observations) {
+  for (const SizeObservation& point : observations)
+    if (point.bytes - Least(point) >= static_cast<std::uint64_t>(kTolerance)) return;
+  const SizeModel model = FitSize(observations);
+  if (model.growth != Growth::kConstant && model.growth != Growth::kLinear) return;
+  Law& law = laws_[{model.fixed, model.per_unit}];
+  law.model = model;
+  ++law.requests;
+}
+
+SizeModel SizeLaws::Fit(const std::vector<SizeObservation>& observations) {
+  const auto [at, added] = fitted_.try_emplace(observations);
+  if (!added) return at->second;
+  const std::vector<SizeObservation> points = OnePerSize(observations);
+  const Law* best = nullptr;
+  const bool vague = std::any_of(points.begin(), points.end(), [](const SizeObservation& point) {
+    return point.bytes - Least(point) >= static_cast<std::uint64_t>(kTolerance);
+  });
+  if (vague && points.size() > 1) {
+    for (const auto& [key, law] : laws_) {
+      if ((best == nullptr || law.requests > best->requests) && IsPossible(law.model, points))
+        best = &law;
+    }
+  }
+  return at->second = best != nullptr ? best->model : FitSize(observations);
 }
 
 }  // namespace memprof::analysis

@@ -3,14 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace memprof::analysis {
 
-// One run: the size of its input (a batch, a number of tokens, …) and the requested bytes.
+// One run: the size of its input (a batch, a number of tokens, …) and the requested bytes. Where
+// these are not known exactly, the least and the most that they may have been.
 struct SizeObservation {
   std::uint64_t batch = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // the most
+  std::uint64_t least = 0;  // 0 = as `bytes`
+
+  bool operator==(const SizeObservation&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const SizeObservation& o) {
+    return H::combine(std::move(h), o.batch, o.bytes, o.least);
+  }
 };
 
 enum class Growth {
@@ -35,6 +47,26 @@ struct SizeModel {
 // line always fits: it is called linear if its slope is a whole number of bytes and its value at 0
 // is not negative. With more, a line through the smallest and the largest, or a parabola through
 // these and the middle one, must meet the rest within 512 bytes or 0.1 %.
+// Where only ranges are known: one size, else in proportion, else a line, of the roundest numbers
+// that are possible (sizes are products of dimensions, of which many are powers of two).
 SizeModel FitSize(std::vector<SizeObservation> observations);
+
+// The laws of requests whose sizes are known, for those that are known less well: a program has
+// many tensors of one shape. Not thread-safe.
+class SizeLaws {
+ public:
+  // Ignores what is not known to 512 bytes, or has no law.
+  void Add(const std::vector<SizeObservation>& observations);
+  // The law that holds for most of the requests of those that are possible here; else FitSize.
+  SizeModel Fit(const std::vector<SizeObservation>& observations);
+
+ private:
+  struct Law {
+    SizeModel model;
+    std::uint64_t requests = 0;
+  };
+  std::map<std::pair<double, double>, Law> laws_;  // by fixed and per_unit
+  absl::flat_hash_map<std::vector<SizeObservation>, SizeModel> fitted_;
+};
 
 }  // namespace memprof::analysis

@@ -8,6 +8,7 @@
 #include "analysis/allocators/allocator_replay.h"
 #include "analysis/footprint/footprint.h"
 #include "analysis/footprint/internal/align.h"
+#include "analysis/footprint/internal/asked.h"
 #include "analysis/footprint/internal/simulate.h"
 #include "analysis/peak/peak.h"
 #include "analysis/timeline/ledger.h"
@@ -29,6 +30,7 @@ struct FootprintPart {
   std::uint64_t driver = 0, overhead = 0;         // bytes: the driver's at its peak, and beside it
   std::vector<EventId> requests;                  // of the trace's blocks
   std::vector<std::vector<std::uint32_t>> match;  // by part, then by block; empty for itself
+  std::vector<AskedBytes> asked;                  // by block
 };
 
 // By device: the driver's bytes at the peak.
@@ -89,13 +91,30 @@ class FootprintBuilder {
  private:
   void Match() {
     std::vector<RequestKeys> keys;
-    for (const FootprintPart& part : parts_) keys.emplace_back(*part.session, part.requests);
+    for (FootprintPart& part : parts_) {
+      keys.emplace_back(*part.session, part.requests);
+      part.asked = NarrowBySteps(RequestedBytes(part.run->trace, data_.spec), keys.back());
+    }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         parts_[i].match.push_back(i == j ? std::vector<std::uint32_t>()
                                          : MatchRequests(keys[i], keys[j]));
       }
     }
+  }
+
+  // A request of run `i`, in all runs that have it but `left_out`.
+  std::vector<SizeObservation> SeenOf(std::size_t i, std::size_t left_out,
+                                      std::uint32_t block) const {
+    const auto seen = [](const FootprintPart& part, std::uint32_t number) {
+      return SizeObservation{part.batch, part.asked[number].most, part.asked[number].least};
+    };
+    std::vector<SizeObservation> all = {seen(parts_[i], block)};
+    for (std::size_t j = 0; j < parts_.size(); ++j) {
+      if (j == i || j == left_out || parts_[i].match[j][block] == kNoRequest) continue;
+      all.push_back(seen(parts_[j], parts_[i].match[j][block]));
+    }
+    return all;
   }
 
   // The requests of run `i`, with their sizes fitted to all runs but `left_out`.
@@ -105,15 +124,12 @@ class FootprintBuilder {
     FootprintData::Base base;
     base.batch = part.batch;
     base.trace = trace;
+    SizeLaws laws;
+    for (std::uint32_t block = 0; block < trace.blocks.size(); ++block)
+      laws.Add(SeenOf(i, left_out, block));
+    for (std::uint32_t block = 0; block < trace.blocks.size(); ++block)
+      base.sizes.push_back(laws.Fit(SeenOf(i, left_out, block)));
     std::vector<SizeObservation> seen;
-    for (std::uint32_t block = 0; block < trace.blocks.size(); ++block) {
-      seen.assign(1, {part.batch, trace.blocks[block].bytes});
-      for (std::size_t j = 0; j < parts_.size(); ++j) {
-        if (j == i || j == left_out || part.match[j][block] == kNoRequest) continue;
-        seen.push_back({parts_[j].batch, parts_[j].run->trace.blocks[part.match[j][block]].bytes});
-      }
-      base.sizes.push_back(FitSize(seen));
-    }
     // The program's driver requests outside of its allocator: matched by order, if all runs have
     // the same ones.
     for (std::size_t k = 0; k < trace.outside.size(); ++k) {
@@ -285,6 +301,7 @@ absl::StatusOr<std::vector<Footprint>> BuildFootprints(
                          driver[i][run.device],
                          overhead[i][run.device],
                          run.requests,
+                         {},
                          {}});
       }
     }

@@ -100,7 +100,8 @@ class Toy {
       log_->Alloc(Layer::kSegment, place.address, size, {.stack = site});
       segments_.push_back({place.address, size});
     }
-    log_->Alloc(Layer::kBlock, place.address, place.bytes, {.stack = site, .aux0 = live->bytes});
+    log_->Alloc(Layer::kBlock, place.address, place.bytes,
+                {.stack = site, .aux0 = program_.asked ? live->bytes : 0});
   }
 
   void RequestDriver(int site, Live* live) {

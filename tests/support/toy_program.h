@@ -23,6 +23,7 @@ struct ToyProgram {
   std::vector<ToyRequest> requests;
   int steps = 3;
   bool caching = true;   // blocks of a caching allocator; else driver memory for each
+  bool asked = true;     // its log has the requested sizes; else only those of blocks, as PyTorch's
   bool empties = false;  // releases cached memory after every step
   std::uint64_t outside_fixed = 0, outside_per_unit = 0;  // driver memory besides the allocator's
 

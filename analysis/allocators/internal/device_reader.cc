@@ -196,6 +196,7 @@ void DeviceReader::AddRequest(AllocationId id) {
   const auto number = static_cast<StreamNumber>(streams_.size());
   const auto [at, added] = streams_.try_emplace({PrivatePoolOf(session_, id), stream}, number);
   numbers_[id.value] = run_.trace.Allocate(requested, at->second);
+  run_.trace.blocks.back().whole = record.layer == Layer::kBlock && !record.has_requested();
   if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
   if (keeps_requests_) run_.requests.push_back(record.birth);
   if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
@@ -280,7 +281,7 @@ void DeviceReader::Refuse(std::size_t event) {
   if (bytes == 0) return;
   if (keeps_requests_) run_.requests.emplace_back(static_cast<std::uint32_t>(event));
   ++run_.refused;
-  run_.trace.blocks.push_back({bytes, 0});
+  run_.trace.blocks.push_back({bytes, 0, false});
   Add(TraceOp::kTry, static_cast<std::uint32_t>(run_.trace.blocks.size() - 1));
 }
 

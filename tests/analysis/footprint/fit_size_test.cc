@@ -67,5 +67,61 @@ TEST(FitSizeTest, WithoutALawItGoesFromPointToPoint) {
   EXPECT_EQ(FitSize({{10, 100'000}, {20, 150'000}, {40, 180'000}}).growth, Growth::kIrregular);
 }
 
+// A block of 512 bytes more than a proportional size, and a range of 1 MiB that has it.
+TEST(FitSizeTest, OfRangesTheSimplestLawIsTaken) {
+  const auto rounded = [](std::uint64_t b, std::uint64_t bytes) {
+    return SizeObservation{b, (bytes + 511) / 512 * 512, (bytes + 511) / 512 * 512 - 511};
+  };
+  const SizeModel line = FitSize({rounded(2, 24'000), rounded(4, 48'000)});
+  EXPECT_EQ(line.growth, Growth::kLinear);
+  EXPECT_EQ(line.fixed, 0);
+  EXPECT_NEAR(line.per_unit, 12'000, 64);
+  EXPECT_EQ(FitSize({{2, 512, 1}, {4, 512, 1}}).growth, Growth::kConstant);
+  EXPECT_EQ(FitSize({{2, 4'000'000, 3'000'000}, {4, 3'500'000, 3'499'489}}).At(64), 3'500'000u);
+  // Both are possible: the blocks differ, so it grows.
+  EXPECT_EQ(FitSize({{2, 4'000'000, 2'000'000}, {4, 5'000'000, 3'500'000}}).fixed, 0);
+  const SizeModel offset = FitSize({rounded(2, 1'000'000), rounded(4, 1'100'000)});
+  EXPECT_NEAR(static_cast<double>(offset.At(16)), 1'700'000, 16 * 512);
+  // What falls keeps its last size.
+  const SizeModel falling = FitSize({rounded(2, 100'352), rounded(4, 50'176)});
+  EXPECT_EQ(falling.growth, Growth::kIrregular);
+  EXPECT_EQ(falling.At(64), 50'176u);
+  EXPECT_EQ(falling.At(3), 75'264u);
+}
+
+TEST(FitSizeTest, RangesHoldTheLawThatWasFound) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 500; ++round) {
+    const std::uint64_t unit = 1 + random() % 1'000'000;
+    std::vector<SizeObservation> seen;
+    for (const std::uint64_t b : {2u, 4u, 8u}) {
+      const std::uint64_t below = random() % 1'000'000;
+      seen.push_back({b, unit * b + random() % 1000, unit * b - std::min(unit * b - 1, below)});
+    }
+    const SizeModel model = FitSize(seen);
+    for (const SizeObservation& one : seen) {
+      EXPECT_LE(model.At(one.batch), one.bytes + 1);
+      EXPECT_GE(model.At(one.batch) + 1, one.least);
+    }
+  }
+}
+
+// Of two laws that are possible, the one of more requests.
+TEST(SizeLawsTest, WhatIsKnownLessWellIsTakenToBeLikeTheRest) {
+  SizeLaws laws;
+  const auto known = [](std::uint64_t unit) {
+    return std::vector<SizeObservation>{{2, 2 * unit, 2 * unit - 511},
+                                        {4, 4 * unit, 4 * unit - 511}};
+  };
+  for (const std::uint64_t unit : {602'112u, 602'112u, 589'824u, 300'032u, 300'032u, 300'032u})
+    laws.Add(known(unit));
+  laws.Add({{2, 1'300'000, 1'000'000}, {4, 2'600'000, 2'000'000}});  // not known itself: no law
+  const std::vector<SizeObservation> vague = {{2, 1'250'000, 1'150'000}, {4, 2'500'000, 2'300'000}};
+  EXPECT_NEAR(laws.Fit(vague).per_unit, 602'112, 128);
+  EXPECT_NEAR(laws.Fit(known(589'824)).per_unit, 589'824, 128);
+  EXPECT_EQ(laws.Fit({{2, 9'000'000, 8'000'000}, {4, 18'000'000, 17'000'000}}).growth,
+            Growth::kLinear);
+}
+
 }  // namespace
 }  // namespace memprof::analysis

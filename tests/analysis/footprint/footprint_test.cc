@@ -60,6 +60,28 @@ TEST(FootprintTest, PredictsWhatAProgramTakes) {
   }
 }
 
+// PyTorch's logs have blocks, which are up to 1 MiB larger than what was requested.
+TEST(FootprintTest, BlocksAreAskedSizesAgain) {
+  ToyProgram program;
+  for (int i = 0; i < 40; ++i) {
+    const double unit = 512.0 * (100 + 37 * (i % 5)) * (1 + i % 3);
+    program.requests.push_back({.site = i, .per_unit = unit, .lives = 1 + i % 7});
+    program.requests.push_back(
+        {.site = 40 + i, .fixed = 512.0 * (3000 + 777 * (i % 4)), .lives = 3});
+  }
+  program.asked = false;
+  const auto footprints = Build(program, {2, 4});
+  ASSERT_EQ(footprints.size(), 1u);
+  EXPECT_EQ(footprints[0].growth().irregular, 0u);
+  for (const std::uint64_t size : {2u, 4u, 16u, 64u}) {
+    const FootprintPrediction prediction = footprints[0].Predict(size);
+    const ToyPeaks truth = RunToy(program, size, nullptr);
+    EXPECT_EQ(prediction.peaks.reserved, truth.reserved) << size;
+    EXPECT_NEAR(static_cast<double>(prediction.peaks.requested),
+                static_cast<double>(truth.requested), 0.001 * static_cast<double>(truth.requested));
+  }
+}
+
 TEST(FootprintTest, ThreeSizesShowSquares) {
   for (const std::uint32_t seed : {21u, 22u, 23u}) {
     const ToyProgram program = ToyProgram::Random(seed, true);
