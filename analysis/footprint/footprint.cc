@@ -35,7 +35,7 @@ void FindRequestPeaks(const Trace& trace, FootprintPeaks* peaks) {
   }
 }
 
-Trace Scaled(const FootprintData::Base& base, std::uint64_t batch) {
+Trace Scaled(const FootprintData& data, const FootprintData::Base& base, std::uint64_t batch) {
   Trace trace = base.trace;
   for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
     trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kMaxRequest);
@@ -44,6 +44,7 @@ Trace Scaled(const FootprintData::Base& base, std::uint64_t batch) {
     const std::uint64_t bytes = trace.outside[i] == 0 ? 0 : base.outside[i].At(batch);
     trace.outside[i] = std::min(bytes, allocators::kMaxRequest);
   }
+  if (!base.sums.empty()) SetColumnSums(base.sums, batch, data.multiprocessors, &trace);
   return trace;
 }
 
@@ -94,7 +95,7 @@ FootprintPrediction PredictFrom(const FootprintData& data, const FootprintData::
   FootprintPrediction prediction;
   prediction.batch = batch;
   prediction.base = base.batch;
-  const Trace trace = Scaled(base, batch);
+  const Trace trace = Scaled(data, base, batch);
   prediction.peaks = SimulateFootprint(trace, data.spec, data.source, false);
   if (capacity != allocators::kUnlimited) Try(data, trace, capacity, &prediction);
   return prediction;
@@ -124,7 +125,8 @@ FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple
   constexpr std::uint64_t kMax = std::uint64_t{1} << 32;  // no input is that large
   const auto fits = [this, capacity, multiple](std::uint64_t count) {
     FootprintPrediction prediction;
-    Try(data_, Scaled(NearestTo(data_, count * multiple), count * multiple), capacity, &prediction);
+    Try(data_, Scaled(data_, NearestTo(data_, count * multiple), count * multiple), capacity,
+        &prediction);
     return prediction.fits;
   };
   FootprintLimit limit;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "analysis/allocators/recorded.h"
 #include "analysis/allocators/spec.h"
+#include "analysis/footprint/column_sums.h"
 #include "analysis/footprint/fit.h"
 #include "analysis/store/session.h"
 
@@ -80,12 +81,14 @@ struct FootprintData {
     std::uint64_t batch = 0;
     allocators::Trace trace;
     std::vector<SizeModel> sizes, outside;  // of the trace's blocks, and of its outside bytes
+    std::vector<ColumnSum> sums;            // whose buffers have a law of their own
   };
 
   int device = kNoDevice;
   allocators::RequestSource source = allocators::RequestSource::kBlocks;
   allocators::AllocatorSpec spec;
   std::uint64_t capacity = 0;
+  Multiprocessors multiprocessors;
   std::vector<FootprintRun> runs;
   std::vector<Base> bases;  // as `runs`
   std::vector<FootprintSite> sites;

@@ -18,6 +18,7 @@ namespace memprof::analysis {
 namespace {
 
 using allocators::RecordedRun;
+using allocators::RequestSource;
 using allocators::TraceOp;
 
 constexpr std::size_t kNone = ~std::size_t{0};
@@ -75,6 +76,9 @@ class FootprintBuilder {
     data_.spec = spec;
     data_.source = parts_.back().run->source;
     data_.capacity = parts_.back().run->capacity;
+    if (data_.source != RequestSource::kBlocks) return;
+    for (const DeviceInfo& info : parts_.back().session->devices())
+      if (info.id == device) data_.multiprocessors = MultiprocessorsOf(info.name);
   }
 
   Footprint Build() {
@@ -129,6 +133,7 @@ class FootprintBuilder {
       laws.Add(SeenOf(i, left_out, block));
     for (std::uint32_t block = 0; block < trace.blocks.size(); ++block)
       base.sizes.push_back(laws.Fit(SeenOf(i, left_out, block)));
+    base.sums = FindColumnSums(trace, base.sizes, part.asked, part.batch, data_.multiprocessors);
     std::vector<SizeObservation> seen;
     // The program's driver requests outside of its allocator: matched by order, if all runs have
     // the same ones.
