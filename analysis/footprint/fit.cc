@@ -102,6 +102,20 @@ double Along(const std::vector<SizeObservation>& points, double x) {
   return Y(a) + Slope(a, b) * (x - X(a));
 }
 
+// Known less well than rounding explains.
+bool IsVague(const SizeObservation& point) { return Y(point) - Lower(point) >= kTolerance; }
+
+std::uint64_t ToBytes(double bytes) {
+  constexpr double kMax = 9e18;  // below 2^63
+  return static_cast<std::uint64_t>(std::clamp(std::round(bytes), 1.0, kMax));
+}
+
+void SetOther(double fixed, double per_unit, SizeModel* model) {
+  model->unsure = true;
+  model->other_fixed = fixed;
+  model->other_per_unit = per_unit;
+}
+
 bool IsRange(const SizeObservation& point) { return Least(point) < point.bytes; }
 
 // One size, or a size in proportion, that is in all ranges. With blocks of one size the first is
@@ -119,12 +133,15 @@ bool FitSimply(const std::vector<SizeObservation>& points, SizeModel* model) {
   const bool constant = least <= most, proportional = unit_least <= unit_most;
   if (!constant && !proportional) return false;
   *model = SizeModel();
+  const bool vague = std::any_of(points.begin(), points.end(), IsVague);
   if (constant && (same || !proportional)) {
     model->growth = Growth::kConstant;
     model->fixed = most;
+    if (vague) SetOther(proportional ? 0 : least, proportional ? unit_most : 0, model);
   } else {
     model->growth = Growth::kLinear;
     model->per_unit = Roundest(unit_least, unit_most);
+    if (vague) SetOther(constant ? most : 0, constant ? 0 : unit_least, model);
   }
   return true;
 }
@@ -146,15 +163,21 @@ bool FitLine(const std::vector<SizeObservation>& points, SizeModel* model) {
 std::uint64_t SizeModel::At(std::uint64_t batch) const {
   const auto x = static_cast<double>(batch);
   const double bytes = growth == Growth::kIrregular ? Along(points, x) : Value(*this, x);
-  constexpr double kMax = 9e18;  // below 2^63
-  return static_cast<std::uint64_t>(std::clamp(std::round(bytes), 1.0, kMax));
+  return ToBytes(bytes);
+}
+
+std::uint64_t SizeModel::OtherAt(std::uint64_t batch) const {
+  return unsure ? ToBytes(other_fixed + other_per_unit * static_cast<double>(batch)) : At(batch);
 }
 
 SizeModel FitSize(std::vector<SizeObservation> observations) {
   SizeModel model;
   std::vector<SizeObservation> points = OnePerSize(std::move(observations));
   model.fixed = Y(points.front());
-  if (points.size() == 1) return model;
+  if (points.size() == 1) {
+    SetOther(0, Y(points.front()) / X(points.front()), &model);
+    return model;
+  }
   const bool constant = std::all_of(
       points.begin(), points.end(),
       [&points](const SizeObservation& point) { return point.bytes == points.front().bytes; });
@@ -180,13 +203,13 @@ SizeModel FitSize(std::vector<SizeObservation> observations) {
   }
   SetLine(points.front(), points.back(), &model);
   model.growth = Growth::kIrregular;
+  SetOther(Y(points.back()), 0, &model);
   model.points = std::move(points);
   return model;
 }
 
 void SizeLaws::Add(const std::vector<SizeObservation>& observations) {
-  for (const SizeObservation& point : observations)
-    if (point.bytes - Least(point) >= static_cast<std::uint64_t>(kTolerance)) return;
+  if (std::any_of(observations.begin(), observations.end(), IsVague)) return;
   const SizeModel model = FitSize(observations);
   if (model.growth != Growth::kConstant && model.growth != Growth::kLinear) return;
   Law& law = laws_[{model.fixed, model.per_unit}];
@@ -194,21 +217,51 @@ void SizeLaws::Add(const std::vector<SizeObservation>& observations) {
   ++law.requests;
 }
 
+void SizeLaws::Sharpen(const std::vector<SizeObservation>& points, SizeModel* model) const {
+  if (model->growth != Growth::kLinear || model->fixed != 0 || points.size() < 2) return;
+  double least = 0, most = 9e18;
+  for (const SizeObservation& point : points) {
+    least = std::max(least, Lower(point) / X(point));
+    most = std::min(most, Y(point) / X(point));
+  }
+  constexpr double kElement = 4, kFew = 1024, kFactor = 16;
+  const double first = std::ceil(least / kElement) * kElement;
+  if (most - first > kFew || most < kElement) return;
+  std::uint64_t best = 0;
+  for (double unit = std::max(first, kElement); unit <= most; unit += kElement) {
+    std::uint64_t multiples = 0;
+    for (const auto& [key, law] : laws_) {
+      const double times = key.first == 0 ? key.second / unit : 0;
+      if (times >= kFactor && IsWhole(times)) multiples += law.requests;
+    }
+    if (multiples <= best) continue;
+    best = multiples;
+    model->per_unit = unit;
+  }
+}
+
 SizeModel SizeLaws::Fit(const std::vector<SizeObservation>& observations) {
   const auto [at, added] = fitted_.try_emplace(observations);
   if (!added) return at->second;
   const std::vector<SizeObservation> points = OnePerSize(observations);
-  const Law* best = nullptr;
-  const bool vague = std::any_of(points.begin(), points.end(), [](const SizeObservation& point) {
-    return point.bytes - Least(point) >= static_cast<std::uint64_t>(kTolerance);
-  });
-  if (vague && points.size() > 1) {
-    for (const auto& [key, law] : laws_) {
-      if ((best == nullptr || law.requests > best->requests) && IsPossible(law.model, points))
-        best = &law;
+  if (points.size() < 2 || std::none_of(points.begin(), points.end(), IsVague)) {
+    SizeModel model = FitSize(observations);
+    Sharpen(points, &model);
+    return at->second = model;
+  }
+  const Law *best = nullptr, *next = nullptr;
+  for (const auto& [key, law] : laws_) {
+    if (!IsPossible(law.model, points)) continue;
+    if (best == nullptr || law.requests > best->requests) {
+      next = std::exchange(best, &law);
+    } else if (next == nullptr || law.requests > next->requests) {
+      next = &law;
     }
   }
-  return at->second = best != nullptr ? best->model : FitSize(observations);
+  if (best == nullptr) return at->second = FitSize(observations);
+  SizeModel model = best->model;
+  if (next != nullptr) SetOther(next->model.fixed, next->model.per_unit, &model);
+  return at->second = model;
 }
 
 }  // namespace memprof::analysis

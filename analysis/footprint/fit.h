@@ -38,9 +38,14 @@ struct SizeModel {
   Growth growth = Growth::kUnknown;
   double fixed = 0, per_unit = 0, per_square = 0;
   std::vector<SizeObservation> points;  // of kIrregular: one for each size, ascending
+  // Whether another law is possible, and that law.
+  bool unsure = false;
+  double other_fixed = 0, other_per_unit = 0;
 
   // Rounded; at least 1, because no request has 0 bytes.
   std::uint64_t At(std::uint64_t batch) const;
+  // By the other law, if there is one.
+  std::uint64_t OtherAt(std::uint64_t batch) const;
 };
 
 // `observations`: at least one, in any order; several of one size are averaged. With two sizes a
@@ -57,10 +62,15 @@ class SizeLaws {
  public:
   // Ignores what is not known to 512 bytes, or has no law.
   void Add(const std::vector<SizeObservation>& observations);
-  // The law that holds for most of the requests of those that are possible here; else FitSize.
+  // Of the laws that are possible here, the one that holds for most requests; the next one is the
+  // other possibility. If none is, FitSize.
   SizeModel Fit(const std::vector<SizeObservation>& observations);
 
  private:
+  // Sets the slope of a small request in proportion, which rounding hides, to the one that the most
+  // known slopes are multiples of: the rows of a batch have some size, and tensors have columns.
+  void Sharpen(const std::vector<SizeObservation>& points, SizeModel* model) const;
+
   struct Law {
     SizeModel model;
     std::uint64_t requests = 0;

@@ -13,6 +13,8 @@ using allocators::RequestSource;
 using allocators::Trace;
 using allocators::TraceOp;
 
+constexpr std::uint64_t kSegment = 20 << 20;  // of PyTorch's allocator, for blocks below 10 MiB
+
 // The most requested bytes alive at one time, and the same with the program's other driver memory.
 void FindRequestPeaks(const Trace& trace, FootprintPeaks* peaks) {
   std::uint64_t live = 0, outside = 0;
@@ -35,10 +37,14 @@ void FindRequestPeaks(const Trace& trace, FootprintPeaks* peaks) {
   }
 }
 
-Trace Scaled(const FootprintData& data, const FootprintData::Base& base, std::uint64_t batch) {
+// `other`: where another law is possible, by that one.
+Trace Scaled(const FootprintData& data, const FootprintData::Base& base, std::uint64_t batch,
+             bool other = false) {
   Trace trace = base.trace;
   for (std::size_t i = 0; i < trace.blocks.size(); ++i) {
-    trace.blocks[i].bytes = std::min(base.sizes[i].At(batch), allocators::kMaxRequest);
+    const SizeModel& size = base.sizes[i];
+    trace.blocks[i].bytes =
+        std::min(other ? size.OtherAt(batch) : size.At(batch), allocators::kMaxRequest);
   }
   for (std::size_t i = 0; i < trace.outside.size(); ++i) {
     const std::uint64_t bytes = trace.outside[i] == 0 ? 0 : base.outside[i].At(batch);
@@ -118,7 +124,39 @@ bool Footprint::uncertain() const {
 }
 
 FootprintPrediction Footprint::Predict(std::uint64_t batch, std::uint64_t capacity) const {
-  return PredictFrom(data_, NearestTo(data_, batch), batch, capacity);
+  FootprintPrediction prediction = PredictFrom(data_, NearestTo(data_, batch), batch, capacity);
+  prediction.range = RangeOf(prediction);
+  return prediction;
+}
+
+// Other answers that the runs allow: from the requests of another run, and with the other law where
+// two are possible. Then what the simulation did not get right in the runs, in proportion; and one
+// segment, because a small difference can need one more.
+std::uint64_t Footprint::RangeOf(const FootprintPrediction& prediction) const {
+  const std::uint64_t predicted = prediction.peaks.driver;
+  const auto away = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
+  std::uint64_t range = 0;
+  for (const FootprintData::Base& base : data_.bases) {
+    for (const bool other : {false, true}) {
+      const bool unsure = std::any_of(base.sizes.begin(), base.sizes.end(),
+                                      [](const SizeModel& size) { return size.unsure; });
+      if (other ? !unsure : base.batch == prediction.base) continue;
+      const std::uint64_t driver = SimulateFootprint(Scaled(data_, base, prediction.batch, other),
+                                                     data_.spec, data_.source, false)
+                                       .driver;
+      range = std::max(range, away(driver, predicted));
+    }
+  }
+  double share = 0;  // of a run's peak that was wrong
+  for (const FootprintRun& run : data_.runs) {
+    if (run.recorded.driver == 0) continue;
+    const std::uint64_t checked = run.checked ? run.check.peaks.driver : run.replayed.driver;
+    const std::uint64_t wrong = std::max(away(run.replayed.driver, run.recorded.driver),
+                                         away(checked, run.recorded.driver));
+    share = std::max(share, static_cast<double>(wrong) / static_cast<double>(run.recorded.driver));
+  }
+  range += static_cast<std::uint64_t>(share * static_cast<double>(predicted));
+  return range + (HasAllocator() ? kSegment : 0);
 }
 
 FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple) const {

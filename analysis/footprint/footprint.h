@@ -32,8 +32,10 @@ struct FootprintPeaks {
 
 struct FootprintPrediction {
   std::uint64_t batch = 0;
-  std::uint64_t base = 0;          // size of the run whose requests were used
-  FootprintPeaks peaks;            // with unlimited memory
+  std::uint64_t base = 0;  // size of the run whose requests were used
+  FootprintPeaks peaks;    // with unlimited memory
+  // Bytes that the driver's peak, and the reserved one, may be more or less; only of Predict().
+  std::uint64_t range = 0;
   bool fits = true;                // no request fails with the given capacity
   std::uint64_t failed_bytes = 0;  // the first request that fails
   // The highest use of the driver with that capacity, where the allocator releases its cache before
@@ -116,7 +118,7 @@ class Footprint {
   const std::vector<FootprintSite>& sites() const { return data_.sites; }
   const FootprintGrowth& growth() const { return data_.growth; }
 
-  // O(requests · (runs + log requests)). `capacity`: for the program's memory, without overhead.
+  // O(requests · runs · log requests). `capacity`: for the program's memory, without overhead.
   FootprintPrediction Predict(std::uint64_t batch,
                               std::uint64_t capacity = allocators::kUnlimited) const;
   // The largest multiple of `multiple` that fits, by bisection: about 30 replays. Assumes that
@@ -124,6 +126,8 @@ class Footprint {
   FootprintLimit Largest(std::uint64_t capacity, std::uint64_t multiple = 1) const;
 
  private:
+  std::uint64_t RangeOf(const FootprintPrediction& prediction) const;
+
   FootprintData data_;
 };
 

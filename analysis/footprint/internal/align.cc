@@ -29,6 +29,19 @@ std::uint64_t FrameKey(const Session& session, const Frame& frame) {
                 frame.address - module.load_bias);
 }
 
+using ByKey = absl::flat_hash_map<RequestKeys::Key, std::uint32_t>;
+
+// The same request in the step before or after, where the step has none of its site: two runs may
+// be divided into steps at somewhat different places.
+std::uint32_t InNextStep(const ByKey& index, const RequestKeys::Key& key) {
+  if (index.contains({key.step, key.site, 0})) return kNoRequest;
+  for (const std::int64_t step : {key.step + 1, key.step - 1}) {
+    const auto found = index.find({step, key.site, key.occurrence});
+    if (found != index.end()) return found->second;
+  }
+  return kNoRequest;
+}
+
 // Requests without a partner, by step.
 using Left = std::map<std::int64_t, std::vector<std::uint32_t>>;
 
@@ -74,7 +87,7 @@ RequestKeys::RequestKeys(const Session& session, std::span<const EventId> reques
 }
 
 std::vector<std::uint32_t> MatchRequests(const RequestKeys& base, const RequestKeys& other) {
-  absl::flat_hash_map<RequestKeys::Key, std::uint32_t> index;
+  ByKey index;
   absl::flat_hash_set<std::int64_t> steps;
   for (std::uint32_t i = 0; i < other.size(); ++i) {
     index.try_emplace(other[i], i);
@@ -103,6 +116,8 @@ std::vector<std::uint32_t> MatchRequests(const RequestKeys& base, const RequestK
         const RequestKeys::Key& key = base[requests[i]];
         const auto found = last.find({key.site, key.occurrence});
         if (found != last.end()) match[requests[i]] = found->second;
+      } else {
+        match[requests[i]] = InNextStep(index, base[requests[i]]);
       }
     }
   }

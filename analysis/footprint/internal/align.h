@@ -42,7 +42,8 @@ inline constexpr std::uint32_t kNoRequest = ~std::uint32_t{0};
 
 // For each request of `base` the matching one of `other`, or kNoRequest: the one with the same key.
 // The remaining requests of a step are paired in order, if both runs have the same number of them.
-// For steps that `other` did not reach, the same site in its last step.
+// For steps that `other` did not reach, the same site in its last step; for sites that a step of
+// `other` does not have, the same in the step after or before.
 std::vector<std::uint32_t> MatchRequests(const RequestKeys& base, const RequestKeys& other);
 
 }  // namespace memprof::analysis

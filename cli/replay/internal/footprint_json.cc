@@ -21,6 +21,7 @@ Json PeaksJson(const Footprint& footprint, const FootprintPeaks& peaks) {
 Json PredictionJson(const FootprintAnswer& answer, const FootprintPrediction& prediction) {
   Json json = {{"batch", prediction.batch}, {"from_batch", prediction.base}};
   json.update(PeaksJson(*answer.footprint, prediction.peaks));
+  json["range_bytes"] = prediction.range;
   if (answer.capacity == 0) return json;
   json["fits"] = prediction.fits;
   if (prediction.fits)

@@ -120,8 +120,10 @@ std::string PredictionsText(const FootprintAnswer& answer) {
   table.Header({"batch", "driver", reserved ? "reserved" : "", "requested",
                 known ? Cat("fits ", FormatBytes(answer.capacity)) : ""});
   for (const FootprintPrediction& prediction : answer.predictions) {
-    table.Row({FormatCount(prediction.batch), FormatBytes(prediction.peaks.driver),
-               reserved ? FormatBytes(prediction.peaks.reserved) : "",
+    const std::string range = Cat(" ± ", FormatBytes(prediction.range));
+    table.Row({FormatCount(prediction.batch),
+               Cat(FormatBytes(prediction.peaks.driver), reserved ? "" : range),
+               reserved ? Cat(FormatBytes(prediction.peaks.reserved), range) : "",
                FormatBytes(prediction.peaks.requested), known ? FitsText(answer, prediction) : ""});
   }
   return Cat("\n  Predicted peaks:\n", table.Text(kWidth));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -106,7 +107,16 @@ TEST(MatchRequestsTest, PairsTheNthOfASiteInAStep) {
       if (expected[i] != kNoRequest) {
         EXPECT_EQ(match[i], expected[i]);
       } else if (base_left[base[i].first] != other_left[base[i].first]) {
-        EXPECT_EQ(match[i], kNoRequest);
+        const auto in = [&](int step) {
+          const auto [at, site] = base[i];
+          const std::pair<int, int> key = {at + step, site};
+          std::size_t n = nth(base, i);
+          for (std::uint32_t j = 0; j < other.size(); ++j)
+            if (other[j] == key && n-- == 0) return j;
+          return kNoRequest;
+        };
+        const bool absent = std::count(other.begin(), other.end(), base[i]) == 0;
+        EXPECT_EQ(match[i], !absent ? kNoRequest : in(1) != kNoRequest ? in(1) : in(-1));
       } else {
         ASSERT_NE(match[i], kNoRequest);
         EXPECT_EQ(other[match[i]].first, base[i].first);
@@ -120,6 +130,13 @@ TEST(MatchRequestsTest, LeftOversOfAStepArePairedInOrder) {
   const RequestKeys base = KeysOf({{0, 1}, {0, 5}, {0, 2}, {0, 6}});
   const RequestKeys other = KeysOf({{0, 7}, {0, 1}, {0, 8}, {0, 2}});
   EXPECT_THAT(MatchRequests(base, other), ElementsAre(1, 0, 3, 2));
+}
+
+// The first run's steps begin before the loading of a batch (site 1), the second's after it.
+TEST(MatchRequestsTest, StepsMayBeginElsewhere) {
+  const RequestKeys base = KeysOf({{-1, 9}, {-1, 1}, {0, 2}, {0, 1}, {1, 2}});
+  const RequestKeys other = KeysOf({{-1, 9}, {0, 1}, {0, 2}, {1, 1}, {1, 2}});
+  EXPECT_THAT(MatchRequests(base, other), ElementsAre(0, 1, 2, 1, 4));
 }
 
 TEST(MatchRequestsTest, StepsThatTheOtherDidNotComeToAreLikeItsLast) {

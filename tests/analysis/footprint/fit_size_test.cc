@@ -123,5 +123,19 @@ TEST(SizeLawsTest, WhatIsKnownLessWellIsTakenToBeLikeTheRest) {
             Growth::kLinear);
 }
 
+// 197 rows of 384 columns: their means are 788 bytes for each unit, and neither 768 nor 896.
+TEST(SizeLawsTest, SmallSlopesDivideLargeOnes) {
+  SizeLaws laws;
+  const auto rounded = [](std::uint64_t b, std::uint64_t unit) {
+    const std::uint64_t bytes = (b * unit + 511) / 512 * 512;
+    return SizeObservation{b, bytes, bytes - 511};
+  };
+  for (const std::uint64_t columns : {384u, 1536u, 1152u})
+    laws.Add({rounded(2, 788 * columns), rounded(4, 788 * columns)});
+  EXPECT_EQ(FitSize({rounded(2, 788), rounded(4, 788)}).per_unit, 896);
+  EXPECT_EQ(laws.Fit({rounded(2, 788), rounded(4, 788)}).per_unit, 788);
+  EXPECT_EQ(laws.Fit({rounded(2, 788 * 384), rounded(4, 788 * 384)}).per_unit, 788 * 384);
+}
+
 }  // namespace
 }  // namespace memprof::analysis

@@ -2,9 +2,9 @@
 """How far `memprof footprint` is from the truth, going from small runs to a large one, for real models on the stand-in.
 
     scripts/torch-sim --python PYTHON tests/studies/footprint/study.py [--set chosen|held-out] [--folder DIR]
-        [--memprof PATH] [MODEL…]
+        [--pairs] [--memprof PATH] [MODEL…]
 
-Each model trains three steps with batches of 2, 4, and the target. The truth is what PyTorch says of itself. PYTHON needs
+Each model trains three steps with batches of 2, 4, and the target (--pairs: of all powers of two between). The truth is what PyTorch says of itself. PYTHON needs
 torchvision, timm and transformers. With --folder the logs stay there, and what it has is not recorded again."""
 import argparse
 import json
@@ -16,6 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL = (2, 4)
+SIZES = (2, 4, 8, 16, 32, 64)  # with --pairs
 # The target of each model.
 MODELS = {
     "chosen": {
@@ -44,18 +45,26 @@ def record(memprof, model, batch, folder):
     return log, json.loads(truth.read_text())
 
 
-def predict(memprof, logs, batch):
+def predict(memprof, logs, batch, sizes=SMALL):
     answer = subprocess.run([memprof, "footprint", "--json", "--top=1", f"--predict={batch}",
-                             "--batch=" + ",".join(map(str, SMALL)), *map(str, logs)],
+                             "--batch=" + ",".join(map(str, sizes)), *map(str, logs)],
                             capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)["devices"][0]["predictions"][0]
 
 
-def row_of(memprof, model, target, folder):
-    logs = [record(memprof, model, batch, folder)[0] for batch in SMALL]
+def pairs_of(target, all_pairs):
+    """Small sizes and a larger one."""
+    if not all_pairs:
+        return [(SMALL, target)]
+    sizes = [batch for batch in SIZES if batch <= target]
+    return [(pair, larger) for pair in zip(sizes, sizes[1:]) for larger in sizes if larger > pair[1]]
+
+
+def row_of(memprof, model, target, folder, small=SMALL):
+    logs = [record(memprof, model, batch, folder)[0] for batch in small]
     truth = record(memprof, model, target, folder)[1]
-    prediction = predict(memprof, logs, target)
-    return {"model": model, "target": target, "truth": truth,
+    prediction = predict(memprof, logs, target, small)
+    return {"model": model, "small": small, "target": target, "truth": truth,
             "predicted": {kind: prediction[f"{kind}_bytes"] for kind in KINDS},
             "range": prediction.get("range_bytes")}
 
@@ -73,11 +82,12 @@ def within(row):
 
 
 def table(rows):
-    lines = [f"{'model':36}{'batch':>6}{'reserved':>12}{'predicted':>12}{'error':>9}{'range':>10}   {'requested':>9}"]
+    lines = [f"{'model':36}{'batches':>12}{'reserved':>12}{'predicted':>12}{'error':>9}{'range':>10}   {'requested':>9}"]
     for row in rows:
         real, guess = row["truth"]["reserved"], row["predicted"]["reserved"]
         spread = "-" if row["range"] is None else f"{row['range'] / 2**20:.0f} MiB"
-        lines.append(f"{row['model']:36}{row['target']:6}{real / 2**20:8.0f} MiB{guess / 2**20:8.0f} MiB"
+        batches = ",".join(map(str, row["small"])) + f" -> {row['target']}"
+        lines.append(f"{row['model']:36}{batches:>12}{real / 2**20:8.0f} MiB{guess / 2**20:8.0f} MiB"
                      f"{error(row, 'reserved'):+8.2f}%{spread:>10} {'out' if within(row) is False else '   '}"
                      f"{error(row, 'requested'):+8.2f}%")
     for kind in KINDS:
@@ -93,6 +103,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="all of the set if left out")
     parser.add_argument("--set", choices=MODELS, default="chosen")
+    parser.add_argument("--pairs", action="store_true",
+                        help="from each two neighbours of 2, 4, 8, ... to all larger ones, up to the target")
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--memprof", default="build/bin/memprof")
     arguments = parser.parse_args()
@@ -101,7 +113,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.folder or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [row_of(arguments.memprof, model, batch, folder) for model, batch in wanted.items()]
+        rows = [row_of(arguments.memprof, model, target, folder, small) for model, batch in wanted.items()
+                for small, target in pairs_of(batch, arguments.pairs)]
     print("\n".join(table(rows)))
     return 0
 
