@@ -118,16 +118,25 @@ void SetOther(double fixed, double per_unit, SizeModel* model) {
 
 bool IsRange(const SizeObservation& point) { return Least(point) < point.bytes; }
 
+// The slopes of sizes in proportion that are in all ranges: the least and the most.
+std::pair<double, double> Slopes(const std::vector<SizeObservation>& points) {
+  double least = 0, most = 9e18;
+  for (const SizeObservation& point : points) {
+    least = std::max(least, Lower(point) / X(point));
+    most = std::min(most, Y(point) / X(point));
+  }
+  return {least, most};
+}
+
 // One size, or a size in proportion, that is in all ranges. With blocks of one size the first is
 // likelier, else the second.
 bool FitSimply(const std::vector<SizeObservation>& points, SizeModel* model) {
-  double least = 0, most = 9e18, unit_least = 0, unit_most = 9e18;
+  const auto [unit_least, unit_most] = Slopes(points);
+  double least = 0, most = 9e18;
   bool same = true;
   for (const SizeObservation& point : points) {
     least = std::max(least, Lower(point));
     most = std::min(most, Y(point));
-    unit_least = std::max(unit_least, Lower(point) / X(point));
-    unit_most = std::min(unit_most, Y(point) / X(point));
     same &= point.bytes == points.front().bytes;
   }
   const bool constant = least <= most, proportional = unit_least <= unit_most;
@@ -219,11 +228,7 @@ void SizeLaws::Add(const std::vector<SizeObservation>& observations) {
 
 void SizeLaws::Sharpen(const std::vector<SizeObservation>& points, SizeModel* model) const {
   if (model->growth != Growth::kLinear || model->fixed != 0 || points.size() < 2) return;
-  double least = 0, most = 9e18;
-  for (const SizeObservation& point : points) {
-    least = std::max(least, Lower(point) / X(point));
-    most = std::min(most, Y(point) / X(point));
-  }
+  const auto [least, most] = Slopes(points);
   constexpr double kElement = 4, kFew = 1024, kFactor = 16;
   const double first = std::ceil(least / kElement) * kElement;
   if (most - first > kFew || most < kElement) return;
@@ -237,6 +242,25 @@ void SizeLaws::Sharpen(const std::vector<SizeObservation>& points, SizeModel* mo
     if (multiples <= best) continue;
     best = multiples;
     model->per_unit = unit;
+  }
+}
+
+void SizeLaws::Relate(const std::vector<SizeObservation>& points, SizeModel* model) const {
+  if (model->growth != Growth::kLinear || model->fixed != 0) return;
+  const auto [least, most] = Slopes(points);
+  constexpr double kTimes = 16;
+  std::map<double, std::uint64_t> votes;  // by slope
+  for (const auto& [key, law] : laws_) {
+    for (double times = 2; key.first == 0 && times <= kTimes; ++times) {
+      for (const double slope : {key.second * times, key.second / times})
+        if (slope >= least && slope <= most) votes[slope] += law.requests;
+    }
+  }
+  std::uint64_t highest = 0;
+  for (const auto& [slope, requests] : votes) {
+    if (requests <= highest) continue;
+    highest = requests;
+    model->per_unit = slope;
   }
 }
 
@@ -258,7 +282,11 @@ SizeModel SizeLaws::Fit(const std::vector<SizeObservation>& observations) {
       next = &law;
     }
   }
-  if (best == nullptr) return at->second = FitSize(observations);
+  if (best == nullptr) {
+    SizeModel model = FitSize(observations);
+    Relate(points, &model);
+    return at->second = model;
+  }
   SizeModel model = best->model;
   if (next != nullptr) SetOther(next->model.fixed, next->model.per_unit, &model);
   return at->second = model;

@@ -70,6 +70,9 @@ class SizeLaws {
   // Sets the slope of a small request in proportion, which rounding hides, to the one that the most
   // known slopes are multiples of: the rows of a batch have some size, and tensors have columns.
   void Sharpen(const std::vector<SizeObservation>& points, SizeModel* model) const;
+  // For a large one in proportion that has none of the known slopes: a small multiple or part of
+  // the one that most requests have.
+  void Relate(const std::vector<SizeObservation>& points, SizeModel* model) const;
 
   struct Law {
     SizeModel model;

@@ -123,6 +123,16 @@ TEST(SizeLawsTest, WhatIsKnownLessWellIsTakenToBeLikeTheRest) {
             Growth::kLinear);
 }
 
+// Twice a slope that is known, and not the roundest one.
+TEST(SizeLawsTest, LargeSlopesAreMultiplesOfKnownOnes) {
+  SizeLaws laws;
+  laws.Add({{16, 602'112 * 16, 602'112 * 16 - 511}, {32, 602'112 * 32, 602'112 * 32 - 511}});
+  const std::vector<SizeObservation> vague = {{16, 77'594'624, 76'546'048},
+                                              {32, 155'189'248, 154'140'672}};
+  EXPECT_NE(FitSize(vague).per_unit, 8 * 602'112);
+  EXPECT_EQ(laws.Fit(vague).per_unit, 8 * 602'112);
+}
+
 // 197 rows of 384 columns: their means are 788 bytes for each unit, and neither 768 nor 896.
 TEST(SizeLawsTest, SmallSlopesDivideLargeOnes) {
   SizeLaws laws;
