@@ -13,7 +13,7 @@ namespace {
 using allocators::Trace;
 using allocators::TraceOp;
 
-constexpr std::uint64_t kElement = 4;  // bytes
+constexpr std::uint64_t kPartial = 4;  // bytes of a partial sum
 constexpr std::uint64_t kRounding = 512;
 
 std::uint64_t DivideUp(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
@@ -23,13 +23,13 @@ bool IsDivisible(double value) { return std::abs(value - std::round(value)) < 1e
 // The dimensions of a linear layer whose gradients have these sizes. Several are possible where
 // the result was rounded up: the roundest is taken. False if there are none.
 bool Dimensions(const SizeModel& input, const SizeModel& weight, const AskedBytes& out,
-                ColumnSum* sum) {
+                std::uint64_t element, ColumnSum* sum) {
   int best = -1;
-  for (std::uint64_t columns = DivideUp(out.least, kElement); columns <= out.most / kElement;
+  for (std::uint64_t columns = DivideUp(out.least, element); columns <= out.most / element;
        ++columns) {
-    const double inner = weight.fixed / static_cast<double>(kElement * columns);
+    const double inner = weight.fixed / static_cast<double>(element * columns);
     if (inner < 2 || !IsDivisible(inner)) continue;
-    const double rows = input.per_unit / (kElement * inner);
+    const double rows = input.per_unit / (static_cast<double>(element) * inner);
     if (rows < 1 || !IsDivisible(rows) || std::countr_zero(columns) <= best) continue;
     best = std::countr_zero(columns);
     sum->columns = columns;
@@ -49,22 +49,32 @@ class SumFinder {
             const std::vector<AskedBytes>& asked)
       : trace_(trace), sizes_(sizes), asked_(asked) {}
 
-  // Before the event.
-  bool IsSum(std::size_t event, ColumnSum* sum) const {
+  // Before the event. `batch` and `device` are those of the trace.
+  bool IsSum(std::size_t event, std::uint64_t batch, Multiprocessors device, ColumnSum* sum) const {
     const allocators::TraceEvent& at = trace_.events[event];
     if (at.op != TraceOp::kAllocate || recent_.size() < 2) return false;
     const std::uint32_t weight = recent_.back(), input = recent_[recent_.size() - 2];
     constexpr std::uint64_t kMost = 1 << 20;  // of a bias
-    if (sizes_[at.number].growth != Growth::kConstant || asked_[at.number].most > kMost ||
+    const AskedBytes& out = asked_[at.number];
+    if (sizes_[at.number].growth != Growth::kConstant || out.most > kMost ||
         sizes_[weight].growth != Growth::kConstant || !Grows(sizes_[input])) {
       return false;
     }
     sum->out = at.number;
-    if (!Dimensions(sizes_[input], sizes_[weight], asked_[at.number], sum)) return false;
     sum->has_buffer = IsBuffer(event + 1);
     if (sum->has_buffer) sum->buffer = trace_.events[event + 1].number;
     // The smallest results can be of anything.
-    return sum->has_buffer || asked_[at.number].most > kRounding;
+    if (!sum->has_buffer && out.most <= kRounding) return false;
+    const std::uint64_t likely = IsCast(event + 1, weight) ? 2 : 4;  // bytes of an element
+    for (const std::uint64_t element : {likely, 6 - likely}) {
+      if (!Dimensions(sizes_[input], sizes_[weight], out, element, sum)) continue;
+      const std::uint64_t bytes = PartialSumBytes(batch * sum->rows_per_unit, sum->columns, device);
+      if (sum->has_buffer ? bytes >= asked_[sum->buffer].least && bytes <= asked_[sum->buffer].most
+                          : bytes == 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   void Follow(const allocators::TraceEvent& event) {
@@ -78,6 +88,20 @@ class SumFinder {
 
  private:
   static constexpr std::size_t kRecent = 6;
+
+  // Whether a copy of twice the size of the weight's gradient follows: to 32 bits, from 16.
+  bool IsCast(std::size_t event, std::uint32_t weight) const {
+    constexpr std::size_t kSoon = 12;
+    for (std::size_t i = event; i < std::min(event + kSoon, trace_.events.size()); ++i) {
+      if (trace_.events[i].op != TraceOp::kAllocate) continue;
+      const SizeModel& copy = sizes_[trace_.events[i].number];
+      if (copy.growth == Growth::kConstant &&
+          std::abs(copy.fixed - 2 * sizes_[weight].fixed) <= 2 * kRounding) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   // Two requests, of the buffer and of a few counters, that are freed at once.
   bool IsBuffer(std::size_t event) const {
@@ -140,7 +164,7 @@ std::uint64_t PartialSumBytes(std::uint64_t rows, std::uint64_t columns, Multipr
   if (each < kMostRows || across > at_once) return 0;
   const std::uint64_t blocks = std::max(
       std::min(DivideUp(at_once, across), DivideUp(each, kLeastRows)), DivideUp(each, kMostRows));
-  return blocks > 1 ? kElement * columns * blocks * width * vector : 0;
+  return blocks > 1 ? kPartial * columns * blocks * width * vector : 0;
 }
 
 std::vector<ColumnSum> FindColumnSums(const Trace& trace, const std::vector<SizeModel>& sizes,
@@ -151,13 +175,7 @@ std::vector<ColumnSum> FindColumnSums(const Trace& trace, const std::vector<Size
   SumFinder finder(trace, sizes, asked);
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     ColumnSum sum;
-    if (finder.IsSum(i, &sum)) {
-      const std::uint64_t bytes = PartialSumBytes(batch * sum.rows_per_unit, sum.columns, device);
-      const bool same = sum.has_buffer
-                            ? bytes >= asked[sum.buffer].least && bytes <= asked[sum.buffer].most
-                            : bytes == 0;
-      if (same) sums.push_back(sum);
-    }
+    if (finder.IsSum(i, batch, device, &sum)) sums.push_back(sum);
     finder.Follow(trace.events[i]);
   }
   return sums;

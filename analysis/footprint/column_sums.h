@@ -25,7 +25,7 @@ struct Multiprocessors {
 // By the driver's name of the device, for widespread ones.
 Multiprocessors MultiprocessorsOf(std::string_view device);
 
-// Bytes of the buffer for the partial sums of a matrix of 32-bit numbers; 0 = none.
+// Bytes of the buffer for the partial sums of a matrix, which are of 32 bits; 0 = none.
 std::uint64_t PartialSumBytes(std::uint64_t rows, std::uint64_t columns, Multiprocessors device);
 
 // One sum of a trace.
@@ -38,8 +38,9 @@ struct ColumnSum {
 
 // The sums that follow a linear layer's two products in the backward pass: its input's gradient,
 // which grows with the input, its weight's, which does not, and then the result, whose share of
-// the weight tells the dimensions. Only those whose buffers, or none, are as in PartialSumBytes at
-// the size of input `batch` of the trace.
+// the weight tells the dimensions. Numbers have 32 bits, or 16 where a copy to 32 bits follows or
+// only they explain what was recorded. Only those whose buffers, or none, are as in PartialSumBytes
+// at the size of input `batch` of the trace.
 std::vector<ColumnSum> FindColumnSums(const allocators::Trace& trace,
                                       const std::vector<SizeModel>& sizes,
                                       const std::vector<AskedBytes>& asked, std::uint64_t batch,

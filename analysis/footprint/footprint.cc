@@ -13,7 +13,8 @@ using allocators::RequestSource;
 using allocators::Trace;
 using allocators::TraceOp;
 
-constexpr std::uint64_t kSegment = 20 << 20;  // of PyTorch's allocator, for blocks below 10 MiB
+// Segments of PyTorch's allocator for large blocks and for small ones.
+constexpr std::uint64_t kSegment = 20 << 20, kSmallSegment = 2 << 20;
 
 // The most requested bytes alive at one time, and the same with the program's other driver memory.
 void FindRequestPeaks(const Trace& trace, FootprintPeaks* peaks) {
@@ -131,7 +132,7 @@ FootprintPrediction Footprint::Predict(std::uint64_t batch, std::uint64_t capaci
 
 // Other answers that the runs allow: from the requests of another run, and with the other law where
 // two are possible. Then what the simulation did not get right in the runs, in proportion; and one
-// segment, because a small difference can need one more.
+// segment (or 2 %), because a small difference can need one more.
 std::uint64_t Footprint::RangeOf(const FootprintPrediction& prediction) const {
   const std::uint64_t predicted = prediction.peaks.driver;
   const auto away = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
@@ -156,7 +157,8 @@ std::uint64_t Footprint::RangeOf(const FootprintPrediction& prediction) const {
     share = std::max(share, static_cast<double>(wrong) / static_cast<double>(run.recorded.driver));
   }
   range += static_cast<std::uint64_t>(share * static_cast<double>(predicted));
-  return range + (HasAllocator() ? kSegment : 0);
+  if (HasAllocator()) range += std::clamp(predicted / 50, kSmallSegment, kSegment);
+  return range;
 }
 
 FootprintLimit Footprint::Largest(std::uint64_t capacity, std::uint64_t multiple) const {

@@ -47,26 +47,29 @@ struct Layer384 {
   std::vector<AskedBytes> asked;
   std::uint32_t out = 0, buffer = 0;
 
-  explicit Layer384(std::uint64_t rows_per_unit, std::uint64_t batch,
-                    std::uint64_t recorded_buffer) {
-    const auto add = [this](std::uint64_t bytes, double fixed, double per_unit) {
-      sizes.push_back({});
-      sizes.back().growth = per_unit > 0 ? Growth::kLinear : Growth::kConstant;
-      sizes.back().fixed = fixed;
-      sizes.back().per_unit = per_unit;
-      asked.push_back({bytes - 511, bytes});
-      return trace.Allocate(bytes);
-    };
-    const std::uint64_t unit = rows_per_unit * 384 * 4;
-    add(unit * batch, 0, static_cast<double>(unit));
-    trace.Free(add(1 << 20, 1 << 20, 0));  // a workspace
-    add(384 * 768 * 4, 384 * 768 * 4, 0);
-    out = add(768 * 4, 768 * 4, 0);
+  Layer384(std::uint64_t rows_per_unit, std::uint64_t batch, std::uint64_t recorded_buffer,
+           std::uint64_t element = 4) {
+    const std::uint64_t unit = rows_per_unit * 384 * element;
+    Add(unit * batch, 0, static_cast<double>(unit));
+    trace.Free(Add(1 << 20, 1 << 20, 0));  // a workspace
+    AddConstant(384 * 768 * element);
+    out = AddConstant(768 * element);
     if (recorded_buffer == 0) return;
-    buffer = add(recorded_buffer, static_cast<double>(recorded_buffer), 0);
-    const std::uint32_t counters = add(512, 512, 0);
+    buffer = AddConstant(recorded_buffer);
+    const std::uint32_t counters = AddConstant(512);
     trace.Free(counters);
     trace.Free(buffer);
+  }
+  std::uint32_t Add(std::uint64_t bytes, double fixed, double per_unit) {
+    sizes.push_back({});
+    sizes.back().growth = per_unit > 0 ? Growth::kLinear : Growth::kConstant;
+    sizes.back().fixed = fixed;
+    sizes.back().per_unit = per_unit;
+    asked.push_back({bytes - 511, bytes});
+    return trace.Allocate(bytes);
+  }
+  std::uint32_t AddConstant(std::uint64_t bytes) {
+    return Add(bytes, static_cast<double>(bytes), 0);
   }
   std::vector<ColumnSum> Find(std::uint64_t batch) const {
     return FindColumnSums(trace, sizes, asked, batch, kH100);
@@ -102,6 +105,23 @@ TEST(ColumnSumsTest, ARecordedBufferGetsItsSize) {
   EXPECT_EQ(layer.trace.blocks[layer.buffer].bytes, 1u);
   SetColumnSums(sums, 128, kH100, &layer.trace);
   EXPECT_EQ(layer.trace.blocks[layer.buffer].bytes, PartialSumBytes(128 * 49, 768, kH100));
+}
+
+// Mixed precision: the gradients have half the size, and are copied.
+TEST(ColumnSumsTest, NumbersMayHave16Bits) {
+  Layer384 layer(48, 4, 0, 2);
+  std::vector<ColumnSum> sums = layer.Find(4);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].columns, 384u);  // read as 32 bits
+  layer.AddConstant(384 * 768 * 4);
+  sums = layer.Find(4);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].columns, 768u);
+  EXPECT_EQ(sums[0].rows_per_unit, 48u);
+  // Without a copy, the recorded buffer tells it.
+  sums = Layer384(49, 64, 19'267'584, 2).Find(64);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(sums[0].columns, 768u);
 }
 
 // Something else that looks like it.

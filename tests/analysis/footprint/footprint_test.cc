@@ -82,6 +82,49 @@ TEST(FootprintTest, BlocksAreAskedSizesAgain) {
   }
 }
 
+// Two sizes show no square: the range has what the program takes.
+TEST(FootprintTest, TheRangeIsWhatTheRunsLeaveOpen) {
+  ToyProgram program;
+  program.requests = {{.site = 1, .fixed = 900'000'000, .lives = 9},
+                      {.site = 2, .per_square = 100'000, .lives = 9}};
+  const auto footprints = Build(program, {4, 8});
+  ASSERT_EQ(footprints.size(), 1u);
+  const FootprintPrediction prediction = footprints[0].Predict(16);
+  const std::uint64_t truth = RunToy(program, 16, nullptr).reserved;
+  EXPECT_GT(truth, prediction.peaks.reserved);
+  EXPECT_LE(truth, prediction.peaks.reserved + prediction.range);
+  EXPECT_GT(prediction.range, 20u << 20);
+  // A third size shows it, and one segment remains.
+  const FootprintPrediction known = Build(program, {2, 4, 8})[0].Predict(16);
+  EXPECT_EQ(known.peaks.reserved, truth);
+  EXPECT_LT(known.range, prediction.range + (20u << 20));
+  program.requests.pop_back();
+  EXPECT_LE(Build(program, {4, 8})[0].Predict(16).range, 20u << 20);
+  program.caching = false;
+  EXPECT_EQ(Build(program, {4, 8})[0].Predict(16).range, 0u);
+}
+
+// A run whose replay is wrong by some share makes all predictions uncertain by as much.
+TEST(FootprintTest, TheRangeHasWhatTheReplayGetsWrong) {
+  ToyProgram program;
+  program.requests = {{.site = 1, .per_unit = 60'000'000, .lives = 9}};
+  std::vector<FootprintInput> inputs = {Record(program, 4), Record(program, 8)};
+  allocators::AllocatorSpec wrong;
+  wrong.caching.roundup_power2.fill(2);
+  const auto footprints = BuildFootprints(inputs, &wrong);
+  ASSERT_TRUE(footprints.ok());
+  const Footprint& footprint = (*footprints)[0];
+  const FootprintRun& run = footprint.runs().back();
+  ASSERT_NE(run.replayed.driver, run.recorded.driver);
+  const auto off = static_cast<double>(std::max(run.replayed.driver, run.recorded.driver) -
+                                       std::min(run.replayed.driver, run.recorded.driver));
+  const FootprintPrediction prediction = footprint.Predict(16);
+  EXPECT_GE(static_cast<double>(prediction.range),
+            off / static_cast<double>(run.recorded.driver) *
+                    static_cast<double>(prediction.peaks.driver) -
+                1);
+}
+
 TEST(FootprintTest, ThreeSizesShowSquares) {
   for (const std::uint32_t seed : {21u, 22u, 23u}) {
     const ToyProgram program = ToyProgram::Random(seed, true);

@@ -69,6 +69,7 @@ TEST(FootprintTest, PredictsFromTheCommandLine) {
     EXPECT_EQ(prediction["driver_bytes"], truth.driver);
     EXPECT_EQ(prediction["requested_bytes"], truth.requested);
     EXPECT_EQ(prediction["fits"], true);
+    EXPECT_GT(prediction["range_bytes"], 0);
   }
   const json& largest = device["largest"];
   EXPECT_EQ(largest["capacity_bytes"], 1 << 30);

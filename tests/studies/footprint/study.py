@@ -2,7 +2,7 @@
 """How far `memprof footprint` is from the truth, going from small runs to a large one, for real models on the stand-in.
 
     scripts/torch-sim --python PYTHON tests/studies/footprint/study.py [--set chosen|held-out] [--folder DIR]
-        [--pairs] [--memprof PATH] [MODEL…]
+        [--pairs] [--amp] [--memprof PATH] [MODEL…]
 
 Each model trains three steps with batches of 2, 4, and the target (--pairs: of all powers of two between). The truth is what PyTorch says of itself. PYTHON needs
 torchvision, timm and transformers. With --folder the logs stay there, and what it has is not recorded again."""
@@ -30,14 +30,14 @@ MODELS = {
 KINDS = ("reserved", "requested")
 
 
-def record(memprof, model, batch, folder):
+def record(memprof, model, batch, folder, amp=False):
     """The log, and the bytes that PyTorch counted."""
-    name = f"{model.replace('/', '-')}-{batch}"
+    name = f"{model.replace('/', '-')}-{batch}{'-amp' * amp}"
     log, truth = folder / f"{name}.mprof", folder / f"{name}.json"
     if not truth.exists():
         log.unlink(missing_ok=True)
         run = subprocess.run([memprof, "run", "-o", str(log), "--sim=memory=320GiB", "--", sys.executable,
-                              str(HERE / "train.py"), "--model", model, "--batch", str(batch)],
+                              str(HERE / "train.py"), "--model", model, "--batch", str(batch), *["--amp"] * amp],
                              capture_output=True, text=True)
         if run.returncode != 0:
             raise RuntimeError(f"{model} with {batch}: {(run.stderr.splitlines() or ['failed'])[-1]}")
@@ -60,9 +60,9 @@ def pairs_of(target, all_pairs):
     return [(pair, larger) for pair in zip(sizes, sizes[1:]) for larger in sizes if larger > pair[1]]
 
 
-def row_of(memprof, model, target, folder, small=SMALL):
-    logs = [record(memprof, model, batch, folder)[0] for batch in small]
-    truth = record(memprof, model, target, folder)[1]
+def row_of(memprof, model, target, folder, small=SMALL, amp=False):
+    logs = [record(memprof, model, batch, folder, amp)[0] for batch in small]
+    truth = record(memprof, model, target, folder, amp)[1]
     prediction = predict(memprof, logs, target, small)
     return {"model": model, "small": small, "target": target, "truth": truth,
             "predicted": {kind: prediction[f"{kind}_bytes"] for kind in KINDS},
@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--set", choices=MODELS, default="chosen")
     parser.add_argument("--pairs", action="store_true",
                         help="from each two neighbours of 2, 4, 8, ... to all larger ones, up to the target")
+    parser.add_argument("--amp", action="store_true", help="with autocast to bfloat16")
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--memprof", default="build/bin/memprof")
     arguments = parser.parse_args()
@@ -113,7 +114,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.folder or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [row_of(arguments.memprof, model, target, folder, small) for model, batch in wanted.items()
+        rows = [row_of(arguments.memprof, model, target, folder, small, arguments.amp) for model, batch in wanted.items()
                 for small, target in pairs_of(batch, arguments.pairs)]
     print("\n".join(table(rows)))
     return 0
