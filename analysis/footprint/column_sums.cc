@@ -52,7 +52,9 @@ class SumFinder {
   // Before the event. `batch` and `device` are those of the trace.
   bool IsSum(std::size_t event, std::uint64_t batch, Multiprocessors device, ColumnSum* sum) const {
     const allocators::TraceEvent& at = trace_.events[event];
-    if (at.op != TraceOp::kAllocate || recent_.size() < 2) return false;
+    // Only PyTorch's logs have blocks without requests.
+    if (at.op != TraceOp::kAllocate || recent_.size() < 2 || !trace_.blocks[at.number].whole)
+      return false;
     const std::uint32_t weight = recent_.back(), input = recent_[recent_.size() - 2];
     constexpr std::uint64_t kMost = 1 << 20;  // of a bias
     const AskedBytes& out = asked_[at.number];

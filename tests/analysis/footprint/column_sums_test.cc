@@ -66,7 +66,9 @@ struct Layer384 {
     sizes.back().fixed = fixed;
     sizes.back().per_unit = per_unit;
     asked.push_back({bytes - 511, bytes});
-    return trace.Allocate(bytes);
+    const std::uint32_t block = trace.Allocate(bytes);
+    trace.blocks[block].whole = true;
+    return block;
   }
   std::uint32_t AddConstant(std::uint64_t bytes) {
     return Add(bytes, static_cast<double>(bytes), 0);
@@ -131,6 +133,9 @@ TEST(ColumnSumsTest, OnlyWhereTheRecordingIsAsItShouldBe) {
   EXPECT_TRUE(Layer384(49, 4, 19'267'584).Find(4).empty());
   Layer384 other(49, 4, 0);
   other.sizes[2].fixed = 1000;  // not a weight of these dimensions
+  EXPECT_TRUE(other.Find(4).empty());
+  other = Layer384(49, 4, 0);
+  other.trace.blocks[other.out].whole = false;  // another allocator than PyTorch's
   EXPECT_TRUE(other.Find(4).empty());
   other = Layer384(49, 4, 0);
   other.sizes[0].per_unit = 0;
