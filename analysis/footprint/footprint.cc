@@ -132,7 +132,7 @@ FootprintPrediction Footprint::Predict(std::uint64_t batch, std::uint64_t capaci
 
 // Other answers that the runs allow: from the requests of another run, and with the other law where
 // two are possible. Then what the simulation did not get right in the runs, in proportion; and one
-// segment (or 2 %), because a small difference can need one more.
+// segment (or 10 %), because a small difference can need one more.
 std::uint64_t Footprint::RangeOf(const FootprintPrediction& prediction) const {
   const std::uint64_t predicted = prediction.peaks.driver;
   const auto away = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; };
@@ -157,7 +157,7 @@ std::uint64_t Footprint::RangeOf(const FootprintPrediction& prediction) const {
     share = std::max(share, static_cast<double>(wrong) / static_cast<double>(run.recorded.driver));
   }
   range += static_cast<std::uint64_t>(share * static_cast<double>(predicted));
-  if (HasAllocator()) range += std::clamp(predicted / 50, kSmallSegment, kSegment);
+  if (HasAllocator()) range += std::clamp(predicted / 10, kSmallSegment, kSegment);
   return range;
 }
 
