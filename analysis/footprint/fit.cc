@@ -226,6 +226,17 @@ void SizeLaws::Add(const std::vector<SizeObservation>& observations) {
   ++law.requests;
 }
 
+const std::vector<const SizeLaws::Law*>& SizeLaws::Common() const {
+  constexpr std::size_t kMost = 256;
+  if (!common_.empty()) return common_;
+  for (const auto& [key, law] : laws_)
+    if (law.model.growth == Growth::kLinear && law.model.fixed == 0) common_.push_back(&law);
+  std::stable_sort(common_.begin(), common_.end(),
+                   [](const Law* a, const Law* b) { return a->requests > b->requests; });
+  if (common_.size() > kMost) common_.resize(kMost);
+  return common_;
+}
+
 void SizeLaws::Sharpen(const std::vector<SizeObservation>& points, SizeModel* model) const {
   if (model->growth != Growth::kLinear || model->fixed != 0 || points.size() < 2) return;
   const auto [least, most] = Slopes(points);
@@ -235,9 +246,9 @@ void SizeLaws::Sharpen(const std::vector<SizeObservation>& points, SizeModel* mo
   std::uint64_t best = 0;
   for (double unit = std::max(first, kElement); unit <= most; unit += kElement) {
     std::uint64_t multiples = 0;
-    for (const auto& [key, law] : laws_) {
-      const double times = key.first == 0 ? key.second / unit : 0;
-      if (times >= kFactor && IsWhole(times)) multiples += law.requests;
+    for (const Law* law : Common()) {
+      const double times = law->model.per_unit / unit;
+      if (times >= kFactor && IsWhole(times)) multiples += law->requests;
     }
     if (multiples <= best) continue;
     best = multiples;
@@ -250,10 +261,10 @@ void SizeLaws::Relate(const std::vector<SizeObservation>& points, SizeModel* mod
   const auto [least, most] = Slopes(points);
   constexpr double kTimes = 16;
   std::map<double, std::uint64_t> votes;  // by slope
-  for (const auto& [key, law] : laws_) {
-    for (double times = 2; key.first == 0 && times <= kTimes; ++times) {
-      for (const double slope : {key.second * times, key.second / times})
-        if (slope >= least && slope <= most) votes[slope] += law.requests;
+  for (const Law* law : Common()) {
+    for (double times = 2; times <= kTimes; ++times) {
+      for (const double slope : {law->model.per_unit * times, law->model.per_unit / times})
+        if (slope >= least && slope <= most) votes[slope] += law->requests;
     }
   }
   std::uint64_t highest = 0;

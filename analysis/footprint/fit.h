@@ -57,7 +57,7 @@ struct SizeModel {
 SizeModel FitSize(std::vector<SizeObservation> observations);
 
 // The laws of requests whose sizes are known, for those that are known less well: a program has
-// many tensors of one shape. Not thread-safe.
+// many tensors of one shape. Add() all, then Fit(). Not thread-safe.
 class SizeLaws {
  public:
   // Ignores what is not known to 512 bytes, or has no law.
@@ -78,7 +78,11 @@ class SizeLaws {
     SizeModel model;
     std::uint64_t requests = 0;
   };
+  // Of sizes in proportion, those of the most requests: enough to judge by, also in large programs.
+  const std::vector<const Law*>& Common() const;
+
   std::map<std::pair<double, double>, Law> laws_;  // by fixed and per_unit
+  mutable std::vector<const Law*> common_;         // set by the first call of Common()
   absl::flat_hash_map<std::vector<SizeObservation>, SizeModel> fitted_;
 };
 
