@@ -19,7 +19,9 @@ namespace memprof::analysis::advice {
 struct Draft {
   Finding finding;
   std::vector<LevelChange> changes;  // of the level that the site's allocations belong to
-  std::uint64_t launches = 0;        // in the gaps, summed; by pattern: see words.cc
+  std::uint64_t launches = 0;        // in the gaps, summed
+  std::uint64_t reserved = 0;        // bytes of the allocator at its peak
+  int torch_release = 0;             // as TorchReleaseNumber() has it
   TimeNs gap = 0;                    // time of the gaps, summed
   std::uint64_t unknown = 0;  // cases in which launches without known pointers lie in the gap
   std::uint64_t other = 0;    // by pattern: see words.cc

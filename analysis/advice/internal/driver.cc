@@ -184,7 +184,7 @@ void FindOverReservation(Drafts& drafts) {
       finding.new_peak.bytes -= std::min(finding.new_peak.bytes, finding.saves_bytes);
     }
     draft.other = used;
-    draft.launches = reserved;
+    draft.reserved = reserved;
     Weaken(draft, Confidence::kPossible);
   }
 }

@@ -121,7 +121,7 @@ void FindPinnedRounding(Drafts& drafts) {
     if (drafts.accesses().Of(AllocationId(i)).empty()) ++draft.unknown;
     Weaken(draft, draft.unknown > 0 ? Confidence::kPossible : Confidence::kLikely);
     const auto& run = session.processes()[session.ProcessOf(a.birth)].run;
-    draft.launches = static_cast<std::uint64_t>(allocators::TorchReleaseNumber(run.torch_release));
+    draft.torch_release = allocators::TorchReleaseNumber(run.torch_release);
   }
 }
 

@@ -189,7 +189,7 @@ Sentences OfTheDriver(const advice::Draft& draft) {
                   : "Choose sizes just below the allocator's steps, or join small allocations.",
               ""};
     case Pattern::kOverReservation:
-      return {absl::StrCat("At its peak the allocator held ", FormatBytes(draft.launches),
+      return {absl::StrCat("At its peak the allocator held ", FormatBytes(draft.reserved),
                            " of segments, and at most ", FormatBytes(draft.other),
                            " of blocks were in use at once."),
               "Let segments grow (PyTorch: expandable_segments:True), or limit splitting; 'memprof "
@@ -222,7 +222,7 @@ Sentences OfTheDriver(const advice::Draft& draft) {
   }
 }
 
-constexpr std::uint64_t kRoundingCanBeLimited = 213;  // the release of PyTorch, as a number
+constexpr int kRoundingCanBeLimited = 213;  // the release of PyTorch, as a number
 
 Sentences OfTheHost(const advice::Draft& draft) {
   const Finding& f = draft.finding;
@@ -246,7 +246,7 @@ Sentences OfTheHost(const advice::Draft& draft) {
                            " of host memory at their peak: PyTorch rounds each up to a power of "
                            "two, which was at most ",
                            FormatBytes(draft.other), " of it."),
-              draft.launches != 0 && draft.launches < kRoundingCanBeLimited
+              draft.torch_release != 0 && draft.torch_release < kRoundingCanBeLimited
                   ? "Pin sizes just below a power of two (the batch's, or one buffer for several "
                     "tensors), with fewer workers and prefetched batches; from PyTorch 2.13 on "
                     "pinned_max_round_threshold_mb:1 in PYTORCH_ALLOC_CONF ends the rounding above "
