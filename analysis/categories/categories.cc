@@ -196,6 +196,8 @@ class Judge {
       case Phase::kInput:
         return {Category::kInputs, phase.reason, Trust(phase)};
       case Phase::kCommunication:
+        // What a backward pass reduces and leaves to the optimizer (FSDP's sharded gradients).
+        if (held_[u]) return {Category::kGradients, phase.reason, Trust(phase)};
         return {Category::kCommunication, phase.reason, Trust(phase)};
       case Phase::kWorkspace:
         return {Category::kWorkspaces, phase.reason, Trust(phase)};

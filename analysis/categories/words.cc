@@ -53,9 +53,14 @@ std::string_view WithoutArguments(std::string_view function) {
   }
 }
 
-// Whether the function creates or replaces the weights of PyTorch's modules. `file` in lower case.
+// Whether the function creates or replaces the weights of PyTorch's modules, or a rank's part of
+// them (FSDP2's and FSDP1's shards, tensor parallelism). Both in lower case.
 bool IsModuleState(std::string_view file, std::string_view function) {
   if (HasAny(file, {"/torch/nn/parameter.py"})) return true;
+  if (HasAny(file, {"/torch/distributed/"}))
+    return HasAny(function, {"_init_sharded_param", "_init_flat_param", "flatten_tensors",
+                             "flatparamhandle.shard", "flatparamhandle._get_shard",
+                             "distribute_tensor", "distribute_module"});
   if (!HasAny(file, {"/nn/modules/"})) return false;
   return HasAny(function, {"__init__", "._apply", ".convert", "reset_parameters", "register_",
                            "_load_from_state_dict", "_flat_weights", "flatten_parameters"});
@@ -132,9 +137,10 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
   if (ComparesKernels({frame.function, frame.file, {}, frame.python})) return Phase::kWorkspace;
   if (HasAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
     return Phase::kParameter;
-  if (HasAny(module, {"libnccl"}) ||
+  if (HasAny(module, {"libnccl"}) || HasAny(file, {"/_fsdp_collectives.py"}) ||
       HasAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "averagegrad",
-                        "reducescatter", "reduce_scatter", "processgroup"}))
+                        "reducescatter", "reduce_scatter", "processgroup", "_reduce_grad",
+                        "_unsharded_flat_param"}))
     return Phase::kCommunication;
   // A convolution or a recurrent layer by cuDNN is one operation, with results and gradients of its
   // own.

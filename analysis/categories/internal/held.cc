@@ -45,6 +45,7 @@ class Passes {
       held_[held[i]] = parameters == parameters_.end() || same < parameters->second;
     }
   }
+  void Hold(std::size_t u) { held_[u] = true; }
   std::vector<bool> TakeHeld() { return std::move(held_); }
 
  private:
@@ -59,17 +60,24 @@ std::vector<bool> HeldGradients(const std::vector<CategoryUnit>& units,
                                 const CategoryStacks& stacks, const ParameterSizes& sizes) {
   Passes passes(units, stacks);
   struct Pass {
-    EventId end;  // its last birth
+    EventId end;   // its last birth
+    EventId next;  // the first birth after it
     std::vector<std::size_t> held;
   };
   absl::flat_hash_map<std::uint32_t, Pass> at_hand;  // by place
   for (std::size_t u = units.size(); stacks.identify_backward() && u-- > 0;) {
     const CategoryUnit& unit = units[u];
     const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
-    if (facts.phase == Phase::kWorkspace || facts.phase == Phase::kCommunication) continue;
+    if (facts.phase == Phase::kWorkspace) continue;
     Pass& pass = at_hand[unit.place()];
+    if (facts.phase == Phase::kCommunication) {
+      // Shards of gradients, of many parameters each: what else is reduced is freed with the pass.
+      if (facts.backward && unit.step >= 0 && pass.next.valid() && unit.death > pass.next)
+        passes.Hold(u);
+      continue;
+    }
     if (!facts.backward) {
-      passes.End(std::exchange(pass, {}).held);
+      passes.End(std::exchange(pass, {.end = {}, .next = unit.birth, .held = {}}).held);
       continue;
     }
     if (!pass.end.valid()) pass.end = unit.birth;

@@ -95,6 +95,31 @@ class KindsTraining {
 
 // The last batch is live at the end but is not optimizer state, nor is a batch that has the size of
 // a weight by chance.
+// FSDP reduces the gradients of many parameters in one buffer, and leaves this rank's shard to the
+// optimizer. The buffer is freed with the pass.
+TEST(CategoryKindsTest, WhatABackwardPassReducesAndLeavesAreGradients) {
+  KindsTraining training;
+  const std::string reduce = "foreach_reduce (/x/torch/distributed/fsdp/_fsdp_collectives.py:600)";
+  std::uint64_t buffer = 0;
+  training.Run({.before = {},
+                .between =
+                    [&](int) {
+                      const std::vector<std::string> way = {
+                          training.Loop(12), "post_backward (/x/fsdp_param_group.py:8)", reduce};
+                      buffer = training.Make(300'032, way, Category::kCommunication);
+                      training.Replace("shards",
+                                       {training.Make(150'016, way, Category::kGradients)});
+                    },
+                .after =
+                    [&](int) {
+                      training.Free(buffer);
+                      training.Free(
+                          training.Make(40'960, {training.Loop(13), "step (/x/torch/optim/a.py:8)"},
+                                        Category::kTemporaries));
+                    }});
+  training.Expect();
+}
+
 TEST(CategoryKindsTest, BatchesAreInputsWhereverTheyAreMade) {
   for (const std::uint64_t bytes : {std::uint64_t{7'168}, kWeights[0]}) {
     KindsTraining training;

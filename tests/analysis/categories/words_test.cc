@@ -86,6 +86,14 @@ TEST(CategoryWordsTest, Frames) {
       {"Linear.__init__", "/x/torch/nn/modules/linear.py", "python", true, Phase::kParameter},
       {"Linear.forward", "/x/torch/nn/modules/linear.py", "python", true, Phase::kForward},
       {"Parameter.__deepcopy__", "/x/torch/nn/parameter.py", "python", true, Phase::kParameter},
+      {"FSDPParam._init_sharded_param", "/x/torch/distributed/fsdp/_fully_shard/_fsdp_param.py",
+       "python", true, Phase::kParameter},
+      {"FlatParamHandle.shard", "/x/torch/distributed/fsdp/_flat_param.py", "python", true,
+       Phase::kParameter},
+      {"DefaultAllocMixin.allocate", "/x/torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py",
+       "python", true, Phase::kCommunication},
+      {"_reduce_grad", "/x/torch/distributed/fsdp/_runtime_utils.py", "python", true,
+       Phase::kCommunication},
       {"AveragedModel.__init__", "/x/torch/optim/swa_utils.py", "python", true, Phase::kNone},
   };
   for (const Case& c : kCases) {
