@@ -34,7 +34,7 @@ Peak Describe(const Session& session, int device, EventId event,
   peak.event = event;
   if (event.valid() && event.value < session.events().size()) {
     peak.time = session.events().time(event.value);
-    peak.step = session.StepAt(peak.time);
+    peak.step = session.StepOf(event);
   }
   std::vector<AllocationId> in_total;
   for (const AllocationId id : live) {

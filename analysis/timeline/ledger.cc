@@ -29,7 +29,7 @@ std::optional<MemorySample> SampleOf(const EventTable& events, std::uint32_t i) 
 
 LedgerEntry Explain(const Session& session, const MemorySample& sample,
                     const DeviceTimeline& timeline) {
-  LedgerEntry entry{.sample = sample, .step = session.StepAt(sample.time)};
+  LedgerEntry entry{.sample = sample, .step = session.StepOf(sample.event)};
   if (sample.others_bytes) {
     const std::uint64_t known = KnownOfOthers(session, sample, timeline.device);
     entry.sample.others_bytes = *sample.others_bytes - std::min(*sample.others_bytes, known);

@@ -35,6 +35,29 @@ TEST(SessionMergeTest, StepsBeginWithTheFirstRankAndNoneBeginsTwice) {
                        {0, 1000}, {1, 2000}, {2, 3000}, {3, 4000}}));
 }
 
+// The other rank is two steps ahead at that time.
+TEST(SessionMergeTest, APeakIsInAStepOfItsOwnRank) {
+  Files files;
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    LogBuilder log;
+    SetRun(log, "node", 100 + p, 0);
+    log.Device(static_cast<int>(p), 1 << 20);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      log.SetTime(1000 + step * 1000 + (p == 1 ? 2200 : 0));
+      log.Step(step);
+      if (step == 1)
+        log.Alloc(Layer::kLinear, 0x1000, 4096, {.device = static_cast<std::int32_t>(p)});
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  const std::vector<Peak> peaks = FindPeaks(*session);
+  ASSERT_EQ(peaks.size(), 2u);
+  EXPECT_EQ(session->StepAt(peaks[1].time), 3);
+  for (const Peak& peak : peaks) EXPECT_EQ(peak.step, 1) << peak.device;
+}
+
 FoundSteps Found(std::vector<TimeNs> begins, double confidence) {
   FoundSteps found{.origin = {StepSource::kPattern, confidence, 1, "because"}};
   for (std::size_t i = 0; i < begins.size(); ++i)
