@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/text.h"
+#include "analysis/source/enclosing.h"
 #include "analysis/source/internal/open_file.h"
 #include "analysis/symbols/generated_lines.h"
 
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostGraphBytes = 64u << 20;
 constexpr std::size_t kMostReadBytes = 256u << 20;
 constexpr std::size_t kMostGraphs = 100'000;  // that are listed
+constexpr std::size_t kMostSources = 200;     // that are read for the names of functions
 
 // By the folder of the cache, the names of generated files in it without ".py".
 using Wanted = std::map<std::string, std::vector<std::string>>;
@@ -79,6 +81,39 @@ void AddLines(const std::string& folder, const std::vector<std::string>& names, 
   }
 }
 
+// Names functions with their classes, by the files they are in.
+class Names {
+ public:
+  // Of a text as LinesTextOf makes.
+  std::string Complete(std::string_view lines) {
+    std::string text;
+    while (!lines.empty()) {
+      const std::string_view line = lines.substr(0, lines.find('\n'));
+      lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+      const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+      if (const auto frame = FrameOfTraceback(line.substr(begin))) {
+        text.append(line.substr(0, line.size() - frame->function.size()))
+            .append(QualifiedName(TextOf(frame->file), frame->line, frame->function));
+      } else {
+        text.append(line);
+      }
+      text.push_back('\n');
+    }
+    return text;
+  }
+
+ private:
+  const std::string& TextOf(const std::string& path) {
+    if (texts_.size() >= kMostSources && !texts_.contains(path)) return none_;
+    const auto [it, fresh] = texts_.try_emplace(path);
+    if (fresh && !OpenFile(path).Read(kMostKeptFileBytes, &it->second)) it->second.clear();
+    return it->second;
+  }
+
+  std::map<std::string, std::string> texts_;
+  const std::string none_;
+};
+
 }  // namespace
 
 std::string LinesTextOf(const Pickle& graph, std::string_view key) {
@@ -105,6 +140,8 @@ KeptSources LinesOfGeneratedCode(const Session& session) {
   std::size_t budget = kMostReadBytes;
   for (const auto& [folder, names] : GeneratedFilesOf(session))
     AddLines(folder, names, &budget, &lines);
+  Names complete;
+  for (auto& [name, text] : lines) text = complete.Complete(text);
   return lines;
 }
 

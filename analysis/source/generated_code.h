@@ -11,7 +11,8 @@ namespace memprof::analysis {
 // name and that the cache beside the file has: FOLDER/fxgraph/…, pickles of CompiledFxGraph with
 // its cache_key, the generated file's name, and cache_linemap, [(line, stack as text or None)]
 // (torch._inductor.output_code of PyTorch 2.4 to 2.15). Nothing in the pickles is executed. Of
-// many, the newest are read, 256 MiB at most.
+// many, the newest are read, 256 MiB at most. Functions get the names of their classes where the
+// user's file is as the pickle says.
 KeptSources LinesOfGeneratedCode(const Session& session);
 
 // The text of a pickled graph's lines; empty if it has none, or is the graph of another file than

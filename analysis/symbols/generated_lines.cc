@@ -25,8 +25,9 @@ int TakeNumber(std::string_view* text) {
   return number;
 }
 
-// `File "/home/me/train.py", line 32, in forward`, as Python's traceback module has it.
-std::optional<SourceFrame> FrameOf(std::string_view text) {
+}  // namespace
+
+std::optional<SourceFrame> FrameOfTraceback(std::string_view text) {
   constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
   const std::size_t end = text.rfind(kLine);
   if (!text.starts_with(kFile) || end == std::string_view::npos) return std::nullopt;
@@ -40,8 +41,6 @@ std::optional<SourceFrame> FrameOf(std::string_view text) {
   frame.symbolised = true;
   return frame;
 }
-
-}  // namespace
 
 bool IsGeneratedFile(std::string_view file) {
   constexpr std::string_view kEnding = ".py";
@@ -65,7 +64,7 @@ GeneratedLines::GeneratedLines(const KeptSources& sources) {
       std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-      if (std::optional<SourceFrame> frame = FrameOf(line)) {
+      if (std::optional<SourceFrame> frame = FrameOfTraceback(line)) {
         if (!parts.empty() && parts.back().frames.size() < kMostFrames)
           parts.back().frames.push_back(*std::move(frame));
       } else if (const int begin = TakeNumber(&line); begin > 0 && line.empty()) {

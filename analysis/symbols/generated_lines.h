@@ -5,8 +5,8 @@
 // sources (analysis/source/generated_code.h), as a text of this form for each generated file:
 //
 //   898
-//     File "/home/me/train.py", line 32, in forward
-//     File "/home/me/train.py", line 17, in forward
+//     File "/home/me/train.py", line 32, in Model.forward
+//     File "/home/me/train.py", line 17, in Block.forward
 //   912
 //     …
 //
@@ -14,6 +14,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ namespace memprof::analysis {
 // Whether a file has a name as TorchInductor gives: FOLDER/ab/cab….py, where "cab…" is a hash of 52
 // letters and digits (torch._inductor.codecache, code_hash and get_path).
 bool IsGeneratedFile(std::string_view file);
+
+// The frame of `File "/home/me/train.py", line 32, in forward`, as Python's traceback module has
+// it; none if it is something else.
+std::optional<SourceFrame> FrameOfTraceback(std::string_view text);
 
 // The name that the lines of a generated file have among the sources of a log.
 std::string LinesName(std::string_view file);

@@ -69,6 +69,17 @@ TEST_F(GeneratedCodeTest, ComesFromTheGraphOfThatName) {
             (KeptSources{{LinesName(File('x')), kLines}, {LinesName(File('y')), "1\n"}}));
 }
 
+TEST_F(GeneratedCodeTest, FunctionsHaveTheNamesOfTheirClasses) {
+  const std::string file =
+      folder_.Write("t.py", "class Block:\n  def forward(self, x):\n    return f(x)\n");
+  const std::string stack = "  File \"" + file + "\", line ";
+  Cache("el/a/1", Graph(Hash('x'), Entry(9, stack + "3, in forward\n    return f(x)\n" + stack +
+                                                "9, in forward\n" + stack + "3, in other\n")));
+  EXPECT_EQ(Lines({File('x')}).at(LinesName(File('x'))), "9\n" + stack + "3, in Block.forward\n" +
+                                                             stack + "9, in forward\n" + stack +
+                                                             "3, in other\n");
+}
+
 TEST_F(GeneratedCodeTest, IsLeftOutWhereTheCacheHasNoneOrIsDamaged) {
   EXPECT_TRUE(Lines({File('x')}).empty()) << "no cache";
   const std::string graph = Graph(Hash('x'), Entry(898, kStack));
