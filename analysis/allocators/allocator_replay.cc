@@ -292,7 +292,7 @@ DeviceReplay ReplayDevice(const Session& session, RecordedRun& run,
   FindRecorded(session, run, options, course, &result);
   if (const AllocatorSpec& recorded = result.replayed.spec;
       recorded.kind == AllocatorKind::kCaching && !course->stopped()) {
-    result.estimated = allocators::EstimateRequests(session, recorded.caching, &run);
+    result.estimated = allocators::EstimateRequests(session, recorded, &run);
   }
   result.max_live = BoundOf(run.trace);
   course->Report(result);

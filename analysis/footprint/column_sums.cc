@@ -123,32 +123,6 @@ class SumFinder {
 
 }  // namespace
 
-Multiprocessors MultiprocessorsOf(std::string_view device) {
-  struct Row {
-    std::string_view name;
-    Multiprocessors device;
-  };
-  // Of two that begin alike, the longer one first.
-  static constexpr Row kRows[] = {{"memprof stand-in GPU", {132, 2048}},
-                                  {"NVIDIA H100 80GB HBM3", {132, 2048}},
-                                  {"NVIDIA H200", {132, 2048}},
-                                  {"NVIDIA GH200", {132, 2048}},
-                                  {"NVIDIA B200", {148, 2048}},
-                                  {"NVIDIA A100", {108, 2048}},
-                                  {"Tesla V100", {80, 2048}},
-                                  {"Tesla T4", {40, 1024}},
-                                  {"NVIDIA L40S", {142, 1536}},
-                                  {"NVIDIA L4", {58, 1536}},
-                                  {"NVIDIA A10", {72, 1536}},
-                                  {"NVIDIA RTX A6000", {84, 1536}},
-                                  {"NVIDIA GeForce RTX 3060", {28, 1536}},
-                                  {"NVIDIA GeForce RTX 3090", {82, 1536}},
-                                  {"NVIDIA GeForce RTX 4090", {128, 1536}}};
-  for (const Row& row : kRows)
-    if (device.starts_with(row.name)) return row.device;
-  return {};
-}
-
 std::uint64_t PartialSumBytes(std::uint64_t rows, std::uint64_t columns, Multiprocessors device) {
   if (device.count == 0 || rows == 0 || columns == 0) return 0;
   constexpr std::uint64_t kThreads = 512, kWarp = 32, kLeastRows = 16, kMostRows = 256;

@@ -7,23 +7,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "analysis/allocators/asked.h"
 #include "analysis/allocators/trace.h"
 #include "analysis/footprint/fit.h"
 
 namespace memprof::analysis {
 
-struct AskedBytes;
-
 struct Multiprocessors {
   std::uint64_t count = 0;    // 0 = unknown
   std::uint64_t threads = 0;  // that each holds at once
 };
-
-// By the driver's name of the device, for widespread ones.
-Multiprocessors MultiprocessorsOf(std::string_view device);
 
 // Bytes of the buffer for the partial sums of a matrix, which are of 32 bits; 0 = none.
 std::uint64_t PartialSumBytes(std::uint64_t rows, std::uint64_t columns, Multiprocessors device);
@@ -43,8 +38,8 @@ struct ColumnSum {
 // at the size of input `batch` of the trace.
 std::vector<ColumnSum> FindColumnSums(const allocators::Trace& trace,
                                       const std::vector<SizeModel>& sizes,
-                                      const std::vector<AskedBytes>& asked, std::uint64_t batch,
-                                      Multiprocessors device);
+                                      const std::vector<allocators::AskedBytes>& asked,
+                                      std::uint64_t batch, Multiprocessors device);
 
 // Gives `trace` the buffers that the sums have with an input of `batch`.
 void SetColumnSums(const std::vector<ColumnSum>& sums, std::uint64_t batch, Multiprocessors device,

@@ -78,7 +78,8 @@ class FootprintBuilder {
     data_.capacity = parts_.back().run->capacity;
     if (data_.source != RequestSource::kBlocks) return;
     for (const DeviceInfo& info : parts_.back().session->devices())
-      if (info.id == device) data_.multiprocessors = MultiprocessorsOf(info.name);
+      if (info.id == device)
+        data_.multiprocessors = {info.multiprocessors, info.threads_per_multiprocessor};
   }
 
   Footprint Build() {

@@ -53,6 +53,7 @@ struct DeviceInfo {
   std::uint32_t driver_version = 0;
   std::uint64_t free_at_start_bytes = 0;
   bool uses_system_memory = false;  // used memory can include the system's
+  std::uint32_t multiprocessors = 0, threads_per_multiprocessor = 0;  // 0 = unknown
 };
 
 struct ThreadInfo {

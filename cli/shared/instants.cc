@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "absl/status/status.h"
 #include "analysis/base/units.h"
@@ -30,6 +31,17 @@ EventId LastOf(const Session& session, Op op) {
   for (std::size_t i = session.events().size(); i-- > 0;)
     if (session.events().op(i) == op) return EventId(static_cast<std::uint32_t>(i));
   return EventId();
+}
+
+// The last one of that number; null if there is none.
+const analysis::StepInfo* LastStep(std::span<const analysis::StepInfo> steps, std::int64_t number) {
+  for (std::size_t i = steps.size(); i-- > 0;)
+    if (steps[i].number == number) return &steps[i];
+  return nullptr;
+}
+
+analysis::TimeNs EndOf(const analysis::StepInfo& step) {
+  return step.end > step.begin ? step.end - 1 : step.begin;
 }
 
 // A framework's allocator retries after the driver refused: the instant is where it finally failed.
@@ -72,9 +84,7 @@ absl::StatusOr<MarkedInstant> FindMarkedInstant(const Session& session, std::str
 }
 
 absl::StatusOr<analysis::StepInfo> FindStep(const Session& session, std::int64_t number) {
-  const auto steps = session.steps();
-  for (std::size_t i = steps.size(); i-- > 0;)
-    if (steps[i].number == number) return steps[i];
+  if (const analysis::StepInfo* step = LastStep(session.steps(), number)) return *step;
   return absl::NotFoundError(Cat(session.path(), ": there is no step ", number));
 }
 
@@ -103,7 +113,7 @@ absl::StatusOr<Instants> FindInstants(const Session& session, std::int64_t devic
   if (when.step) {
     const auto step = FindStep(session, *when.step);
     if (!step.ok()) return step.status();
-    time = step->end > step->begin ? step->end - 1 : step->begin;
+    time = EndOf(*step);
     found.words = Cat("the end of step ", *when.step);
   }
   if (!when.marked.empty()) {
@@ -112,8 +122,16 @@ absl::StatusOr<Instants> FindInstants(const Session& session, std::int64_t devic
     time = session.events().time(marked->event.value);
     found.words = marked->words;
   }
-  for (analysis::Peak& peak : found.of_devices)
-    peak = analysis::DescribeInstant(session, peak.device, time);
+  for (analysis::Peak& peak : found.of_devices) {
+    analysis::TimeNs at = time;
+    // Of several ranks, each has its own steps.
+    if (when.step && peak.event.valid()) {
+      const auto own = session.StepsOf(session.ProcessOf(peak.event));
+      if (const analysis::StepInfo* step = LastStep(own, *when.step)) at = EndOf(*step);
+    }
+    peak = analysis::DescribeInstant(session, peak.device, at);
+    if (when.step) peak.step = *when.step;
+  }
   return found;
 }
 

@@ -184,7 +184,9 @@ bool SessionTables::AddDevice(std::string_view bytes) {
                                      {5, &device.simulated},
                                      {6, &device.driver_version},
                                      {7, &device.free_at_start_bytes},
-                                     {8, &device.uses_system_memory}});
+                                     {8, &device.uses_system_memory},
+                                     {9, &device.multiprocessors},
+                                     {10, &device.threads_per_multiprocessor}});
   device.id = Ordinal(ordinal);
   device.uuid = std::string(uuid);
   if (!ok || device.id == kNoDevice) return ok;

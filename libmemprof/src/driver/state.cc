@@ -131,17 +131,18 @@ CUcontext DriverState::PrimaryContext(std::int32_t device) {
 
 namespace {
 
+// 0 if it is not known.
+std::uint32_t Attribute(CUdevice_attribute attribute, std::int32_t device) {
+  const auto get = Driver().cuDeviceGetAttribute;
+  int value = 0;
+  if (get == nullptr || get(&value, attribute, device) != CUDA_SUCCESS || value < 0) return 0;
+  return static_cast<std::uint32_t>(value);
+}
+
 // An integrated GPU, or one that walks the page tables of the host (Grace).
 bool UsesSystemMemory(std::int32_t device) {
-  const auto get = Driver().cuDeviceGetAttribute;
-  if (get == nullptr) return false;
-  for (const CUdevice_attribute attribute :
-       {CU_DEVICE_ATTRIBUTE_INTEGRATED,
-        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}) {
-    int value = 0;
-    if (get(&value, attribute, device) == CUDA_SUCCESS && value != 0) return true;
-  }
-  return false;
+  return Attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED, device) != 0 ||
+         Attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device) != 0;
 }
 
 }  // namespace
@@ -172,7 +173,9 @@ void DriverState::DefineDevice(std::int32_t device, bool is_current) {
   definitions_->AddDevice(
       {static_cast<std::uint32_t>(device), name, capacity, has_uuid ? uuid.bytes : nullptr,
        RealDriverSymbol("simcuda_get_memory") != nullptr, static_cast<std::uint32_t>(version),
-       free_bytes, UsesSystemMemory(device)});
+       free_bytes, UsesSystemMemory(device),
+       Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+       Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device)});
 }
 
 std::int32_t DriverState::QueryDevice(CUdeviceptr pointer, std::int32_t fallback) {

@@ -104,6 +104,8 @@ void Definitions::AddDevice(const DeviceInfo& device) {
     message.AddVarint(6, device.driver_version);
     message.AddVarint(7, device.free_at_start_bytes);
     message.AddVarint(8, device.uses_system_memory);
+    message.AddVarint(9, device.multiprocessors);
+    message.AddVarint(10, device.threads_per_multiprocessor);
   }
   PublishScratch();
 }

@@ -26,6 +26,8 @@ struct DeviceInfo {
   std::uint32_t driver_version;
   std::uint64_t free_at_start_bytes;
   bool uses_system_memory;
+  std::uint32_t multiprocessors;
+  std::uint32_t threads_per_multiprocessor;
 };
 
 struct ModuleInfo {

@@ -31,13 +31,10 @@ TEST(PartialSumBytesTest, AreThoseThatWereRecorded) {
 TEST(PartialSumBytesTest, BeginsWithManyRows) {
   EXPECT_EQ(PartialSumBytes(1020, 768, kH100), 0u);
   EXPECT_GT(PartialSumBytes(1021, 768, kH100), 0u);
-  EXPECT_EQ(PartialSumBytes(100'000, 768, MultiprocessorsOf("some GPU")), 0u);
+  EXPECT_EQ(PartialSumBytes(100'000, 768, {}), 0u);
   EXPECT_EQ(PartialSumBytes(0, 768, kH100), 0u);
   EXPECT_EQ(PartialSumBytes(100'000, 0, kH100), 0u);
-  EXPECT_LT(PartialSumBytes(100'000, 768, MultiprocessorsOf("Tesla T4")),
-            PartialSumBytes(100'000, 768, kH100));
-  EXPECT_EQ(MultiprocessorsOf("NVIDIA A100-SXM4-40GB").count, 108u);
-  EXPECT_EQ(MultiprocessorsOf("NVIDIA L40S").count, 142u);
+  EXPECT_LT(PartialSumBytes(100'000, 768, {40, 1024}), PartialSumBytes(100'000, 768, kH100));
 }
 
 // The backward pass of a linear layer, from 384 to 768, with `rows`.

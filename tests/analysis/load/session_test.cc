@@ -83,6 +83,8 @@ TEST(SessionTest, TablesSayWhatTheLogSays) {
   device->set_driver_version(13000);
   device->set_free_at_start_bytes(900);
   device->set_uses_system_memory(true);
+  device->set_multiprocessors(108);
+  device->set_threads_per_multiprocessor(1536);
   log::Context* context = log.definitions().add_context();
   context->set_id(9);
   context->set_handle(0x99);
@@ -111,6 +113,8 @@ TEST(SessionTest, TablesSayWhatTheLogSays) {
   EXPECT_EQ(d.driver_version, 13000u);
   EXPECT_EQ(d.free_at_start_bytes, 900u);
   EXPECT_TRUE(d.uses_system_memory);
+  EXPECT_EQ(d.multiprocessors, 108u);
+  EXPECT_EQ(d.threads_per_multiprocessor, 1536u);
   ASSERT_EQ(session->contexts().size(), 1u);
   EXPECT_EQ(session->contexts()[0].handle, 0x99u);
   EXPECT_EQ(session->contexts()[0].device, 4);

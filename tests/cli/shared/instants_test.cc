@@ -105,5 +105,30 @@ TEST_F(MarkedInstantsTest, WrongUsage) {
   EXPECT_EQ(Run({"diff", "--from=snapshot=", "--to=oom"}).status, 2);
 }
 
+// The ends of steps are each rank's own: one is two steps ahead of the other.
+TEST(InstantsOfRanksTest, StepsEndWithTheirOwnRank) {
+  Logs logs;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    LogBuilder log;
+    log.header().set_pid(100 + rank);
+    log.Device(static_cast<int>(rank), 16 * kMiB);
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      log.SetTime(1000 + step * 1000 + (rank == 0 ? 0 : 2200));
+      log.Step(step);
+      log.Alloc(Layer::kLinear, 0x10000000 + step * kMiB, kMiB,
+                {.device = static_cast<std::int32_t>(rank)});
+    }
+    logs.directory().Write(rank == 0 ? "0.mprof" : "1.mprof", log.Bytes());
+  }
+  const Result result = Memprof({"peak", "--json", "--step=1", "0.mprof", "1.mprof"}, logs.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json peaks = Json::parse(result.out)["peaks"];
+  ASSERT_EQ(peaks.size(), 2u);
+  for (const Json& peak : peaks) {
+    EXPECT_EQ(peak["step"], 1);
+    EXPECT_EQ(peak["bytes"], 2 * kMiB) << peak["device"];
+  }
+}
+
 }  // namespace
 }  // namespace memprof::cli::testing

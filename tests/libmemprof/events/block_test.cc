@@ -77,6 +77,8 @@ TEST_F(Hooks, WhereTheDriverSaysSoAFreeIsOnTheBlocksDevice) {
   EXPECT_EQ(log.devices.at(1).free_at_start_bytes(), driver_.free_bytes);
   EXPECT_TRUE(log.devices.at(1).uses_system_memory());
   EXPECT_FALSE(log.devices.at(0).uses_system_memory());
+  EXPECT_EQ(log.devices.at(1).multiprocessors(), 84u);
+  EXPECT_EQ(log.devices.at(1).threads_per_multiprocessor(), 1536u);
   EXPECT_EQ(log.devices.at(1).uuid(), std::string(16, 'b'));
   EXPECT_EQ(log.devices.at(1).driver_version(), 12040u);
   EXPECT_FALSE(log.devices.at(1).simulated());

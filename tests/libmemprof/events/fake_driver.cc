@@ -173,6 +173,11 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
+  if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ||
+      attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) {
+    *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? 84 : 1536;
+    return CUDA_SUCCESS;
+  }
   // Device 1 is NUMA node 0: CU_DEVICE_ATTRIBUTE_NUMA_CONFIG of CUDA 12.2 is 130.
   *value = device == 1 &&
            (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES ||

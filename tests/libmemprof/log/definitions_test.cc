@@ -26,7 +26,7 @@ TEST_F(DefinitionsTest, EveryKindIsDecodedByLibprotobuf) {
   EXPECT_NE(definitions_.InternTensor(name, dtype, 1, shape), tensor);
   definitions_.AddThread(3, 4711, "worker");
   const unsigned char uuid[16] = {1, 2, 3};
-  definitions_.AddDevice({1, "GPU", 80ull << 30, uuid, true, 13000, 79ull << 30, true});
+  definitions_.AddDevice({1, "GPU", 80ull << 30, uuid, true, 13000, 79ull << 30, true, 132, 2048});
   definitions_.AddContext(5, 0xdeadbeef, 1, true);
   definitions_.AddPool(0xabc, 1, true);
   const unsigned char build_id[20] = {9, 9};
@@ -45,6 +45,8 @@ TEST_F(DefinitionsTest, EveryKindIsDecodedByLibprotobuf) {
   EXPECT_EQ(log.devices.at(1).free_at_start_bytes(), 79ull << 30);
   EXPECT_TRUE(log.devices.at(1).simulated());
   EXPECT_TRUE(log.devices.at(1).uses_system_memory());
+  EXPECT_EQ(log.devices.at(1).multiprocessors(), 132u);
+  EXPECT_EQ(log.devices.at(1).threads_per_multiprocessor(), 2048u);
   EXPECT_EQ(log.contexts.at(5).handle(), 0xdeadbeefu);
   EXPECT_TRUE(log.contexts.at(5).primary());
   EXPECT_TRUE(log.pools.at(0xabc).is_default());
