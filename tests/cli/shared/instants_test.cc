@@ -113,7 +113,7 @@ TEST(InstantsOfRanksTest, StepsEndWithTheirOwnRank) {
     log.header().set_pid(100 + rank);
     log.Device(static_cast<int>(rank), 16 * kMiB);
     for (std::uint64_t step = 0; step < 4; ++step) {
-      log.SetTime(1000 + step * 1000 + (rank == 0 ? 0 : 2200));
+      log.SetTime(1'000'000 * (step + 1) + (rank == 0 ? 0 : 2'200'000));
       log.Step(step);
       log.Alloc(Layer::kLinear, 0x10000000 + step * kMiB, kMiB,
                 {.device = static_cast<std::int32_t>(rank)});
