@@ -86,6 +86,26 @@ TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
               ElementsAre(testing::AllOf(HasSubstr("no GPU 'H1000'"), HasSubstr("A100-40GB"))));
 }
 
+TEST(Config, AnOverheadIncludesCode) {
+  std::vector<std::string> complaints;
+  EXPECT_FALSE(Parse("memory=4GiB", &complaints).models_code);
+  EXPECT_TRUE(Parse("memory=4GiB,gpu=T4", &complaints).models_code);
+  EXPECT_FALSE(Parse("overhead=300MiB,gpu=T4", &complaints).models_code);
+}
+
+// Contexts that were measured on GPUs: docs/torch-sim.md, "The context".
+TEST(Config, ContextsAreNearThoseOfGpus) {
+  const auto near = [](const char* key, double mib) {
+    const double model = static_cast<double>(FindGpuModel(key)->context_bytes() >> 20);
+    EXPECT_LE(std::abs(model / mib - 1), 0.05) << key;
+  };
+  near("H200", 518);
+  near("H100-80GB", 534);
+  near("B200", 612);
+  near("RTX3090", 256);
+  near("V100-16GB", 307);
+}
+
 TEST(Config, EveryModelHasLimits) {
   const std::string keys = GpuModelKeys();
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
