@@ -32,6 +32,9 @@ enum standin_library { kStandinNone, kStandinCublas, kStandinCudnn };
 STANDIN_API void standin_ran(enum standin_library library, void* stream);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_API int standin_device(void);
+/* The version of the library whose function was called last on this thread, as its header encodes
+ * it. */
+STANDIN_API int standin_version(void);
 /* The compute capability of that device, 86 for 8.6; 90 if there is no driver. */
 STANDIN_API int standin_capability(void);
 
