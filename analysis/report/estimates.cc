@@ -84,7 +84,8 @@ DeviceEstimates EstimatesOfDevice(const Session& session, const DeviceFigures& d
   DeviceEstimates result{.device = device.info.id,
                          .peak_bytes = highest.sample.used_bytes(),
                          .peak_error_bytes = Part(device.framework.peak_reserved_bytes, kPeakError),
-                         .capacity_bytes = highest.sample.total_bytes};
+                         .capacity_bytes = highest.sample.total_bytes,
+                         .framework = device.framework.seen};
   const auto add = [&](EstimateKind kind, std::uint64_t bytes, std::optional<double> error) {
     if (bytes == 0) return;
     Estimate& estimate = result.parts.emplace_back(Estimate{.kind = kind, .bytes = bytes});

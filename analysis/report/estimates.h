@@ -32,8 +32,10 @@ std::string_view FitName(Fit fit);  // "fits", "close", "does not fit"
 struct DeviceEstimates {
   int device = 0;
   std::vector<Estimate> parts;  // those that are not 0
-  // Of the highest use: what nine of ten compared trainings differed, and the errors of the parts.
+  // Of the highest use: what nine of ten compared trainings differed if a framework's allocator was
+  // seen, and the errors of the parts.
   std::uint64_t peak_bytes = 0, peak_error_bytes = 0, capacity_bytes = 0;
+  bool framework = false;
   Fit fit = Fit::kFits;  // kClose: by less than the error
 };
 

@@ -154,8 +154,10 @@ std::string EstimatesText(const analysis::Report& report,
         text, text.empty() ? "" : "\n", table.Text(kWidth), "  ",
         Wrap(Cat("..", fit, " ", FormatBytes(device.peak_bytes), " of ",
                  FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
-                 " (nine of ten trainings that were compared with an RTX 3060 and an RTX 4060). "
-                 "The rest, PyTorch and the program requested themselves."),
+                 device.framework
+                     ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
+                       "4060). The rest, PyTorch and the program requested themselves."
+                     : ". The rest, the program requested itself."),
              kWidth, 2)
             .substr(2),
         "\n");

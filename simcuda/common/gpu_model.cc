@@ -27,6 +27,9 @@ constexpr GpuModel kModels[] = {
     {"L40S", "NVIDIA L40S", 89, 142, 45589, 98304, 384},
     {"A10", "NVIDIA A10", 86, 72, 22723, 6144, 384},
     {"A6000", "NVIDIA RTX A6000", 86, 84, 48676, 6144, 384},
+    {"RTX6000Ada", "NVIDIA RTX 6000 Ada Generation", 89, 142, 48508, 98304, 384},
+    {"RTXPRO6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 97247, 131072,
+     512},
     {"RTX3060-12GB", "NVIDIA GeForce RTX 3060", 86, 28, 12037, 2304, 192, 68},
     {"RTX3090", "NVIDIA GeForce RTX 3090", 86, 82, 24259, 6144, 384},
     {"RTX4060", "NVIDIA GeForce RTX 4060", 89, 24, 7932, 24576, 128, 56},
@@ -37,7 +40,7 @@ constexpr CapabilityLimits kLimits[] = {
     {70, 2048, 32, 98304, 98304, 0, 2},       {75, 1024, 16, 65536, 65536, 0, 32},
     {80, 2048, 32, 167936, 166912, 1024, 2},  {86, 1536, 16, 102400, 101376, 1024, 32},
     {89, 1536, 24, 102400, 101376, 1024, 64}, {90, 2048, 32, 233472, 232448, 1024, 2},
-    {100, 2048, 32, 233472, 232448, 1024, 2},
+    {100, 2048, 32, 233472, 232448, 1024, 2}, {120, 1536, 24, 102400, 101376, 1024, 64},
 };
 
 // The code of a fat binary of the program, of cuBLAS and of cuDNN, in KiB. NVIDIA publishes
@@ -45,8 +48,8 @@ constexpr CapabilityLimits kLimits[] = {
 struct CodeSizes {
   uint64_t kib[kKernelLibraryCount];
 };
-// 8.6 and 8.9: 10 to 14 MiB in the first iteration of convolutional networks, of which transformers,
-// without cuDNN, show next to nothing (tests/studies/fit).
+// 8.6 and 8.9: 10 to 14 MiB in the first iteration of convolutional networks, of which
+// transformers, without cuDNN, show next to nothing (tests/studies/fit).
 constexpr CodeSizes kLazy = {{64, 512, 8192}};
 // 9.0: of 8 processes on an H200, each with PyTorch 2.11, CUDA 13 and driver 580, 101 MiB beyond
 // the context; divided by the bytes of the images that it loaded, 27 MiB in 21 of PyTorch and 29

@@ -104,6 +104,8 @@ TEST(Config, ContextsAreNearThoseOfGpus) {
   near("B200", 612);
   near("RTX3090", 256);
   near("V100-16GB", 307);
+  near("RTX6000Ada", 426);
+  near("RTXPRO6000", 555);
 }
 
 TEST(Config, EveryModelHasLimits) {
@@ -111,7 +113,8 @@ TEST(Config, EveryModelHasLimits) {
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
   for (const char* key :
        {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
-        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4060", "RTX4090"}) {
+        "T4", "L4", "L40S", "A10", "A6000", "RTX6000Ada", "RTXPRO6000", "RTX3060-12GB", "RTX3090",
+        "RTX4060", "RTX4090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));

@@ -114,6 +114,10 @@ TEST(LibrariesTest, WorkspacesThatAFrameworkAllocatesForALibrary) {
             "cuDNN workspace");
   EXPECT_EQ(NameOf({block, torch("at::native::run_conv_plan(cudnnContext*)"), line}, true),
             "cuDNN workspace");
+  EXPECT_EQ(
+      NameOf({block, torch("at::empty"), torch("at::cuda::blas::gemm_and_bias<c10::Half>"), line},
+             true),
+      "cuBLAS workspace");
   EXPECT_TRUE(IndicatesLibrary(torch("at::native::run_conv_plan(cudnnContext*)")));
   EXPECT_EQ(NameOf({block, torch("at::native::Workspace::Workspace(unsigned long)"), line}, true),
             "")

@@ -51,7 +51,8 @@ TEST(EstimatesTextTest, NamesThemAndSaysWhetherItFits) {
   report.devices[0].info.name = "NVIDIA GeForce RTX 3060";
   analysis::DeviceEstimates device{.peak_bytes = 900 << 20,
                                    .peak_error_bytes = 30 << 20,
-                                   .capacity_bytes = std::uint64_t{12} << 30};
+                                   .capacity_bytes = std::uint64_t{12} << 30,
+                                   .framework = true};
   device.parts = {{analysis::EstimateKind::kContext, 68 << 20, 3 << 20},
                   {analysis::EstimateKind::kCudnnWorkspaces, 312 << 20, {}}};
   EXPECT_EQ(EstimatesText(report, {}), "");
@@ -63,6 +64,9 @@ TEST(EstimatesTextTest, NamesThemAndSaysWhetherItFits) {
             "with an "
             "RTX\n"
             "  3060 and an RTX 4060). The rest, PyTorch and the program requested themselves.\n");
+  device.framework = false;
+  EXPECT_THAT(EstimatesText(report, {device}),
+              HasSubstr("± 30.0 MiB. The rest, the program requested itself."));
   device.fit = analysis::Fit::kClose;
   EXPECT_THAT(EstimatesText(report, {device}), HasSubstr("Too close to say whether it fits: 900"));
   device.fit = analysis::Fit::kDoesNotFit;
