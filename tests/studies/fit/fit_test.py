@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import bert
 import rows as rows_of
 import study
 from rows import Row
@@ -92,6 +93,16 @@ class TableTest(unittest.TestCase):
         self.assertEqual([line[:4] for line in lines[1:]],
                          [["all", "stand-in", "2", "10.0%"], ["convolutional", "stand-in", "1", "0.0%"],
                           ["transformer", "stand-in", "1", "20.0%"]])
+
+
+class BertTest(unittest.TestCase):
+    def test_context_and_code_are_taken_off(self):
+        self.assertEqual(bert.line_of("plain", 13608).split()[1:],
+                         ["13608", "MiB", "there", "13608", "MiB", "here", "+0.0", "%"])
+        self.assertEqual(bert.line_of("fp16", 12598 * 9 // 10).split()[-2:], ["-10.0", "%"])
+
+    def test_a_step_sees_four_sequences(self):
+        self.assertEqual({batch * passes for _, batch, passes, *_ in bert.ROWS.values()}, {4})
 
 
 if __name__ == "__main__":
