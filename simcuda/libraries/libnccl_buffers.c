@@ -29,8 +29,8 @@ static long number_in(const char* name, long lowest, long highest) {
 /* SIMCUDA_NCCL_MIB: the memory of every communicator; negative: by the rules. */
 static long fixed_mib(void) { return number_in("SIMCUDA_NCCL_MIB", 0, 65536); }
 
-/* Two for each link of a GPU in a socket for NVLink, and two over PCIe: as in logs of eight V100
- * and A100, and of cards (NCCL_DEBUG=INFO). */
+/* Two for each NVLink of a V100 or an A100; of an H100 a log has channels up to 22 (issues/1259),
+ * later ones are assumed to be alike. Two over PCIe, as in logs of cards (NCCL_DEBUG=INFO). */
 static long channels_of(int capability) {
   switch (capability) {
     case 70:
