@@ -59,9 +59,20 @@ const CudaLibrary* ServedBy(std::string_view lower_function) {
   return nullptr;
 }
 
+// Functions of PyTorch that allocate a library's workspace without saying so, and nothing else: of
+// a plan of cuDNN (aten/src/ATen/native/cudnn/Conv_v8.cpp), and of cuBLASLt up to 2.6
+// (aten/src/ATen/cuda/CUDABlas.cpp).
+const CudaLibrary* AllocatesWorkspaceFor(const LibraryFrame& frame) {
+  if (frame.python) return nullptr;
+  if (Contains(frame.function, "::run_conv_plan")) return ServedBy("cudnn");
+  return Contains(frame.function, "at::cuda::blas::gemm_and_bias") ? ServedBy("cublas") : nullptr;
+}
+
 // Frameworks allocate workspaces in functions with such a name; that function, or a caller before
 // any Python frame, names the library.
 std::optional<Library> WorkspaceOf(const std::vector<LibraryFrame>& frames, std::size_t at) {
+  if (const CudaLibrary* library = AllocatesWorkspaceFor(frames[at]))
+    return Library{library->workspace, LibraryRole::kWorkspace};
   if (frames[at].python || !Contains(Lower(frames[at].function), "workspace")) return std::nullopt;
   for (std::size_t i = at; i < frames.size() && !frames[i].python; ++i)
     if (const CudaLibrary* library = ServedBy(Lower(frames[i].function)))
@@ -154,6 +165,7 @@ bool ComparesKernels(const LibraryFrame& frame) {
 
 bool IndicatesLibrary(const LibraryFrame& frame) {
   return CudaLibraryOf(frame).has_value() || ComparesKernels(frame) ||
+         AllocatesWorkspaceFor(frame) != nullptr ||
          (!frame.python && Contains(Lower(frame.function), "workspace")) ||
          std::any_of(std::begin(kFrameworks), std::end(kFrameworks),
                      [&](const Framework& framework) { return IsIn(frame, framework); });

@@ -53,7 +53,9 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
   table.Header({Cat("device ", device.info.id), "highest use", "", "last sample", ""});
   const Rows rows{&table, highest, last};
   for (std::size_t i = 0; i < highest.by_layer.size(); ++i)
-    rows.Add(std::string(analysis::LayerName(static_cast<Layer>(i))),
+    rows.Add(static_cast<Layer>(i) == Layer::kModule
+                 ? "kernels' code"
+                 : std::string(analysis::LayerName(static_cast<Layer>(i))),
              [i](const LedgerEntry& entry) { return entry.by_layer[i]; });
   rows.Add("held by pools", [](const LedgerEntry& entry) { return entry.pools_bytes; });
   const bool others = highest.sample.others_bytes || last.sample.others_bytes;
@@ -129,6 +131,38 @@ std::string LedgerText(const Session& session, const std::vector<DeviceFigures>&
     }
   }
   return text.empty() ? "  No device was seen in this log.\n" : text;
+}
+
+std::string EstimatesText(const analysis::Report& report,
+                          const std::vector<analysis::DeviceEstimates>& estimates) {
+  std::string text;
+  for (const analysis::DeviceEstimates& device : estimates) {
+    const auto figures =
+        std::find_if(report.devices.begin(), report.devices.end(),
+                     [&](const DeviceFigures& one) { return one.info.id == device.device; });
+    Table table({Align::kLeft, Align::kRight, Align::kLeft});
+    table.Header({Cat("device ", device.device, "  ", CutEnd(Printable(figures->info.name), 28)),
+                  "estimate", ""});
+    for (const analysis::Estimate& part : device.parts)
+      table.Row({std::string(EstimateName(part.kind)), FormatBytes(part.bytes),
+                 part.error_bytes ? Cat("± ", FormatBytes(*part.error_bytes)) : "at most at once"});
+    const std::string fit =
+        device.fit == analysis::Fit::kDoesNotFit ? "It does not fit: memory ran out at"
+        : device.fit == analysis::Fit::kClose    ? "Too close to say whether it fits:"
+                                                 : "It fits:";
+    Append(
+        text, text.empty() ? "" : "\n", table.Text(kWidth), "  ",
+        Wrap(Cat("..", fit, " ", FormatBytes(device.peak_bytes), " of ",
+                 FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
+                 device.framework
+                     ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
+                       "4060). The rest, PyTorch and the program requested themselves."
+                     : ". The rest, the program requested itself."),
+             kWidth, 2)
+            .substr(2),
+        "\n");
+  }
+  return text;
 }
 
 std::string RecorderText(const Session& session, const analysis::EventTotals& events) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/estimates.h"
 #include "analysis/report/report.h"
 #include "analysis/store/session.h"
 
@@ -13,6 +14,10 @@ namespace memprof::cli {
 // the log cannot explain.
 std::string LedgerText(const analysis::Session& session,
                        const std::vector<analysis::DeviceFigures>& devices);
+
+// What the stand-in estimated of these figures, and whether the run fits; "" if nothing is.
+std::string EstimatesText(const analysis::Report& report,
+                          const std::vector<analysis::DeviceEstimates>& estimates);
 
 // Sources, events, losses, and the cost of recording.
 std::string RecorderText(const analysis::Session& session, const analysis::EventTotals& events);

@@ -53,6 +53,9 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   }
   Json devices = Json::array(), peaks = Json::array();
   for (const auto& device : report.devices) devices.push_back(DeviceJson(device));
+  for (const auto& estimates : EstimatesOf(session, symbols, report))
+    for (Json& device : devices)
+      if (device["id"] == estimates.device) device["estimates"] = EstimatesJson(estimates);
   for (const auto& peak : report.peaks) {
     peaks.push_back(PeakJson(session, symbols, peak, top));
     peaks.back()["by_category"] = CategoriesJson(session, symbols, categories, peak, nullptr);
@@ -249,6 +252,9 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
+  if (const std::string estimates = EstimatesText(report, EstimatesOf(session, symbols, report));
+      !estimates.empty())
+    Append(text, Heading("Estimates of the stand-in in it"), estimates);
   if (const std::string settings = SettingsText(session); !settings.empty())
     Append(text, Heading("Settings of the allocator"), settings);
   Append(text, Heading("Leaks"), LeakSection(symbols, report, top));

@@ -47,6 +47,7 @@ bool ApplyModel(std::string_view key, Config* config) {
   config->gpu = model;
   config->memory_bytes = model->memory_bytes();
   config->overhead_bytes = model->context_bytes();
+  config->models_code = true;
   config->name = model->name;
   return true;
 }
@@ -63,6 +64,7 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
     uint64_t bytes = 0;
     if (!ParseSize(value, &bytes) || bytes > kMaxMemory) return false;
     config->overhead_bytes = bytes;
+    config->models_code = false;
     return true;
   }
   if (key == "fail") {

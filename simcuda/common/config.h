@@ -23,6 +23,7 @@ struct Config {
   const GpuModel* gpu = &DefaultGpuModel();
   uint64_t memory_bytes = DefaultGpuModel().memory_bytes();
   uint64_t overhead_bytes = uint64_t{256} << 20;
+  bool models_code = false;  // otherwise it is part of the overhead
   std::vector<Fault> faults;
   int driver_version = 13000;
   std::string name = "memprof stand-in GPU";

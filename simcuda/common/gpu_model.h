@@ -8,6 +8,10 @@
 
 namespace memprof::simcuda {
 
+// Whose kernels: the program's (one fat binary, as of one source file of PyTorch), or a library's.
+enum class KernelLibrary { kProgram, kCublas, kCudnn };
+constexpr int kKernelLibraryCount = 3;
+
 struct GpuModel {
   const char* key;   // as in gpu=KEY
   const char* name;  // as cuDeviceGetName gives it
@@ -16,14 +20,18 @@ struct GpuModel {
   uint64_t memory_mib;  // as cuDeviceTotalMem gives it, in MiB
   uint64_t l2_kib;
   int bus_bits;
+  uint64_t context_mib = 0;             // as measured; 0: by rule
   bool walks_host_page_tables = false;  // coherent with the memory of its host
 
   uint64_t memory_bytes() const { return memory_mib << 20; }
   uint64_t l2_bytes() const { return l2_kib << 10; }
-  // The memory of a context without kernels. NVIDIA publishes no figures; 2 KiB for each thread
-  // that the multiprocessors hold at once is within a fifth of what users report for several of
-  // these GPUs.
+  // The memory of a context without kernels. NVIDIA publishes no figures. 2 KiB for each thread
+  // that the multiprocessors hold at once is within 5 % of eight figures that users published
+  // (docs/torch-sim.md, "The context").
   uint64_t context_bytes() const;
+  // What the kernels of a library take when the first of them runs, or all at once if `eager`
+  // (CUDA_MODULE_LOADING).
+  uint64_t code_bytes(KernelLibrary library, bool eager) const;
 };
 
 // Limits that depend only on the compute capability ("Technical Specifications per Compute

@@ -271,6 +271,7 @@ extern "C" int simcuda_get_memory(int device, struct simcuda_memory* memory) {
   filled.vmm_bytes = model.used(Use::kVmm);
   filled.graph_bytes = model.used(Use::kGraph);
   filled.other_bytes = model.other_bytes();
+  filled.code_bytes = model.used(Use::kCode);
   filled.live_allocations = memprof::simcuda::Allocations().Count([&](const auto& one) {
     return one.device == device && one.on_device() &&
            one.kind != memprof::simcuda::AllocationKind::kGlobal && one.live;

@@ -2,6 +2,7 @@
 #include "driver_api.h"
 #include "simcuda/common/config.h"
 #include "simcuda/driver/context.h"
+#include "simcuda/driver/kernel_code.h"
 #include "simcuda/driver/module.h"
 
 namespace memprof::simcuda {
@@ -69,7 +70,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, c
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *mode = CU_MODULE_LAZY_LOADING;
+  *mode = LoadsCodeEagerly() ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }
 

@@ -31,7 +31,11 @@ void KeepDestroyed(std::shared_ptr<Context> context) {
 }  // namespace
 
 Context::Context(Device* device, bool primary, unsigned context_flags)
-    : flags(context_flags), device_(device), uid_(g_next_uid++), primary_(primary) {
+    : flags(context_flags),
+      device_(device),
+      uid_(g_next_uid++),
+      primary_(primary),
+      code_(&device->memory()) {
   legacy_ = std::make_shared<Stream>(Stream::Kind::kLegacy, 1, this, 0, 0);
   streams_.push_back(legacy_);
 }
@@ -75,6 +79,7 @@ void Context::Destroy() {
   Synchronize();
   alive_ = false;
   UnloadModulesOf(this);
+  code_.Clear();
   AllHandles<Event>().RemoveIf([this](const Event& made) { return made.context() == this; });
   AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
   FreeAllocationsOf(uid_);

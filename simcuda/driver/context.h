@@ -13,6 +13,7 @@
 
 #include "simcuda/driver/cuda_headers.h"
 #include "simcuda/driver/handles.h"
+#include "simcuda/driver/kernel_code.h"
 #include "simcuda/driver/stream.h"
 
 namespace memprof::simcuda {
@@ -68,6 +69,8 @@ class Context : public std::enable_shared_from_this<Context> {
   CUresult GetLimit(CUlimit limit, size_t* value);
   CUresult SetLimit(CUlimit limit, size_t value);
 
+  KernelCode& code() { return code_; }
+
  private:
   std::vector<std::shared_ptr<Stream>> LiveStreams();
   std::shared_ptr<Stream> ThreadStream();
@@ -88,6 +91,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::mutex limits_mutex_;
   std::map<CUlimit, size_t> limits_;
   std::set<uint32_t> peers_;  // also under limits_mutex_
+
+  KernelCode code_;
 };
 
 // Runs `body` while no stream of any context has work, or can get any. False if the running work

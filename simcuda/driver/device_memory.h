@@ -25,8 +25,8 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) {
 }
 
 // The use of a part of the capacity.
-enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm, kGraph };
-constexpr int kUseCount = 7;
+enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm, kGraph, kCode };
+constexpr int kUseCount = 8;
 
 // Other processes that share the device, if there are any.
 class CapacityShare {

@@ -210,6 +210,7 @@ CUdeviceptr Module::FindGlobal(const std::string& name, size_t* bytes) {
 std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
                                    size_t bytes) {
   auto module = std::make_shared<Module>(context, image, bytes != 0 ? bytes : ImageBytes(image));
+  module->LoadCode();
   AllHandles<Module>().Add(module);
   ReportModule(kResourceModuleLoaded, *module);
   return module;
@@ -220,6 +221,7 @@ bool UnloadModule(const void* handle) {
   if (module == nullptr) return false;
   module->context()->Synchronize();
   module->FreeGlobals();
+  module->UnloadCode();
   Drop(*module);
   return true;
 }
@@ -231,6 +233,9 @@ void UnloadModulesOf(Context* context) {
     Drop(*module);
   }
 }
+
+void Module::LoadCode() { code_bytes_ = context_->code().Load(LibraryOfImage(image_)); }
+void Module::UnloadCode() { context_->code().Unload(code_bytes_); }
 
 void Module::FreeGlobals() {
   const std::lock_guard lock(mutex_);

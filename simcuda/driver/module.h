@@ -78,6 +78,9 @@ class Module {
   CUdeviceptr FindGlobal(const std::string& name, size_t* bytes);
   CUresult DefineGlobal(const std::string& name, size_t bytes, CUdeviceptr* address);
   std::vector<std::shared_ptr<Function>> functions();
+  // What its code takes of the device.
+  void LoadCode();
+  void UnloadCode();
   void FreeGlobals();
 
  private:
@@ -91,6 +94,7 @@ class Module {
   size_t image_bytes_ = 0;
   const ImageContents contents_;
   const ImageVersions versions_;
+  uint64_t code_bytes_ = 0;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_;
   std::map<std::string, Global> globals_;

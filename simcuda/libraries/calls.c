@@ -155,8 +155,13 @@ static long apply(const char* rule, const struct library* library, const struct 
   return 0;
 }
 
+static __thread int t_version = 0;
+
+int standin_version(void) { return t_version; }
+
 struct outcome standin_called(struct function* function, const long* registers, const long* stack) {
   note(function);
+  t_version = library_of(function)->version;
   struct outcome outcome = {code_of(function), 0};
   if (outcome.code != NULL) return outcome;
   const struct arguments given = {registers, stack};

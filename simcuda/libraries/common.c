@@ -44,6 +44,8 @@ struct driver {
   int (*synchronize)(void*);
   int (*is_capturing)(void*, int*);
   int (*launch_host)(void*, void (*)(void*), void*);
+  int (*load_module)(void**, const void*);
+  const char* (*image)(const char*); /* simcuda_library_image */
 };
 
 /* The functions are looked up by dlsym, as NCCL and others do, so that interposers of the driver
@@ -65,6 +67,8 @@ static int open_driver(struct driver* driver) {
       {"cuStreamSynchronize", &driver->synchronize},
       {"cuStreamIsCapturing", &driver->is_capturing},
       {"cuLaunchHostFunc", &driver->launch_host},
+      {"cuModuleLoadData", &driver->load_module},
+      {"simcuda_library_image", &driver->image},
   };
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (library == NULL) return 0;
@@ -139,9 +143,22 @@ int standin_copy_now(void* to, const void* from, size_t bytes, void* stream) {
 
 static void do_nothing(void* unused) { (void)unused; }
 
-void standin_ran(void* stream) {
+/* As the libraries do it, so that the load is recorded as one of theirs. */
+static void load_code(const struct driver* driver, enum standin_library library) {
+  static const char* const kNames[] = {"", "cuBLAS", "cuDNN"};
+  static _Atomic uint64_t loaded[3]; /* on which devices */
+  const uint64_t bit = (uint64_t)1 << (standin_device() & 63);
+  if ((atomic_fetch_or(&loaded[library], bit) & bit) != 0) return;
+  const char* image = driver->image(kNames[library]);
+  void* module = NULL;
+  if (image != NULL && driver->load_module(&module, image) != 0)
+    atomic_fetch_and(&loaded[library], ~bit);
+}
+
+void standin_ran(enum standin_library library, void* stream) {
   const struct driver* driver = the_driver();
   int capturing = 0;
+  if (driver != NULL && library != kStandinNone) load_code(driver, library);
   if (driver != NULL && driver->is_capturing(stream, &capturing) == 0 && capturing == 1)
     driver->launch_host(stream, do_nothing, NULL);
 }

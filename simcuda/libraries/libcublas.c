@@ -29,11 +29,11 @@ CUBLAS_PROPERTY(cublasSetAtomicsMode, cublasGetAtomicsMode, int, atomics_mode)
 CUBLAS_PROPERTY(cublasSetMathMode, cublasGetMathMode, int, math_mode)
 
 /* What a network consists of: each of these is a kernel in the handle's stream. */
-#define CUBLAS_RUNS(name)                     \
-  STANDIN_API int name(struct blas* handle) { \
-    if (handle == NULL) return 1;             \
-    standin_ran(handle->stream);              \
-    return 0;                                 \
+#define CUBLAS_RUNS(name)                        \
+  STANDIN_API int name(struct blas* handle) {    \
+    if (handle == NULL) return 1;                \
+    standin_ran(kStandinCublas, handle->stream); \
+    return 0;                                    \
   }
 
 CUBLAS_RUNS(cublasGemmEx)

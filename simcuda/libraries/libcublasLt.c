@@ -49,6 +49,6 @@ STANDIN_API int cublasLtMatmul(void* handle, void* operation, const void* alpha,
   (void)handle, (void)operation, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout;
   (void)beta, (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm, (void)workspace;
   (void)bytes;
-  standin_ran(stream);
+  standin_ran(kStandinCublas, stream);
   return 0;
 }

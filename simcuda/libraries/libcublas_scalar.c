@@ -192,7 +192,7 @@ static int answer_number(struct blas* handle, enum kind kind, const double* valu
  * contents to read yet. */
 static int captured(struct blas* handle) {
   if (standin_copy_now(NULL, NULL, 0, handle->stream)) return 0;
-  standin_ran(handle->stream);
+  standin_ran(kStandinCublas, handle->stream);
   return 1;
 }
 

@@ -231,7 +231,7 @@ STANDIN_API int cudnnBackendExecute(struct handle* handle, struct descriptor* pl
   (void)pack;
   if (handle == NULL) return 2000;
   take_time(plan);
-  standin_ran(handle->stream);
+  standin_ran(kStandinCudnn, handle->stream);
   return 0;
 }
 

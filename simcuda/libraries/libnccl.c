@@ -1,54 +1,37 @@
 /* NCCL: communicators have ranks and take device memory, but processes do not exchange data. A
  * collective operation returns the data as if every rank had sent the same as this one, and a sum
  * as if the other ranks had sent zeros. */
+#include "libnccl.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "standin.h"
 
 struct id {
   char bytes[128];
 };
 
-struct communicator {
-  int rank;
-  int ranks;
-  int device;
-  uint64_t memory;
-};
-
 enum { kSuccess = 0, kCudaError = 1, kSystemError = 2, kInvalidArgument = 4 };
-
-/* The device memory of one communicator: SIMCUDA_NCCL_MIB, by default 64 MiB, or 4 MiB if it has
- * one rank. */
-static size_t communicator_bytes(int ranks) {
-  const char* text = getenv("SIMCUDA_NCCL_MIB");
-  char* end = NULL;
-  const long mib = text == NULL ? -1 : strtol(text, &end, 10);
-  if (text != NULL && end != text && *end == '\0' && mib >= 0 && mib <= 65536)
-    return (size_t)mib << 20;
-  return (size_t)(ranks > 1 ? 64 : 4) << 20;
-}
 
 static int create(struct communicator** result, int ranks, int rank) {
   if (result == NULL || ranks < 1 || rank < 0 || rank >= ranks) return kInvalidArgument;
   struct communicator* made = standin_new(sizeof *made);
   if (made == NULL) return kSystemError;
-  const size_t bytes = communicator_bytes(ranks);
-  if (bytes != 0 && standin_device_alloc(bytes, &made->memory) != 0) {
-    standin_free(made);
-    return kCudaError;
-  }
   made->rank = rank;
   made->ranks = ranks;
   made->device = standin_device();
+  const int status = take_initial_buffers(made);
+  if (status != kSuccess) {
+    free_buffers(made);
+    standin_free(made);
+    return status;
+  }
   *result = made;
   return kSuccess;
 }
 
 static int destroy(struct communicator* communicator) {
   if (communicator == NULL) return kSuccess;
-  standin_device_free(communicator->memory);
+  free_buffers(communicator);
   standin_free(communicator);
   return kSuccess;
 }
@@ -126,7 +109,7 @@ STANDIN_API int ncclCommGetAsyncError(struct communicator* communicator, int* st
 STANDIN_API int ncclCommMemStats(struct communicator* communicator, int statistic,
                                  uint64_t* value) {
   (void)statistic;
-  *value = communicator->memory == 0 ? 0 : communicator_bytes(communicator->ranks);
+  *value = communicator->bytes;
   return kSuccess;
 }
 
@@ -137,6 +120,13 @@ STANDIN_API int ncclMemFree(uint64_t address) {
   return standin_device_free(address) == 0 ? kSuccess : kCudaError;
 }
 
+static int take_all_peer_buffers(struct communicator* communicator) {
+  int status = kSuccess;
+  for (int i = 0; i < communicator->ranks && status == kSuccess; ++i)
+    status = take_peer_buffers(communicator, i);
+  return status;
+}
+
 /* Bytes of one element of an ncclDataType_t. */
 static size_t element_bytes(int type) {
   static const unsigned char kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -145,7 +135,7 @@ static size_t element_bytes(int type) {
 
 static int copy(void* to, const void* from, size_t bytes, void* stream) {
   if (standin_copy(to, from, bytes, stream) != 0) return kCudaError;
-  standin_ran(stream);
+  standin_ran(kStandinNone, stream);
   return kSuccess;
 }
 
@@ -160,13 +150,15 @@ static int fill_slots(char* to, const char* from, size_t bytes, int count, void*
 
 STANDIN_API int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation,
                               struct communicator* communicator, void* stream) {
-  (void)operation, (void)communicator;
-  return copy(to, from, count * element_bytes(type), stream);
+  (void)operation;
+  const int status = take_collective_buffers(communicator);
+  return status != kSuccess ? status : copy(to, from, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclReduce(const void* from, void* to, size_t count, int type, int operation,
                            int root, struct communicator* communicator, void* stream) {
   (void)operation;
-  if (root != communicator->rank) return kSuccess;
+  const int status = take_collective_buffers(communicator);
+  if (status != kSuccess || root != communicator->rank) return status;
   return copy(to, from, count * element_bytes(type), stream);
 }
 /* A transfer with another rank in a group: a send of this rank, or a receive. */
@@ -214,36 +206,45 @@ STANDIN_API int ncclGroupEnd(void) {
 
 STANDIN_API int ncclBroadcast(const void* from, void* to, size_t count, int type, int root,
                               struct communicator* communicator, void* stream) {
+  const int status = take_collective_buffers(communicator);
+  if (status != kSuccess) return status;
   return transfer(root == communicator->rank ? from : NULL, to, count * element_bytes(type),
                   stream);
 }
 STANDIN_API int ncclSend(const void* from, size_t count, int type, int peer,
                          struct communicator* communicator, void* stream) {
-  (void)peer, (void)communicator;
-  return transfer(from, NULL, count * element_bytes(type), stream);
+  const int status = take_peer_buffers(communicator, peer);
+  return status != kSuccess ? status : transfer(from, NULL, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclRecv(void* to, size_t count, int type, int peer,
                          struct communicator* communicator, void* stream) {
-  (void)peer, (void)communicator;
-  return transfer(NULL, to, count * element_bytes(type), stream);
+  const int status = take_peer_buffers(communicator, peer);
+  return status != kSuccess ? status : transfer(NULL, to, count * element_bytes(type), stream);
 }
 STANDIN_API int ncclAllGather(const void* from, void* to, size_t count, int type,
                               struct communicator* communicator, void* stream) {
+  const int status = take_collective_buffers(communicator);
+  if (status != kSuccess) return status;
   return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
 }
 STANDIN_API int ncclGather(const void* from, void* to, size_t count, int type, int root,
                            struct communicator* communicator, void* stream) {
-  if (root != communicator->rank) return kSuccess;
+  const int status = take_all_peer_buffers(communicator);
+  if (status != kSuccess || root != communicator->rank) return status;
   return fill_slots(to, from, count * element_bytes(type), communicator->ranks, stream);
 }
 STANDIN_API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation,
                                   struct communicator* communicator, void* stream) {
   (void)operation;
+  const int status = take_collective_buffers(communicator);
+  if (status != kSuccess) return status;
   const size_t bytes = count * element_bytes(type);
   return copy(to, (const char*)from + (size_t)communicator->rank * bytes, bytes, stream);
 }
 STANDIN_API int ncclAlltoAll(const void* from, void* to, size_t count, int type,
                              struct communicator* communicator, void* stream) {
+  const int status = take_all_peer_buffers(communicator);
+  if (status != kSuccess) return status;
   const size_t bytes = count * element_bytes(type);
   return fill_slots(to, (const char*)from + (size_t)communicator->rank * bytes, bytes,
                     communicator->ranks, stream);

@@ -1,5 +1,7 @@
 /* NVML, which PyTorch opens by name: the devices of SIMCUDA, without a fabric and without other
- * processes. It reads only the environment, so that its functions do not start CUDA. */
+ * processes. It does not start CUDA: it reads the environment, and the memory of devices from a
+ * stand-in of libcuda that the process has loaded. */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,28 @@ STANDIN_API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
 STANDIN_API int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, void** device) {
   (void)bus;
   *device = &g_devices[0];
+  return kSuccess;
+}
+
+/* nvmlMemory_t, and the first members of simcuda_memory. */
+struct nvml_memory {
+  unsigned long long total, free, used;
+};
+struct standin_memory {
+  size_t size;
+  uint64_t capacity, free;
+};
+
+STANDIN_API int nvmlDeviceGetMemoryInfo(void* device, struct nvml_memory* memory) {
+  enum { kNotSupported = 3 };
+  struct standin_memory now = {.size = sizeof now};
+  void* cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  int (*get)(int, struct standin_memory*) = NULL;
+  if (cuda != NULL) *(void**)&get = dlsym(cuda, "simcuda_get_memory");
+  const int status = get == NULL ? 1 : get((int)((char*)device - g_devices), &now);
+  if (cuda != NULL) dlclose(cuda);
+  if (status != 0) return kNotSupported;
+  *memory = (struct nvml_memory){now.capacity, now.free, now.capacity - now.free};
   return kSuccess;
 }
 

@@ -25,10 +25,16 @@ STANDIN_API int standin_copy(void* to, const void* from, size_t bytes, void* str
 /* Copies between memory of any kind after the work of the stream, and waits for it. False if that
  * is not possible: no driver, or the stream is being captured. */
 STANDIN_API int standin_copy_now(void* to, const void* from, size_t bytes, void* stream);
-/* Functions that enqueue kernels call this: in a stream that is being captured, it adds a node. */
-STANDIN_API void standin_ran(void* stream);
+/* Whose kernels they are, for the memory of their code. */
+enum standin_library { kStandinNone, kStandinCublas, kStandinCudnn };
+/* Functions that enqueue kernels call this: the first of a library on a device loads its code. In a
+ * stream that is being captured, it adds a node. */
+STANDIN_API void standin_ran(enum standin_library library, void* stream);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_API int standin_device(void);
+/* The version of the library whose function was called last on this thread, as its header encodes
+ * it. */
+STANDIN_API int standin_version(void);
 /* The compute capability of that device, 86 for 8.6; 90 if there is no driver. */
 STANDIN_API int standin_capability(void);
 

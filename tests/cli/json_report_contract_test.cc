@@ -107,6 +107,12 @@ Json ReportShape() {
                      {"simulated", "bool"},
                      {"uses_system_memory", "bool"},
                      {"ledger", LedgerShape()},
+                     {"estimates?",
+                      {{"parts", {{{"kind", "text"}, {"bytes", "uint"}, {"error_bytes?", "uint"}}}},
+                       {"peak_bytes", "uint"},
+                       {"peak_error_bytes", "uint"},
+                       {"capacity_bytes", "uint"},
+                       {"fit", "text"}}},
                      {"framework?", With(figures, {{"peak_reserved_bytes", "uint"}})}});
   return With(Common(),
               {{"run", RunShape()},

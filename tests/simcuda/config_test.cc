@@ -86,12 +86,35 @@ TEST(Config, ModelsGoBeforeWhatElseIsSaid) {
               ElementsAre(testing::AllOf(HasSubstr("no GPU 'H1000'"), HasSubstr("A100-40GB"))));
 }
 
+TEST(Config, AnOverheadIncludesCode) {
+  std::vector<std::string> complaints;
+  EXPECT_FALSE(Parse("memory=4GiB", &complaints).models_code);
+  EXPECT_TRUE(Parse("memory=4GiB,gpu=T4", &complaints).models_code);
+  EXPECT_FALSE(Parse("overhead=300MiB,gpu=T4", &complaints).models_code);
+}
+
+// Contexts that were measured on GPUs: docs/torch-sim.md, "The context".
+TEST(Config, ContextsAreNearThoseOfGpus) {
+  const auto near = [](const char* key, double mib) {
+    const double model = static_cast<double>(FindGpuModel(key)->context_bytes() >> 20);
+    EXPECT_LE(std::abs(model / mib - 1), 0.05) << key;
+  };
+  near("H200", 518);
+  near("H100-80GB", 534);
+  near("B200", 612);
+  near("RTX3090", 256);
+  near("V100-16GB", 307);
+  near("RTX6000Ada", 426);
+  near("RTXPRO6000", 555);
+}
+
 TEST(Config, EveryModelHasLimits) {
   const std::string keys = GpuModelKeys();
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
   for (const char* key :
        {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
-        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4060", "RTX4090"}) {
+        "T4", "L4", "L40S", "A10", "A6000", "RTX6000Ada", "RTXPRO6000", "RTX3060-12GB", "RTX3090",
+        "RTX4060", "RTX4090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));

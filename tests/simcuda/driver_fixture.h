@@ -27,7 +27,7 @@ inline simcuda_memory Memory(int device = 0) {
   EXPECT_EQ(memory.capacity_bytes, memory.free_bytes + memory.context_bytes + memory.linear_bytes +
                                        memory.array_bytes + memory.managed_bytes +
                                        memory.pool_reserved_bytes + memory.vmm_bytes +
-                                       memory.graph_bytes + memory.other_bytes);
+                                       memory.graph_bytes + memory.other_bytes + memory.code_bytes);
   return memory;
 }
 

@@ -243,6 +243,12 @@ class Page {
     Preformatted(FragmentationText(session_, symbols_, report_.fragmentation, 10));
     Heading("ledger", "Where the devices' memory was");
     Preformatted(LedgerText(session_, report_.devices));
+    if (const std::string estimates =
+            EstimatesText(report_, EstimatesOf(session_, symbols_, report_));
+        !estimates.empty()) {
+      Heading("estimates", "Estimates of the stand-in in it");
+      Preformatted(estimates);
+    }
     Heading("anomalies", "Anomalies");
     HtmlTable table({{"count", HtmlTable::Kind::kNumber}, {"anomaly"}, {"severity"}, {"advice"}});
     for (const analysis::AnomalyCount& anomaly : analysis::AllAnomalies(session_, symbols_)) {

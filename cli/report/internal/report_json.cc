@@ -107,6 +107,19 @@ Json LedgerJson(const analysis::DeviceLedger& ledger) {
 
 }  // namespace
 
+Json EstimatesJson(const analysis::DeviceEstimates& estimates) {
+  Json parts = Json::array();
+  for (const analysis::Estimate& part : estimates.parts) {
+    parts.push_back({{"kind", EstimateName(part.kind)}, {"bytes", part.bytes}});
+    if (part.error_bytes) parts.back()["error_bytes"] = *part.error_bytes;
+  }
+  return {{"parts", std::move(parts)},
+          {"peak_bytes", estimates.peak_bytes},
+          {"peak_error_bytes", estimates.peak_error_bytes},
+          {"capacity_bytes", estimates.capacity_bytes},
+          {"fit", FitName(estimates.fit)}};
+}
+
 Json DeviceJson(const analysis::DeviceFigures& device) {
   Json json = {{"id", device.info.id},
                {"name", device.info.name},

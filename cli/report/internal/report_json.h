@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/report/estimates.h"
 #include "analysis/report/report.h"
 #include "analysis/store/session.h"
 #include "cli/console/json.h"
@@ -14,6 +15,7 @@ Json SourcesOnJson(const analysis::Session& session);
 Json SourceStatesJson(const analysis::Session& session);
 Json AnomaliesJson(const std::vector<analysis::AnomalyCount>& anomalies);
 Json DeviceJson(const analysis::DeviceFigures& device);
+Json EstimatesJson(const analysis::DeviceEstimates& estimates);
 Json SelfJson(const analysis::Session& session);
 
 }  // namespace memprof::cli

@@ -6,12 +6,13 @@
  *   devices=N            number of devices (default 1)
  *   gpu=MODEL            compute capability, multiprocessors, L2, memory, context and name of a
  *                        real GPU: H100-80GB, H200, GH200, B200, A100-40GB, A100-80GB, V100-16GB,
- *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX3060-12GB, RTX3090, RTX4060 or
- *                        RTX4090.
+ *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX6000Ada, RTXPRO6000,
+ *                        RTX3060-12GB, RTX3090, RTX4060 or RTX4090.
  *                        The keys below change parts of it. Default: an H100-80GB, except for its
  *                        name and its context
  *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default: the model's)
- *   overhead=SIZE        what a context takes from the free memory (default 256MiB, or the model's)
+ *   overhead=SIZE        what a context takes from the free memory, with the code of its kernels
+ *                        (default 256MiB, or the model's context; only then is code modelled)
  *   fail=FUNCTION:N[:RESULT]
  *                        the N-th call (from 1) of a driver function fails with that CUresult
  *                        number (default 2, out of memory); may be given several times
@@ -78,6 +79,7 @@ struct simcuda_memory {
   uint64_t live_allocations;
   uint64_t graph_bytes; /* reserved for memory nodes of graphs */
   uint64_t other_bytes; /* used by the other processes of the group */
+  uint64_t code_bytes;  /* of kernels */
 };
 int simcuda_get_memory(int device, struct simcuda_memory* memory);
 

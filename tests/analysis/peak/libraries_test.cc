@@ -112,6 +112,13 @@ TEST(LibrariesTest, WorkspacesThatAFrameworkAllocatesForALibrary) {
                     torch("at::native::raw_cudnn_convolution_forward_out_32bit"), line},
                    true),
             "cuDNN workspace");
+  EXPECT_EQ(NameOf({block, torch("at::native::run_conv_plan(cudnnContext*)"), line}, true),
+            "cuDNN workspace");
+  EXPECT_EQ(
+      NameOf({block, torch("at::empty"), torch("at::cuda::blas::gemm_and_bias<c10::Half>"), line},
+             true),
+      "cuBLAS workspace");
+  EXPECT_TRUE(IndicatesLibrary(torch("at::native::run_conv_plan(cudnnContext*)")));
   EXPECT_EQ(NameOf({block, torch("at::native::Workspace::Workspace(unsigned long)"), line}, true),
             "")
       << "the library is not known";

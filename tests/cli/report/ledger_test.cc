@@ -45,6 +45,34 @@ TEST(LedgerTest, WhatIsNothingAtBothInstantsIsLeftOut) {
     EXPECT_THAT(text, Not(HasSubstr(absent)));
 }
 
+TEST(EstimatesTextTest, NamesThemAndSaysWhetherItFits) {
+  analysis::Report report;
+  report.devices.resize(1);
+  report.devices[0].info.name = "NVIDIA GeForce RTX 3060";
+  analysis::DeviceEstimates device{.peak_bytes = 900 << 20,
+                                   .peak_error_bytes = 30 << 20,
+                                   .capacity_bytes = std::uint64_t{12} << 30,
+                                   .framework = true};
+  device.parts = {{analysis::EstimateKind::kContext, 68 << 20, 3 << 20},
+                  {analysis::EstimateKind::kCudnnWorkspaces, 312 << 20, {}}};
+  EXPECT_EQ(EstimatesText(report, {}), "");
+  EXPECT_EQ(EstimatesText(report, {device}),
+            "  device 0  NVIDIA GeForce RTX 3060  estimate\n"
+            "  context                            68.0 MiB  ± 3.00 MiB\n"
+            "  cuDNN workspaces                    312 MiB  at most at once\n"
+            "  It fits: 900 MiB of 12.0 GiB, ± 30.0 MiB (nine of ten trainings that were compared "
+            "with an "
+            "RTX\n"
+            "  3060 and an RTX 4060). The rest, PyTorch and the program requested themselves.\n");
+  device.framework = false;
+  EXPECT_THAT(EstimatesText(report, {device}),
+              HasSubstr("± 30.0 MiB. The rest, the program requested itself."));
+  device.fit = analysis::Fit::kClose;
+  EXPECT_THAT(EstimatesText(report, {device}), HasSubstr("Too close to say whether it fits: 900"));
+  device.fit = analysis::Fit::kDoesNotFit;
+  EXPECT_THAT(EstimatesText(report, {device}), HasSubstr("It does not fit: memory ran out at 900"));
+}
+
 TEST(LedgerTest, AQueryThatFoundNoOtherProcessIsAnAnswer) {
   LogBuilder log;
   log.Device(0, 1000);

@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import bert
 import rows as rows_of
 import study
 from rows import Row
@@ -11,7 +12,7 @@ from train import CONVOLUTIONAL, TRANSFORMERS
 
 NOTHING = {tool: None for tool in rows_of.TOOLS}
 GIB = 1 << 30
-CODE = study.CODE["convolutional"]
+CODE = 10 << 20
 
 
 def row(name="x", truth=10 * GIB, oom=False, model="VGG16", estimates=None, verdicts=None):
@@ -20,7 +21,7 @@ def row(name="x", truth=10 * GIB, oom=False, model="VGG16", estimates=None, verd
 
 
 def result(total, first=0, oom=False):
-    return {"reserved": total, "first_reserved": first, "oom": oom}
+    return {"reserved": total, "first_reserved": first, "oom": oom, "first_beside": GIB, "beside": GIB + CODE}
 
 
 PUBLISHED = {
@@ -67,7 +68,7 @@ class TableTest(unittest.TestCase):
         return [line.split() for line in study.table(rows, results)]
 
     def test_the_first_sample_is_taken_off(self):
-        self.assertEqual(study.predicted(row(), result(3 * GIB, GIB)), 2 * GIB + CODE)
+        self.assertEqual(study.predicted(result(3 * GIB, GIB)), 2 * GIB + CODE)
 
     def test_errors(self):
         rows = [row(str(percent), truth=10 * GIB, estimates={"xmem": 9 * GIB}, verdicts={"xmem": False})
@@ -88,10 +89,20 @@ class TableTest(unittest.TestCase):
 
     def test_families(self):
         rows = [row("a"), row("b", model="gpt2")]
-        lines = self.lines(rows, {"a": result(10 * GIB - CODE), "b": result(12 * GIB)})
+        lines = self.lines(rows, {"a": result(10 * GIB - CODE), "b": result(12 * GIB - CODE)})
         self.assertEqual([line[:4] for line in lines[1:]],
                          [["all", "stand-in", "2", "10.0%"], ["convolutional", "stand-in", "1", "0.0%"],
                           ["transformer", "stand-in", "1", "20.0%"]])
+
+
+class BertTest(unittest.TestCase):
+    def test_context_and_code_are_taken_off(self):
+        self.assertEqual(bert.line_of("plain", 13608).split()[1:],
+                         ["13608", "MiB", "there", "13608", "MiB", "here", "+0.0", "%"])
+        self.assertEqual(bert.line_of("fp16", 12598 * 9 // 10).split()[-2:], ["-10.0", "%"])
+
+    def test_a_step_sees_four_sequences(self):
+        self.assertEqual({batch * passes for _, batch, passes, *_ in bert.ROWS.values()}, {4})
 
 
 if __name__ == "__main__":

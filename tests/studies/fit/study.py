@@ -22,17 +22,16 @@ from train import CONVOLUTIONAL
 HERE = pathlib.Path(__file__).resolve().parent
 SIMULATED = {"3060": "RTX3060-12GB", "4060": "RTX4060"}
 RUN_SECONDS = 600
-# Kernels that are loaded when they first run, after the first sample: what the rows of `train` have in common.
-CODE = {"convolutional": 10 << 20, "transformer": 0}
 
 
 def family(row):
     return "convolutional" if row.model in CONVOLUTIONAL else "transformer"
 
 
-def predicted(row, result):
+def predicted(result):
     """What NVML would have shown beyond its first sample: bytes."""
-    return result["reserved"] - result.get("first_reserved", 0) + CODE[family(row)]
+    code = result["beside"] - result["first_beside"] if "first_beside" in result else 0
+    return result["reserved"] - result.get("first_reserved", 0) + code
 
 
 def run_row(row, memprof, python):
@@ -67,7 +66,7 @@ def table(rows, results):
         some = [row for row in done if kind in ("all", family(row))]
         fitting = [row for row in some if not row.oom]
         both = [row for row in fitting if not results[row.id]["oom"]]
-        errors = [abs(predicted(row, results[row.id]) - row.truth) / row.truth for row in both]
+        errors = [abs(predicted(results[row.id]) - row.truth) / row.truth for row in both]
         right = sum(results[row.id]["oom"] == row.oom for row in some)
         lines.append(f"{kind:14}{'stand-in':12}{summary(errors)}   {right} of {len(some)}")
         for tool in rows_of.TOOLS:
@@ -85,7 +84,7 @@ def line_of(row, result):
     if "failed" in result:
         return f"{head} failed: {result['failed']}"
     real, here = ("oom" if flag else "fits" for flag in (row.oom, result["oom"]))
-    difference = predicted(row, result) - row.truth
+    difference = predicted(result) - row.truth
     return (f"{head}{row.truth / (1 << 20):9.0f} MiB {real:5}{difference / (1 << 20):+8.0f} MiB "
             f"{100 * difference / row.truth:+6.1f}% {here}")
 

@@ -8,7 +8,8 @@ network themselves). Transformers: transformers' networks from configurations, 1
 Single precision, learning rate 0.001, gradients cleared at the start of an iteration, a scheduler, no cudnn.benchmark.
 
 The first sample of the authors' NVML was taken when the context existed, and before the weights of a transformer, but
-after those of a convolutional network and the optimizer: `first_reserved` is what the allocator held then."""
+after those of a convolutional network and the optimizer: `first_reserved` is what the allocator held then, and
+`first_beside` what else was in use: the context, and the code of kernels that have run."""
 import argparse
 import json
 import sys
@@ -100,6 +101,12 @@ def train_tokens(arguments, device):
         yield
 
 
+def beside():
+    import torch
+    free, total = torch.cuda.mem_get_info()
+    return total - free - torch.cuda.memory_reserved()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True)
@@ -115,7 +122,7 @@ def main():
     result = {"oom": False}
     try:
         next(steps)
-        result["first_reserved"] = torch.cuda.memory_reserved()
+        result["first_reserved"], result["first_beside"] = torch.cuda.memory_reserved(), beside()
         for _ in range(arguments.iterations):
             next(steps)
         torch.cuda.synchronize()
@@ -124,6 +131,7 @@ def main():
     statistics = torch.cuda.memory_stats()
     result["reserved"] = statistics["reserved_bytes.all.peak"]
     result["allocated"] = statistics["allocated_bytes.all.peak"]
+    result["beside"] = beside()
     result["retries"] = statistics["num_alloc_retries"]
     print(json.dumps(result))
     return 0
