@@ -59,20 +59,27 @@ static int64_t padded_result_bytes(const struct convolution* c) {
  * between 597,227 and 697,073. */
 static const int64_t kManyPixels = 650000;
 
-/* Filters of one pixel, in single precision on 8.6 and 8.9. Extents are of the input. */
-static enum layout of_pointwise(const struct convolution* c, int is_ada) {
+/* Filters of one pixel, in single precision on 8.6. Extents are of the input. */
+static enum layout of_pointwise_86(const struct convolution* c) {
   const int expands = c->w[0] > c->w[1];
-  if (has_stride(c))
-    return !is_ada && c->kind == kBackwardData && !expands ? kCopiesAndResult : kNothing;
-  if (is_ada) {
-    if (c->kind == kBackwardData && c->x[2] < (expands ? 20 : 9)) return kCopiesAndResult;
-    return c->kind == kForward && expands && c->x[2] >= 9 ? kCopies : kNothing;
-  }
-  if (c->x[2] < 40) return kNothing;
-  if (pixels_of(c, c->x) > kManyPixels)
-    return c->kind == kForward && !expands ? kCopiesAndResult : kNothing;
   const int uneven = c->w[0] % 64 != 0 && c->w[1] % 32 != 0;
-  return c->kind == kBackwardData && expands && uneven ? kPaddedCopies : kNothing;
+  const int of_data = c->kind == kBackwardData, forward = c->kind == kForward;
+  if (has_stride(c)) return of_data && !expands ? kCopiesAndResult : kNothing;
+  if (c->x[2] < 9) return of_data && expands ? kCopyOfInput : kNothing;
+  if (c->x[2] < 40) {
+    const int wide = c->x[2] >= 20 && c->w[1] >= 128;
+    return forward && !expands && wide ? kCopyOfInput : kNothing;
+  }
+  if (pixels_of(c, c->x) > kManyPixels) return forward && !expands ? kCopiesAndResult : kNothing;
+  return of_data && expands && uneven ? kPaddedCopies : kNothing;
+}
+
+/* ... and on 8.9. */
+static enum layout of_pointwise_89(const struct convolution* c) {
+  const int expands = c->w[0] > c->w[1];
+  if (has_stride(c)) return kNothing;
+  if (c->kind == kBackwardData && c->x[2] < (expands ? 20 : 9)) return kCopiesAndResult;
+  return c->kind == kForward && expands && c->x[2] >= 9 ? kCopies : kNothing;
 }
 
 static enum layout of_groups(const struct convolution* c, int is_ada) {
@@ -86,7 +93,7 @@ static enum layout of_groups(const struct convolution* c, int is_ada) {
 static enum layout on_small_gpu(const struct convolution* c, int capability) {
   if (is_first(c)) return kNothing;
   if (is_grouped(c)) return of_groups(c, capability == 89);
-  if (is_pointwise(c)) return of_pointwise(c, capability == 89);
+  if (is_pointwise(c)) return capability == 89 ? of_pointwise_89(c) : of_pointwise_86(c);
   if (c->kind == kForward) return has_stride(c) ? kCopyOfInput : kNothing;
   return kCopies;
 }

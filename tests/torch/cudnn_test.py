@@ -199,10 +199,14 @@ class CudnnTest(unittest.TestCase):
         middle = "'backward_data', [8, 240, 11, 11], [40, 240, 1, 1], [8, 40, 11, 11]"
         expanding = "'forward', [8, 16, 28, 28], [96, 16, 1, 1], [8, 96, 28, 28]"
         strided = "'backward_data', [8, 32, 44, 44], [32, 32, 1, 1], [8, 32, 22, 22], 2"
+        wide = "'forward', [8, 256, 22, 22], [64, 256, 1, 1], [8, 64, 22, 22]"
+        deep = "'backward_data', [8, 96, 6, 6], [576, 96, 1, 1], [8, 576, 6, 6]"
         copies = 4 * (8 * 784 * (16 + 96) + 16 * 96)
         of_strided = 4 * (8 * (32 + 128) * 44 * 44 + 8 * 32 * 22 * 22 + 1024)
-        self.assertEqual(self.of_both(few, small, middle, expanding, strided),
-                         ([0, 0, 0, 0, of_strided], [0, 0, 0, copies, 0]))
+        of_wide, of_deep = 4 * (8 * 256 * 484 + 64 * 256), 4 * (8 * 576 * 36 + 576 * 96)
+        self.assertEqual(self.of_both(few, small, middle, expanding, strided, wide, deep),
+                         ([0, 0, 0, 0, of_strided, of_wide, of_deep],
+                          [0, 0, 0, copies, 0, 0, of_deep + 4 * 8 * 36 * (96 + 128)]))
 
     def test_groups(self):
         deep = "[8, 64, 11, 11], [64, 16, 3, 3], [8, 64, 11, 11]"
