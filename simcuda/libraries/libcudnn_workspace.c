@@ -3,7 +3,8 @@
  *
  * What is known: tensor cores want channels last. For tensors with channels first, a workspace then
  * holds copies in that order: of x and the filter where the result can be written in place, or of
- * all three. Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
+ * all three, or beside them the result once more, with the channels of a kernel's whole tiles.
+ * Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
  * convolution gets which is a fit. In single precision on 8.6 and 8.9, it is one to the peaks of
  * trainings that were measured on GPUs (tests/studies/fit); all else follows what most of 600
  * convolutions of 21 networks get from cuDNN 9.8. */

@@ -14,7 +14,8 @@ import json
 import sys
 
 LEARNING_RATE = 0.001
-# Where the gradients are cleared; the authors' third value is nowhere, so that they are added up.
+# Where the gradients are cleared. The authors' third value is nowhere, so that they are added up; by the figures, their
+# loop for transformers clears them at the start then too.
 START, BACKWARD, NEVER = range(3)
 PIXELS = 86
 TOKENS = 128
@@ -94,7 +95,7 @@ def train_tokens(arguments, device):
     optimizer = getattr(torch.optim, arguments.optimizer)(model.parameters(), lr=LEARNING_RATE)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=7, gamma=0.1)
     while True:
-        if arguments.zero_grad == START:
+        if arguments.zero_grad != BACKWARD:
             optimizer.zero_grad()
         tokens = torch.randint(3, 1000, (arguments.batch, TOKENS))
         batch = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": tokens.clone()}
