@@ -3,7 +3,8 @@
  *
  * What is known: tensor cores want channels last. For tensors with channels first, a workspace then
  * holds copies in that order: of x and the filter where the result can be written in place, or of
- * all three. Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
+ * all three, or beside them the result once more, with the channels of a kernel's whole tiles.
+ * Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
  * convolution gets which is a fit. In single precision on 8.6 and 8.9, it is one to the peaks of
  * trainings that were measured on GPUs (tests/studies/fit); all else follows what most of 600
  * convolutions of 21 networks get from cuDNN 9.8. */
@@ -14,7 +15,7 @@
 enum { kFloat = 0, kHalf = 2, kBfloat16 = 9 }; /* cudnnDataType_t */
 
 /* What an engine keeps in its workspace. */
-enum layout { kNothing, kCopyOfInput, kCopies, kPaddedCopies, kCopiesAndSums };
+enum layout { kNothing, kCopyOfInput, kCopies, kPaddedCopies, kCopiesAndResult };
 
 static int64_t product(const int64_t* values, int count) {
   int64_t result = 1;
@@ -37,39 +38,63 @@ static int is_small_gpu(int capability) {
 
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/* Both tensors with their channels filled up to the 128 of a kernel's tile. */
-static int64_t padded_bytes(const struct convolution* c) {
-  const int64_t pixels = c->x[0] * product(c->x + 2, c->dims - 2);
-  return 4 * (pixels * (round_up(c->w[1], 128) + round_up(c->w[0], 128)) + product(c->w, c->dims));
+static int64_t pixels_of(const struct convolution* c, const int64_t* tensor) {
+  return tensor[0] * product(tensor + 2, c->dims - 2);
 }
 
-static const int64_t kPaddedAtMost = (int64_t)600 << 20;
-/* Sums of parts of a batch, for gradients of filters (split-K). */
-enum { kPartialSums = 8 };
+/* The channels of a kernel's tile: fewer are filled up. */
+enum { kTile = 128 };
 
-/* Filters of one pixel, in single precision on 8.6 and 8.9. Extents are of the input. */
-static enum layout of_pointwise(const struct convolution* c, int capability) {
+static int64_t padded_bytes(const struct convolution* c) {
+  const int64_t channels = round_up(c->w[1], kTile) + round_up(c->w[0], kTile);
+  return 4 * (pixels_of(c, c->x) * channels + product(c->w, c->dims));
+}
+
+/* The result alone. cuDNN 9.8 has plans that need this beside all copies, for gradients of data. */
+static int64_t padded_result_bytes(const struct convolution* c) {
+  return c->kind == kForward ? 4 * pixels_of(c, c->y) * round_up(c->w[0], kTile)
+                             : 4 * pixels_of(c, c->x) * round_up(c->w[1], kTile);
+}
+
+/* Of a layer with at least 40 x 40 pixels, all images together: where the choice changes. It is
+ * between 597,227 and 697,073. */
+static const int64_t kManyPixels = 650000;
+
+/* Filters of one pixel, in single precision on 8.6. Extents are of the input. */
+static enum layout of_pointwise_86(const struct convolution* c) {
   const int expands = c->w[0] > c->w[1];
   const int uneven = c->w[0] % 64 != 0 && c->w[1] % 32 != 0;
-  if (has_stride(c)) return kNothing;
-  if (c->kind == kBackwardData && expands && uneven && c->x[2] >= 40 &&
-      padded_bytes(c) <= kPaddedAtMost)
-    return kPaddedCopies;
-  if (c->kind == kForward && !expands && c->x[2] >= 20 && c->x[2] < 40) return kCopyOfInput;
-  if (c->kind == kBackwardFilter && capability == 89 && c->x[2] < 20) return kCopiesAndSums;
-  return kNothing;
+  const int of_data = c->kind == kBackwardData, forward = c->kind == kForward;
+  if (has_stride(c)) return of_data && !expands ? kCopiesAndResult : kNothing;
+  if (c->x[2] < 9) return of_data && expands ? kCopyOfInput : kNothing;
+  if (c->x[2] < 40) {
+    const int wide = c->x[2] >= 20 && c->w[1] >= 128;
+    return forward && !expands && wide ? kCopyOfInput : kNothing;
+  }
+  if (pixels_of(c, c->x) > kManyPixels) return forward && !expands ? kCopiesAndResult : kNothing;
+  return of_data && expands && uneven ? kPaddedCopies : kNothing;
 }
 
-static enum layout of_groups(const struct convolution* c, int capability) {
+/* ... and on 8.9. */
+static enum layout of_pointwise_89(const struct convolution* c) {
+  const int expands = c->w[0] > c->w[1];
+  if (has_stride(c)) return kNothing;
+  if (c->kind == kBackwardData && c->x[2] < (expands ? 20 : 9)) return kCopiesAndResult;
+  return c->kind == kForward && expands && c->x[2] >= 9 ? kCopies : kNothing;
+}
+
+static enum layout of_groups(const struct convolution* c, int is_ada) {
   const int narrow = c->w[1] <= 8;
-  return capability == 86 && narrow && has_stride(c) && c->kind == kForward ? kCopyOfInput
-                                                                            : kNothing;
+  if (c->x[2] >= 12)
+    return !is_ada && narrow && has_stride(c) && c->kind == kForward ? kCopyOfInput : kNothing;
+  if (c->kind == kForward) return kCopies;
+  return is_ada && c->kind == kBackwardData ? kCopiesAndResult : kNothing;
 }
 
 static enum layout on_small_gpu(const struct convolution* c, int capability) {
   if (is_first(c)) return kNothing;
-  if (is_grouped(c)) return of_groups(c, capability);
-  if (is_pointwise(c)) return of_pointwise(c, capability);
+  if (is_grouped(c)) return of_groups(c, capability == 89);
+  if (is_pointwise(c)) return capability == 89 ? of_pointwise_89(c) : of_pointwise_86(c);
   if (c->kind == kForward) return has_stride(c) ? kCopyOfInput : kNothing;
   return kCopies;
 }
@@ -113,8 +138,8 @@ static int64_t workspace_of(const struct convolution* c, int capability) {
       return (c->kind == kBackwardData ? y : x) + filter;
     case kCopies:
       return x + y + filter;
-    case kCopiesAndSums:
-      return x + y + (1 + kPartialSums) * filter;
+    case kCopiesAndResult:
+      return x + y + filter + padded_result_bytes(c);
     case kPaddedCopies:
       return padded_bytes(c);
     default:

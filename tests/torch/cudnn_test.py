@@ -171,22 +171,50 @@ class CudnnTest(unittest.TestCase):
         self.assertEqual(self.on("RTX3060-12GB", calls)[0], [0, 0])
 
     def test_padded_copies_of_few_uneven_channels(self):
+        """Up to 650,000 pixels, on 8.6."""
         def call(images, k):
             return f"backend.plans('backward_data', [{images}, 16, 43, 43], [{k}, 16, 1, 1], " \
                    f"[{images}, {k}, 43, 43])[0][0]"
         found, _ = self.on("RTX3060-12GB", f"{call(300, 48)}, {call(300, 64)}, {call(400, 48)}")
         self.assertEqual(found, [4 * (300 * 43 * 43 * 256 + 16 * 48), 0, 0])
+        self.assertEqual(self.on("RTX4060", call(300, 48))[0], [0])
 
-    def test_small_gpus_differ(self):
-        """Sums of filters' gradients are split on 8.9, and strided groups of few channels copied on 8.6."""
-        calls = "backend.plans('backward_filter', [8, 96, 14, 14], [48, 96, 1, 1], [8, 48, 14, 14])[0][0], " \
-                "backend.plans('forward', [8, 64, 28, 28], [64, 8, 3, 3], [8, 64, 14, 14], 2)[0][0], " \
-                "backend.plans('forward', [8, 96, 28, 28], [48, 96, 1, 1], [8, 48, 28, 28])[0][0]"
-        split = 4 * (8 * (96 + 48) * 14 * 14 + 9 * 96 * 48)
-        copied = 4 * (8 * 64 * 28 * 28 + 64 * 8 * 9)
-        projected = 4 * (8 * 96 * 28 * 28 + 96 * 48)
-        self.assertEqual(self.on("RTX3060-12GB", calls)[0], [0, copied, projected])
-        self.assertEqual(self.on("RTX4060", calls)[0], [split, 0, projected])
+    def of_both(self, *calls):
+        """The workspaces on 8.6, and on 8.9."""
+        text = ", ".join(f"backend.plans({call})[0][0]" for call in calls)
+        return self.on("RTX3060-12GB", text)[0], self.on("RTX4060", text)[0]
+
+    def test_one_pixel_with_a_padded_result(self):
+        """All copies, and the result with its channels filled up to 128."""
+        forward = "'forward', [400, 32, 43, 43], [16, 32, 1, 1], [400, 16, 43, 43]"
+        data = "'backward_data', [8, 40, 11, 11], [240, 40, 1, 1], [8, 240, 11, 11]"
+        narrowing = "'backward_data', [8, 576, 6, 6], [96, 576, 1, 1], [8, 96, 6, 6]"
+        large, of_data = 4 * (400 * 1849 * (32 + 16 + 128) + 512), 4 * (8 * 121 * (40 + 240 + 128) + 9600)
+        of_narrowing = 4 * (8 * 36 * (576 + 96 + 640) + 576 * 96)
+        self.assertEqual(self.of_both(forward, data, narrowing), ([large, 0, 0], [0, of_data, of_narrowing]))
+
+    def test_one_pixel_by_extent(self):
+        few = "'forward', [300, 32, 43, 43], [16, 32, 1, 1], [300, 16, 43, 43]"
+        small = "'forward', [900, 96, 28, 28], [48, 96, 1, 1], [900, 48, 28, 28]"
+        middle = "'backward_data', [8, 240, 11, 11], [40, 240, 1, 1], [8, 40, 11, 11]"
+        expanding = "'forward', [8, 16, 28, 28], [96, 16, 1, 1], [8, 96, 28, 28]"
+        strided = "'backward_data', [8, 32, 44, 44], [32, 32, 1, 1], [8, 32, 22, 22], 2"
+        wide = "'forward', [8, 256, 22, 22], [64, 256, 1, 1], [8, 64, 22, 22]"
+        deep = "'backward_data', [8, 96, 6, 6], [576, 96, 1, 1], [8, 576, 6, 6]"
+        copies = 4 * (8 * 784 * (16 + 96) + 16 * 96)
+        of_strided = 4 * (8 * (32 + 128) * 44 * 44 + 8 * 32 * 22 * 22 + 1024)
+        of_wide, of_deep = 4 * (8 * 256 * 484 + 64 * 256), 4 * (8 * 576 * 36 + 576 * 96)
+        self.assertEqual(self.of_both(few, small, middle, expanding, strided, wide, deep),
+                         ([0, 0, 0, 0, of_strided, of_wide, of_deep],
+                          [0, 0, 0, copies, 0, 0, of_deep + 4 * 8 * 36 * (96 + 128)]))
+
+    def test_groups(self):
+        deep = "[8, 64, 11, 11], [64, 16, 3, 3], [8, 64, 11, 11]"
+        strided = "'forward', [8, 64, 28, 28], [64, 8, 3, 3], [8, 64, 14, 14], 2"
+        copies, copied = 4 * (8 * 121 * 128 + 64 * 144), 4 * (8 * 64 * 784 + 64 * 72)
+        padded = copies + 4 * 8 * 121 * 128
+        self.assertEqual(self.of_both(f"'forward', {deep}", f"'backward_data', {deep}", f"'backward_filter', {deep}",
+                                      strided), ([copies, 0, 0, copied], [copies, padded, 0, 0]))
 
     def test_other_graphs_keep_their_assumption(self):
         code = "h = backend.make(4)\na = (ctypes.c_void_p * 1)(backend.make(3))\n" \

@@ -8,7 +8,7 @@ import bert
 import rows as rows_of
 import study
 from rows import Row
-from train import CONVOLUTIONAL, TRANSFORMERS
+from train import BACKWARD, CONVOLUTIONAL, NEVER, START, TRANSFORMERS
 
 NOTHING = {tool: None for tool in rows_of.TOOLS}
 GIB = 1 << 30
@@ -16,7 +16,7 @@ CODE = 10 << 20
 
 
 def row(name="x", truth=10 * GIB, oom=False, model="VGG16", estimates=None, verdicts=None):
-    return Row(name, "train", model, "SGD", 8, "86x86", "3060", truth, oom, {**NOTHING, **(estimates or {})},
+    return Row(name, "train", model, "SGD", 8, "86x86", "3060", truth, oom, 2, {**NOTHING, **(estimates or {})},
                {**NOTHING, **(verdicts or {})})
 
 
@@ -25,7 +25,7 @@ def result(total, first=0, oom=False):
 
 
 PUBLISHED = {
-    "train info": {"model": "hub/gpt2", "optimiser": "AdamW", "batch_size": 35, "input_size": None,
+    "train info": {"model": "hub/gpt2", "optimiser": "AdamW", "batch_size": 35, "input_size": None, "zero_grad_mode": 1,
                    "gpu_name": "NVIDIA GeForce RTX 3060"},
     "solution": {"ground": 100, "memory": 90, "oom": False, "real_oom": True},
     "SchedTune": {"ground": 100, "memory": 80.5, "oom": True, "real_oom": True}}
@@ -37,7 +37,8 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(len({one.id for one in rows}), len(rows))
         known = {*CONVOLUTIONAL, *TRANSFORMERS}
         for one in rows:
-            self.assertIn(one.set, ("train", "first", "second"))
+            self.assertIn(one.set, rows_of.SETS)
+            self.assertIn(one.zero_grad, (START, BACKWARD, NEVER))
             self.assertIn(one.gpu, study.SIMULATED)
             self.assertGreater(one.truth, 100 << 20)
             self.assertIn(one.model, known)
@@ -51,7 +52,7 @@ class RowsTest(unittest.TestCase):
 
     def test_the_authors_format(self):
         made = rows_of.row_of(json.dumps(PUBLISHED), "M/1", "second")
-        self.assertEqual(made, Row("M/1", "second", "gpt2", "AdamW", 35, "128", "3060", 100, True,
+        self.assertEqual(made, Row("M/1", "second", "gpt2", "AdamW", 35, "128", "3060", 100, True, 1,
                                    {**NOTHING, "xmem": 90, "schedtune": 80},
                                    {**NOTHING, "xmem": False, "schedtune": True}))
 

@@ -1,6 +1,6 @@
 """The rows of the study: facts that xMem's authors published about trainings on real GPUs.
 
-    rows.py --checkout XMEM [--sample N --seed S] [--into rows.csv]
+    rows.py --checkout XMEM [--sample N --seed S] [--set NAME] [--into rows.csv]
 
 reads evaluation_result.json of a checkout of github.com/Stone-ResearchLife/xMem (plot/data), and writes a sample of
 them as rows; the repository itself is not needed to run the study."""
@@ -13,13 +13,17 @@ import sys
 from typing import NamedTuple, Optional
 
 ROWS = pathlib.Path(__file__).resolve().parent / "rows.csv"
+SETS = ("train", "first", "second", "more", "third")
+FACTS = 10  # of the fields of a row, those that are not of a tool
 TOOLS = {"xmem": "solution", "dnnmem": "DNNmem", "schedtune": "SchedTune", "llmem": "LLmem"}
 GPUS = {"NVIDIA GeForce RTX 3060": "3060", "NVIDIA GeForce RTX 4060": "4060"}
 
 
 class Row(NamedTuple):
     id: str  # experiment and the authors' number
-    set: str  # train: looked at while the estimate was made; first: judged its first version; second: its last
+    # train: looked at while the estimate was made; first: judged its first version; second: its second;
+    # more: looked at before the third; third: judged that
+    set: str
     model: str
     optimizer: str
     batch: int
@@ -27,6 +31,7 @@ class Row(NamedTuple):
     gpu: str
     truth: int  # bytes: NVML's maximum less its first sample
     oom: bool  # the real run ran out of memory
+    zero_grad: int  # where the gradients are cleared: see train.py
     estimates: dict  # of tool: bytes, or None
     verdicts: dict  # of tool: whether it predicted that memory runs out, or None
 
@@ -42,7 +47,7 @@ def verdict(text):
 def read_rows(path=ROWS):
     with open(path, newline="", encoding="utf-8") as file:
         return [Row(line["id"], line["set"], line["model"], line["optimizer"], int(line["batch"]), line["input"],
-                    line["gpu"], int(line["truth"]), verdict(line["oom"]),
+                    line["gpu"], int(line["truth"]), verdict(line["oom"]), int(line["zero_grad"]),
                     {tool: number(line[tool]) for tool in TOOLS},
                     {tool: verdict(line[tool + "_oom"]) for tool in TOOLS}) for line in csv.DictReader(file)]
 
@@ -50,10 +55,10 @@ def read_rows(path=ROWS):
 def write_rows(rows, path):
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*Row._fields[:9], *TOOLS, *(tool + "_oom" for tool in TOOLS)])
+        writer.writerow([*Row._fields[:FACTS], *TOOLS, *(tool + "_oom" for tool in TOOLS)])
         for row in rows:
             shown = ["" if value is None else int(value) if isinstance(value, bool) else value for value in
-                     (*row[:9], *(row.estimates[tool] for tool in TOOLS), *(row.verdicts[tool] for tool in TOOLS))]
+                     (*row[:FACTS], *(row.estimates[tool] for tool in TOOLS), *(row.verdicts[tool] for tool in TOOLS))]
             writer.writerow(shown)
 
 
@@ -69,6 +74,7 @@ def row_of(text, name, group) -> Optional[Row]:
     oom = any(one.get("real_oom") for one in known.values())
     return Row(name, group, info["model"].split("/")[-1], info["optimiser"], info["batch_size"],
                f"{size[0]}x{size[1]}" if len(size) > 1 else "128", GPUS[info["gpu_name"]], int(truth), oom,
+               info.get("zero_grad_mode") or 0,
                {tool: number(known.get(tool, {}).get("memory")) for tool in TOOLS},
                {tool: known.get(tool, {}).get("oom") for tool in TOOLS})
 
@@ -85,6 +91,7 @@ def main():
     parser.add_argument("--checkout", required=True, type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", default="third")
     parser.add_argument("--into", type=pathlib.Path, default=ROWS)
     arguments = parser.parse_args()
     known = read_rows(arguments.into) if arguments.into.exists() else []
@@ -92,7 +99,7 @@ def main():
     paths = sorted(path for path in (arguments.checkout / "plot" / "data").rglob("evaluation_result.json")
                    if name_of(path) not in names)
     random.Random(arguments.seed).shuffle(paths)
-    made = [row_of(path.read_text(), name_of(path), "second") for path in paths[:arguments.sample]]
+    made = [row_of(path.read_text(), name_of(path), arguments.set) for path in paths[:arguments.sample]]
     write_rows([*known, *(row for row in made if row)], arguments.into)
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trainings that xMem's authors ran on real GPUs, on the stand-in: how much memory each needed there and here.
 
-    study.py [--set train|first|second] [--results FILE] [--jobs N] [--memprof PATH] [--python PATH] [ROW…]
+    study.py [--set train|first|second|more|third] [--results FILE] [--jobs N] [--memprof PATH] [--python PATH] [ROW…]
 
 Runs what FILE does not have yet, and prints the table: relative error of the bytes, by family, beside the estimates
 that the authors published; and how often "fits" or "runs out of memory" was right. The Python needs PyTorch 2.6.0,
@@ -37,7 +37,7 @@ def predicted(result):
 def run_row(row, memprof, python):
     command = [memprof, "run", f"--sim=gpu={SIMULATED[row.gpu]}", "-o"]
     training = [python, str(HERE / "train.py"), "--model", row.model, "--optimizer", row.optimizer,
-                "--batch", str(row.batch)]
+                "--batch", str(row.batch), "--zero-grad", str(row.zero_grad)]
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = subprocess.run([*command, f"{folder}/x.mprof", "--", *training], capture_output=True, text=True,
@@ -92,7 +92,7 @@ def line_of(row, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help="ids; all if left out")
-    parser.add_argument("--set", choices=("train", "first", "second"))
+    parser.add_argument("--set", choices=rows_of.SETS)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("fit.json"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--memprof", default="build/bin/memprof")
