@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Recordings that people published beside the script that made them, against the same script on the stand-in GPU.
+
+    study.py --checkouts FOLDER [--results FILE] [--memprof PATH] [--again] [ROW…]
+
+FOLDER/OWNER/NAME is a clone of a row's repository; a missing one is cloned from GitHub. Runs the rows that FILE does
+not have yet, each with the release of PyTorch that recorded it, on the stand-in of its GPU, and prints the table:
+whether the allocator's events are the same, where they first differ, and the peaks. Scripts are run as they are, with
+the arguments of recordings.csv, in a copy of their commit: look at them before, they are other people's."""
+import argparse
+import csv
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import compare
+import logged
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+RUN_SECONDS = 1800
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    id: str
+    repository: str
+    commit: str     # of the recording
+    recording: str  # path in that commit
+    folder: str     # where the script is run, in the repository
+    script: str     # path and arguments, as for a shell
+    environment: str  # NAME=VALUE, as for a shell
+    writes: str     # the file that the script records, from `folder`
+    torch: str      # release
+    packages: str   # what the script needs besides, as for pip
+    gpu: str        # a model of --sim=gpu=
+    sources: str    # how release and GPU are known
+    seen: str       # before: it was looked at while the stand-in was made; new: its first result stands
+
+
+def read_rows(path=HERE / "recordings.csv"):
+    with open(path, newline="", encoding="utf-8") as file:
+        return [Row(**row) for row in csv.DictReader(file)]
+
+
+def git(clone, *arguments, **options):
+    return subprocess.run(["git", "-C", str(clone), *arguments], check=True, capture_output=True, **options).stdout
+
+
+def clone_of(checkouts, repository):
+    """The row's clone. It may be a bare one, and may lack objects: some stores leave out large files."""
+    clone = checkouts / repository
+    if not clone.exists():
+        clone.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["git", "clone", "--quiet", "--no-checkout", f"https://github.com/{repository}", str(clone)],
+                       check=True, env={**os.environ, "GIT_LFS_SKIP_SMUDGE": "1"})
+    return clone
+
+
+def write_tree(clone, commit, folder):
+    """Writes the files of a commit that the clone has; no links, and nothing outside of `folder`."""
+    entries = [entry.split(b"\t", 1) for entry in git(clone, "ls-tree", "-r", "-z", commit).split(b"\0") if entry]
+    files = [(meta.split()[2], os.fsdecode(path)) for meta, path in entries if meta.startswith(b"100")]
+    with subprocess.Popen(["git", "-C", str(clone), "cat-file", "--batch"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as contents:
+        for name, path in files:
+            contents.stdin.write(name + b"\n")
+            contents.stdin.flush()
+            head = contents.stdout.readline().split()
+            if head[-1] == b"missing":
+                continue
+            data = contents.stdout.read(int(head[2]) + 1)[:-1]
+            target = folder / path
+            if ".." in pathlib.PurePath(path).parts or target.is_absolute() and folder not in target.parents:
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        contents.stdin.close()
+
+
+def python_of(row):
+    """A Python with the row's release and packages, made by scripts/torch-sim; kept in build/torch."""
+    release = f"torch=={row.torch}"
+    venv = ROOT / "build/torch" / ("venv-" + re.sub(r"[^A-Za-z0-9.]", "_", release))
+    if not (venv / "bin/python").exists():
+        subprocess.run([str(ROOT / "scripts/torch-sim"), "--setup"], check=True,
+                       env={**os.environ, "MEMPROF_TORCH": release})
+    if row.packages:
+        subprocess.run([sys.executable, "-m", "pip", "--python", str(venv / "bin/python"), "install", "--quiet",
+                        "--no-deps", "--disable-pip-version-check", *shlex.split(row.packages)], check=True)
+    return str(venv / "bin/python")
+
+
+def run_row(row, checkouts, memprof):
+    clone = clone_of(checkouts, row.repository)
+    real = compare.load(git(clone, "cat-file", "blob", f"{row.commit}:{row.recording}"))
+    with tempfile.TemporaryDirectory(prefix="recordings-") as folder:
+        tree = pathlib.Path(folder) / "tree"
+        write_tree(clone, row.commit, tree)
+        where = tree / row.folder
+        written = where / row.writes
+        written.unlink(missing_ok=True)
+        written.parent.mkdir(parents=True, exist_ok=True)
+        log = pathlib.Path(folder) / "x.mprof"
+        run = subprocess.run([memprof, "run", f"--sim=gpu={row.gpu}", "-o", str(log), "--", python_of(row),
+                              *shlex.split(row.script)], cwd=where, capture_output=True, text=True, errors="replace",
+                             timeout=RUN_SECONDS, check=False, stdin=subprocess.DEVNULL,
+                             env={**os.environ, **environment_of(row, tree)})
+        if not written.exists():
+            lines = [line for line in run.stderr.splitlines() if line and not line.startswith("memprof:")]
+            return {"failed": f"status {run.returncode}: {(lines or ['nothing was written'])[-1]}"}
+        here = compare.load(written.read_bytes())
+        return {**compare.compare(real, here), **logged.peaks(log, here, memprof)}
+
+
+def environment_of(row, tree):
+    settings = dict(word.split("=", 1) for word in shlex.split(row.environment))
+    if "PYTHONPATH" in settings:
+        settings["PYTHONPATH"] = os.pathsep.join(str(tree / one) for one in settings["PYTHONPATH"].split(os.pathsep))
+    return settings
+
+
+def verdict(result):
+    if "failed" in result:
+        return f"failed: {result['failed']}"
+    if result["differs_at"] is None:
+        return "identical, places too" if result["same_places"] else "identical"
+    if result["same_but_for_frees"]:
+        return "identical but for the order of frees"
+    return f"differs at {result['differs_at']}, {result['only_real']} and {result['only_here']} events of their own"
+
+
+def percent(here, real):
+    return "=" if here == real else f"{100 * (here - real) / real:+.1f}%" if real else "?"
+
+
+def line_of(row, result):
+    head = f"{row.id:16}{row.gpu:14}{row.torch:8}{row.seen:7}"
+    if "failed" in result:
+        return f"{head}{verdict(result)}"
+    peaks = "".join(f"{result[name] / (1 << 20):10.1f} {percent(result[name + '_here'], result[name]):>7}"
+                    for name in ("allocated", "reserved"))
+    log = {None: "?", True: "=", False: "differs"}[result["log_agrees"]]
+    return f"{head}{result['events']:7}{peaks} {log:8}{verdict(result)}"
+
+
+def table(rows, results):
+    lines = [f"{'row':16}{'GPU':14}{'PyTorch':8}{'seen':7}{'events':>7}{'allocated MiB':>18}{'reserved MiB':>18} log"]
+    done = [row for row in rows if row.id in results]
+    lines += [line_of(row, results[row.id]) for row in done]
+    for seen in sorted({row.seen for row in done}):
+        some = [results[row.id] for row in done if row.seen == seen and "failed" not in results[row.id]]
+        same = sum(result["differs_at"] is None for result in some)
+        nearly = sum(result["same_but_for_frees"] for result in some) - same
+        equal = [sum(result[name] == result[name + "_here"] for result in some) for name in ("allocated", "reserved")]
+        lines.append(f"{seen}: {len(some)} compared; events identical in {same}, and but for the order of frees in {nearly} "
+                     f"more; peak allocated equal in {equal[0]}, "
+                     f"peak reserved equal in {equal[1]}")
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="ids; all if left out")
+    parser.add_argument("--checkouts", type=pathlib.Path, required=True)
+    parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("recordings.json"))
+    parser.add_argument("--memprof", default=str(ROOT / "build/bin/memprof"))
+    parser.add_argument("--again", action="store_true", help="also rows that FILE has")
+    arguments = parser.parse_args()
+    rows = [row for row in read_rows() if not arguments.rows or row.id in arguments.rows]
+    results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {}
+    for row in rows:
+        if not arguments.again and "failed" not in results.get(row.id, {"failed": ""}):
+            continue
+        try:
+            results[row.id] = run_row(row, arguments.checkouts.absolute(), arguments.memprof)
+        except (subprocess.SubprocessError, OSError, ValueError) as error:
+            results[row.id] = {"failed": str(error).splitlines()[0]}
+        arguments.results.write_text(json.dumps(results, indent=1) + "\n")
+        print(line_of(row, results[row.id]), flush=True)
+    print("", *table(rows, results), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
