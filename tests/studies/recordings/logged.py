@@ -10,13 +10,12 @@ KINDS = {"alloc": ("alloc", "block"), "free_completed": ("free", "block"), "segm
 
 def read(log, memprof):
     """(operation, layer, address, bytes) of PyTorch's blocks and segments, in order, by device."""
-    export = subprocess.run([memprof, "export", "--table=events", "-o", "-", str(log)], capture_output=True, text=True,
-                            check=True).stdout
+    dump = subprocess.run([memprof, "dump", "--layer=block", "--layer=segment", "--op=alloc", "--op=free", str(log)],
+                          capture_output=True, text=True, check=True).stdout
     found = {}
-    for row in csv.DictReader(export.splitlines()):
-        if row["layer"] in ("block", "segment") and row["op"] in ("alloc", "free"):
-            found.setdefault(int(row["device"]), []).append(
-                (row["op"], row["layer"], int(row["address"], 16), int(row["bytes"])))
+    for row in csv.DictReader(dump.splitlines(), delimiter="\t"):
+        found.setdefault(int(row["device"]), []).append(
+            (row["op"], row["layer"], int(row["address"], 16), int(row["bytes"])))
     return found
 
 

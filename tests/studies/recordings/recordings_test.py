@@ -2,6 +2,7 @@
 import pathlib
 import pickle
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -146,6 +147,7 @@ class RowsTest(unittest.TestCase):
             self.assertRegex(row.torch, r"^\d+\.\d+\.\d+$")
             self.assertIn(row.seen, ("before", "new"))
             self.assertTrue(row.sources)
+            self.assertRegex(row.also, r"^([\w.-]+/[\w.-]+@[0-9a-f]{40})?$")
             study.environment_of(row, pathlib.Path("/x"))
 
     def test_a_clone_without_some_objects(self):
@@ -165,8 +167,23 @@ class RowsTest(unittest.TestCase):
             self.assertEqual((out / "a.py").read_text(), "a = 1\n")
 
 
+    def test_packages_of_the_repository_are_as_if_installed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            (tree / "inner").mkdir()
+            (tree / "pyproject.toml").write_text('[project]\nname = "their-systems"\n')
+            (tree / "inner/pyproject.toml").write_text("[tool.ruff]\n")
+            study.write_metadata(tree)
+            row = study.dataclasses.replace(TableTest.ROW, environment="PYTHONPATH=inner:. A='b c'")
+            settings = study.environment_of(row, tree)
+            self.assertEqual(settings, {"A": "b c", "PYTHONPATH": f"{tree}/inner:{tree}:{tree}/also"})
+            found = subprocess.run([sys.executable, "-c", "import importlib.metadata as m; print(m.version('their_systems'))"],
+                                   env=settings, capture_output=True, text=True, check=True).stdout
+            self.assertEqual(found, "0\n")
+
+
 class TableTest(unittest.TestCase):
-    ROW = study.Row("x", "a/b", "0" * 40, "r.pickle", ".", "x.py", "", "r.pickle", "2.6.0", "", "T4", "y", "new")
+    ROW = study.Row("x", "a/b", "0" * 40, "r.pickle", "", ".", "x.py", "", "r.pickle", "2.6.0", "", "T4", "y", "new")
 
     def result(self, here=None):
         return {**compare.compare(training(), here or training()), "log_agrees": True}

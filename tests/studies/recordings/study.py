@@ -25,6 +25,8 @@ import logged
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 RUN_SECONDS = 1800
+# Of PyTorch's snapshots: C++ frames by the symbols of its libraries, not by addr2line, which takes minutes.
+QUICK = {"TORCH_SYMBOLIZE_MODE": "dladdr"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Row:
     repository: str
     commit: str     # of the recording
     recording: str  # path in that commit
+    also: str       # OWNER/NAME@COMMIT that the script needs, beside it as also/NAME
     folder: str     # where the script is run, in the repository
     script: str     # path and arguments, as for a shell
     environment: str  # NAME=VALUE, as for a shell
@@ -97,33 +100,55 @@ def python_of(row):
     return str(venv / "bin/python")
 
 
-def run_row(row, checkouts, memprof):
+def run_of(row):
+    """Rows with the same run are files that one run writes."""
+    return dataclasses.replace(row, id="", recording="", writes="", sources="", seen="")
+
+
+def run_rows(rows, checkouts, memprof):
+    """The result of each of these rows, which have the same run."""
+    row = rows[0]
     clone = clone_of(checkouts, row.repository)
-    real = compare.load(git(clone, "cat-file", "blob", f"{row.commit}:{row.recording}"))
+    real = [compare.load(git(clone, "cat-file", "blob", f"{one.commit}:{one.recording}")) for one in rows]
     with tempfile.TemporaryDirectory(prefix="recordings-") as folder:
-        tree = pathlib.Path(folder) / "tree"
+        tree, log = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "x.mprof"
         write_tree(clone, row.commit, tree)
-        where = tree / row.folder
-        written = where / row.writes
-        written.unlink(missing_ok=True)
-        written.parent.mkdir(parents=True, exist_ok=True)
-        log = pathlib.Path(folder) / "x.mprof"
+        if row.also:
+            repository, commit = row.also.split("@")
+            write_tree(clone_of(checkouts, repository), commit, tree / "also" / repository.split("/")[1])
+        write_metadata(tree)
+        written = [tree / row.folder / one.writes for one in rows]
+        for path in written:
+            path.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
         run = subprocess.run([memprof, "run", f"--sim=gpu={row.gpu}", "-o", str(log), "--", python_of(row),
-                              *shlex.split(row.script)], cwd=where, capture_output=True, text=True, errors="replace",
-                             timeout=RUN_SECONDS, check=False, stdin=subprocess.DEVNULL,
-                             env={**os.environ, **environment_of(row, tree)})
-        if not written.exists():
-            lines = [line for line in run.stderr.splitlines() if line and not line.startswith("memprof:")]
-            return {"failed": f"status {run.returncode}: {(lines or ['nothing was written'])[-1]}"}
-        here = compare.load(written.read_bytes())
-        return {**compare.compare(real, here), **logged.peaks(log, here, memprof)}
+                              *shlex.split(row.script)], cwd=tree / row.folder, capture_output=True, text=True,
+                             errors="replace", timeout=RUN_SECONDS, check=False, stdin=subprocess.DEVNULL,
+                             env={**os.environ, **QUICK, **environment_of(row, tree)})
+        lines = [line for line in run.stderr.splitlines() if line and not line.startswith("memprof:")]
+        failure = {"failed": f"status {run.returncode}: {(lines or ['nothing was written'])[-1]}"}
+        return [judge(one, path, log, memprof) if path.exists() else failure for one, path in zip(real, written)]
+
+
+def judge(real, written, log, memprof):
+    here = compare.load(written.read_bytes())
+    return {**compare.compare(real, here), **logged.peaks(log, here, memprof)}
+
+
+def write_metadata(tree):
+    """What an installation of the repository's packages would leave for importlib.metadata: their names."""
+    for project in list(tree.rglob("pyproject.toml")):
+        found = re.search(r'^name\s*=\s*"([\w.-]+)"', project.read_text(errors="replace"), re.MULTILINE)
+        if found:
+            metadata = tree / "also" / f"{found[1].replace('-', '_')}-0.dist-info/METADATA"
+            metadata.parent.mkdir(parents=True, exist_ok=True)
+            metadata.write_text(f"Metadata-Version: 2.1\nName: {found[1]}\nVersion: 0\n")
 
 
 def environment_of(row, tree):
     settings = dict(word.split("=", 1) for word in shlex.split(row.environment))
-    if "PYTHONPATH" in settings:
-        settings["PYTHONPATH"] = os.pathsep.join(str(tree / one) for one in settings["PYTHONPATH"].split(os.pathsep))
-    return settings
+    paths = [one for one in settings.get("PYTHONPATH", "").split(os.pathsep) if one] + ["also"]
+    return {**settings, "PYTHONPATH": os.pathsep.join(str(tree / one) for one in paths)}
 
 
 def verdict(result):
@@ -175,15 +200,17 @@ def main():
     arguments = parser.parse_args()
     rows = [row for row in read_rows() if not arguments.rows or row.id in arguments.rows]
     results = json.loads(arguments.results.read_text()) if arguments.results.exists() else {}
-    for row in rows:
-        if not arguments.again and "failed" not in results.get(row.id, {"failed": ""}):
-            continue
+    missing = [row for row in rows if arguments.again or "failed" in results.get(row.id, {"failed": ""})]
+    for run in dict.fromkeys(map(run_of, missing)):
+        some = [row for row in missing if run_of(row) == run]
         try:
-            results[row.id] = run_row(row, arguments.checkouts.absolute(), arguments.memprof)
+            judged = run_rows(some, arguments.checkouts.absolute(), arguments.memprof)
         except (subprocess.SubprocessError, OSError, ValueError) as error:
-            results[row.id] = {"failed": str(error).splitlines()[0]}
+            judged = [{"failed": str(error).splitlines()[0]}] * len(some)
+        results.update({row.id: result for row, result in zip(some, judged)})
         arguments.results.write_text(json.dumps(results, indent=1) + "\n")
-        print(line_of(row, results[row.id]), flush=True)
+        for row in some:
+            print(line_of(row, results[row.id]), flush=True)
     print("", *table(rows, results), sep="\n")
     return 0
 
