@@ -10,8 +10,9 @@ namespace {
 
 // Multiprocessors, L2 and bus: NVIDIA's data sheets and architecture white papers of each GPU.
 // Names and memory: what PyTorch's get_device_properties and deviceQuery print on them in public
-// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit); memory varies by some
-// MiB with driver and ECC.
+// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit; RTX5090:
+// NVIDIA/nccl#1637; RTX2080Ti, RTX3080: PyTorch's out-of-memory messages, "10.76 GiB total
+// capacity" and "9.78 GiB"); memory varies by some MiB with driver and ECC.
 constexpr GpuModel kModels[] = {
     {"H100-80GB", "NVIDIA H100 80GB HBM3", 90, 132, 81090, 51200, 5120},
     {"H200", "NVIDIA H200", 90, 132, 143156, 61440, 6144},
@@ -26,17 +27,20 @@ constexpr GpuModel kModels[] = {
     {"L40S", "NVIDIA L40S", 89, 142, 45589, 98304, 384},
     {"A10", "NVIDIA A10", 86, 72, 22723, 6144, 384},
     {"A6000", "NVIDIA RTX A6000", 86, 84, 48676, 6144, 384},
+    {"RTX2080Ti", "NVIDIA GeForce RTX 2080 Ti", 75, 68, 11018, 5632, 352},
     {"RTX3060-12GB", "NVIDIA GeForce RTX 3060", 86, 28, 12037, 2304, 192},
+    {"RTX3080", "NVIDIA GeForce RTX 3080", 86, 68, 10015, 5120, 320},
     {"RTX3090", "NVIDIA GeForce RTX 3090", 86, 82, 24259, 6144, 384},
     {"RTX4060", "NVIDIA GeForce RTX 4060", 89, 24, 7932, 24576, 128},
     {"RTX4090", "NVIDIA GeForce RTX 4090", 89, 128, 24217, 73728, 384},
+    {"RTX5090", "NVIDIA GeForce RTX 5090", 120, 170, 32120, 98304, 512},
 };
 
 constexpr CapabilityLimits kLimits[] = {
     {70, 2048, 32, 98304, 98304, 0, 2},       {75, 1024, 16, 65536, 65536, 0, 32},
     {80, 2048, 32, 167936, 166912, 1024, 2},  {86, 1536, 16, 102400, 101376, 1024, 32},
     {89, 1536, 24, 102400, 101376, 1024, 64}, {90, 2048, 32, 233472, 232448, 1024, 2},
-    {100, 2048, 32, 233472, 232448, 1024, 2},
+    {100, 2048, 32, 233472, 232448, 1024, 2}, {120, 1536, 24, 102400, 101376, 1024, 64},
 };
 
 bool SameLetters(std::string_view a, std::string_view b) {

@@ -90,8 +90,9 @@ TEST(Config, EveryModelHasLimits) {
   const std::string keys = GpuModelKeys();
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
   for (const char* key :
-       {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
-        "T4", "L4", "L40S", "A10", "A6000", "RTX3060-12GB", "RTX3090", "RTX4060", "RTX4090"}) {
+       {"H100-80GB",    "H200",    "GH200",   "B200",    "A100-40GB", "A100-80GB", "V100-16GB",
+        "V100-32GB",    "T4",      "L4",      "L40S",    "A10",       "A6000",     "RTX2080Ti",
+        "RTX3060-12GB", "RTX3080", "RTX3090", "RTX4060", "RTX4090",   "RTX5090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));
