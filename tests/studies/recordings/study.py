@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Recordings that people published beside the script that made them, against the same script on the stand-in GPU.
 
-    study.py --checkouts FOLDER [--results FILE] [--memprof PATH] [--again] [ROW…]
+    study.py --checkouts FOLDER [--results FILE] [--keep FOLDER] [--memprof PATH] [--again] [ROW…]
 
 FOLDER/OWNER/NAME is a clone of a row's repository; a missing one is cloned from GitHub. Runs the rows that FILE does
 not have yet, each with the release of PyTorch that recorded it, on the stand-in of its GPU, and prints the table:
@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -105,7 +106,7 @@ def run_of(row):
     return dataclasses.replace(row, id="", recording="", writes="", sources="", seen="")
 
 
-def run_rows(rows, checkouts, memprof):
+def run_rows(rows, checkouts, memprof, keep):
     """The result of each of these rows, which have the same run."""
     row = rows[0]
     clone = clone_of(checkouts, row.repository)
@@ -125,6 +126,9 @@ def run_rows(rows, checkouts, memprof):
                               *shlex.split(row.script)], cwd=tree / row.folder, capture_output=True, text=True,
                              errors="replace", timeout=RUN_SECONDS, check=False, stdin=subprocess.DEVNULL,
                              env={**os.environ, **QUICK, **environment_of(row, tree)})
+        for one, path in zip(rows, written):
+            if keep and path.exists():
+                shutil.copyfile(path, keep / f"{one.id}.pickle")
         lines = [line for line in run.stderr.splitlines() if line and not line.startswith("memprof:")]
         failure = {"failed": f"status {run.returncode}: {(lines or ['nothing was written'])[-1]}"}
         return [judge(one, path, log, memprof) if path.exists() else failure for one, path in zip(real, written)]
@@ -195,6 +199,7 @@ def main():
     parser.add_argument("rows", nargs="*", metavar="ROW", help="ids; all if left out")
     parser.add_argument("--checkouts", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("recordings.json"))
+    parser.add_argument("--keep", type=pathlib.Path, help="for the snapshots that the scripts write, as ROW.pickle")
     parser.add_argument("--memprof", default=str(ROOT / "build/bin/memprof"))
     parser.add_argument("--again", action="store_true", help="also rows that FILE has")
     arguments = parser.parse_args()
@@ -204,7 +209,7 @@ def main():
     for run in dict.fromkeys(map(run_of, missing)):
         some = [row for row in missing if run_of(row) == run]
         try:
-            judged = run_rows(some, arguments.checkouts.absolute(), arguments.memprof)
+            judged = run_rows(some, arguments.checkouts.absolute(), arguments.memprof, arguments.keep)
         except (subprocess.SubprocessError, OSError, ValueError) as error:
             judged = [{"failed": str(error).splitlines()[0]}] * len(some)
         results.update({row.id: result for row, result in zip(some, judged)})
