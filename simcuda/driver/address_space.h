@@ -23,6 +23,9 @@ class AddressSpace {
 
   // Adds free addresses.
   void Add(uint64_t address, uint64_t bytes) { gaps_.Add(address, bytes); }
+  // Adds them as one range that is in use: it is filled upwards, as recordings of Windows and of
+  // its subsystem for Linux show it.
+  void AddUpward(uint64_t address, uint64_t bytes) { holes_.Add(address, bytes); }
   // False if there is no room. If no whole multiple of 32 MiB is left, a range is as small as the
   // request.
   bool Take(uint64_t bytes, uint64_t* address);

@@ -71,7 +71,8 @@ bool CopyTouched(uint64_t address, uint64_t bytes, int file) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share)
+DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share,
+                           bool upward_addresses)
     : capacity_(capacity), share_(std::move(share)) {
   const uint64_t pages = std::max(capacity / kPageBytes, uint64_t{1}) * kPageBytes;
   for (const uint64_t factor : kAddressFactors) {
@@ -81,7 +82,7 @@ DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> sha
     mapping_bytes_ = bytes;
     base_ = RoundUp(mapping_, AddressSpace::kRangeBytes);
     reserved_ = pages * factor;
-    pages_.Add(base_, reserved_);
+    upward_addresses ? pages_.AddUpward(base_, reserved_) : pages_.Add(base_, reserved_);
     return;
   }
 }

@@ -52,7 +52,8 @@ struct SharedPages {
 // Thread-safe.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share = nullptr);
+  explicit DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share = nullptr,
+                        bool upward_addresses = false);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;

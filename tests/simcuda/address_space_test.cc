@@ -64,6 +64,22 @@ TEST(AddressSpace, RangesAreGivenBackWhenTheyAreEmpty) {
   EXPECT_EQ(space.Take(64), -96);
 }
 
+TEST(AddressSpace, OneRangeIsFilledUpwards) {
+  AddressSpace space;
+  space.AddUpward(kSpace, 4096 * kMebibyte);
+  uint64_t address = 0;
+  for (const uint64_t at : {0, 20, 40}) {
+    EXPECT_TRUE(space.Take(20 * kMebibyte, &address));
+    EXPECT_EQ(address, kSpace + at * kMebibyte);
+  }
+  space.Free(kSpace, 20 * kMebibyte);
+  space.Free(kSpace + 20 * kMebibyte, 20 * kMebibyte);
+  EXPECT_TRUE(space.Take(512 * kMebibyte, &address));
+  EXPECT_EQ(address, kSpace + 60 * kMebibyte);
+  EXPECT_TRUE(space.Take(30 * kMebibyte, &address));
+  EXPECT_EQ(address, kSpace);
+}
+
 TEST(AddressSpace, NoRoom) {
   AddressSpace space;
   uint64_t address = 0;

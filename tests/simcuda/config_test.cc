@@ -42,7 +42,11 @@ TEST(Config, LaterWordsGoBeforeEarlierOnes) {
   EXPECT_EQ(config.faults.size(), 1u);
   ApplyConfig("contents=kept,contents=half", &config, &complaints);
   EXPECT_TRUE(config.contents);
-  EXPECT_THAT(complaints, ElementsAre("'contents=half' makes no sense, ignored"));
+  EXPECT_FALSE(config.upward_addresses);
+  ApplyConfig("addresses=windows,addresses=down", &config, &complaints);
+  EXPECT_TRUE(config.upward_addresses);
+  EXPECT_THAT(complaints, ElementsAre("'contents=half' makes no sense, ignored",
+                                      "'addresses=down' makes no sense, ignored"));
 }
 
 TEST(Config, ReadsEveryKey) {

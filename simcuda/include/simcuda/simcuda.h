@@ -23,6 +23,10 @@
  *                        counts the memory of all of them, and they have one capacity together.
  *                        NAME: up to 64 letters, digits, '-', '_', '.'; "@group" is the process
  *                        group, that is, one shell job. Default: a device of one's own
+ *   addresses=linux|windows
+ *                        the order in which the driver gives addresses (default linux): it decides
+ *                        which segments of PyTorch's allocator stay reserved. windows is also the
+ *                        order in its subsystem for Linux
  *   contents=kept|none   none: device memory has no contents and takes no memory of the machine. It
  *                        reads as zeros, except for what small copies wrote since the last kernel.
  *                        For programs whose kernels do not run. Default: kept
