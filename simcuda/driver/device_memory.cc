@@ -82,7 +82,11 @@ DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> sha
     mapping_bytes_ = bytes;
     base_ = RoundUp(mapping_, AddressSpace::kRangeBytes);
     reserved_ = pages * factor;
-    upward_addresses ? pages_.AddUpward(base_, reserved_) : pages_.Add(base_, reserved_);
+    if (upward_addresses) {
+      pages_.AddUpward(base_, reserved_);
+    } else {
+      pages_.Add(base_, reserved_);
+    }
     return;
   }
 }

@@ -170,7 +170,8 @@ def percent(here, real):
 
 
 def line_of(row, result):
-    head = f"{row.id:16}{row.gpu:14}{row.torch:8}{row.seen:7}"
+    gpu = row.gpu.replace(",addresses=", ", ")
+    head = f"{row.id:17}{gpu:20}{row.torch:8}{row.seen:7}"
     if "failed" in result:
         return f"{head}{verdict(result)}"
     peaks = "".join(f"{result[name] / (1 << 20):10.1f} {percent(result[name + '_here'], result[name]):>7}"
@@ -180,7 +181,7 @@ def line_of(row, result):
 
 
 def table(rows, results):
-    lines = [f"{'row':16}{'GPU':14}{'PyTorch':8}{'seen':7}{'events':>7}{'allocated MiB':>18}{'reserved MiB':>18} log"]
+    lines = [f"{'row':17}{'GPU':20}{'PyTorch':8}{'seen':7}{'events':>7}{'allocated MiB':>18}{'reserved MiB':>18} log"]
     done = [row for row in rows if row.id in results]
     lines += [line_of(row, results[row.id]) for row in done]
     for seen in sorted({row.seen for row in done}):
