@@ -84,6 +84,11 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
     config->async = on != 0;
     return true;
   }
+  if (key == "addresses") {
+    if (value != "linux" && value != "windows") return false;
+    config->upward_addresses = value == "windows";
+    return true;
+  }
   if (key == "contents") {
     if (value != "none" && value != "kept") return false;
     config->contents = value == "kept";
@@ -98,8 +103,9 @@ bool ApplyItem(std::string_view key, std::string_view value, Config* config) {
 }
 
 bool KnownKey(std::string_view key) {
-  for (const std::string_view known : {"devices", "memory", "overhead", "fail", "version", "name",
-                                       "async", "threads", "shared", "contents", "gpu"}) {
+  for (const std::string_view known :
+       {"devices", "memory", "overhead", "fail", "version", "name", "async", "threads", "shared",
+        "contents", "addresses", "gpu"}) {
     if (key == known) return true;
   }
   return false;

@@ -28,9 +28,10 @@ struct Config {
   int driver_version = 13000;
   std::string name = "memprof stand-in GPU";
   bool async = true;
-  int threads = 0;       // 0: number of CPUs
-  bool contents = true;  // whether device memory stores what is written to it
-  std::string shared;    // the group of processes that share the devices; empty: none
+  int threads = 0;                // 0: number of CPUs
+  bool upward_addresses = false;  // as on Windows
+  bool contents = true;           // whether device memory stores what is written to it
+  std::string shared;             // the group of processes that share the devices; empty: none
 };
 
 // The prefix of groups that a launcher made for the processes of one run; the launcher removes what

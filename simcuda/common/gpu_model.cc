@@ -10,9 +10,10 @@ namespace {
 
 // Multiprocessors, L2 and bus: NVIDIA's data sheets and architecture white papers of each GPU.
 // Names and memory: what PyTorch's get_device_properties and deviceQuery print on them in public
-// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit); memory varies by some
-// MiB with driver and ECC. Contexts of these two: what was left beside PyTorch's memory in their
-// trainings that ran out of it.
+// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit; RTX5090:
+// NVIDIA/nccl#1637; RTX2080Ti, RTX3080: PyTorch's out-of-memory messages, "10.76 GiB total
+// capacity" and "9.78 GiB"); memory varies by some MiB with driver and ECC. Contexts of the RTX3060
+// and RTX4060: what was left beside PyTorch's memory in their trainings that ran out of it.
 constexpr GpuModel kModels[] = {
     {"H100-80GB", "NVIDIA H100 80GB HBM3", 90, 132, 81090, 51200, 5120},
     {"H200", "NVIDIA H200", 90, 132, 143156, 61440, 6144},
@@ -30,10 +31,13 @@ constexpr GpuModel kModels[] = {
     {"RTX6000Ada", "NVIDIA RTX 6000 Ada Generation", 89, 142, 48508, 98304, 384},
     {"RTXPRO6000", "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, 188, 97247, 131072,
      512},
+    {"RTX2080Ti", "NVIDIA GeForce RTX 2080 Ti", 75, 68, 11018, 5632, 352},
     {"RTX3060-12GB", "NVIDIA GeForce RTX 3060", 86, 28, 12037, 2304, 192, 68},
+    {"RTX3080", "NVIDIA GeForce RTX 3080", 86, 68, 10015, 5120, 320},
     {"RTX3090", "NVIDIA GeForce RTX 3090", 86, 82, 24259, 6144, 384},
     {"RTX4060", "NVIDIA GeForce RTX 4060", 89, 24, 7932, 24576, 128, 56},
     {"RTX4090", "NVIDIA GeForce RTX 4090", 89, 128, 24217, 73728, 384},
+    {"RTX5090", "NVIDIA GeForce RTX 5090", 120, 170, 32120, 98304, 512},
 };
 
 constexpr CapabilityLimits kLimits[] = {

@@ -36,7 +36,9 @@ SharedDevices* JoinGroup(const std::string& name) {
 }  // namespace
 
 Device::Device(int id, uint64_t capacity, uint64_t overhead, std::unique_ptr<CapacityShare> share)
-    : id_(id), overhead_(overhead), memory_(capacity, std::move(share)) {}
+    : id_(id),
+      overhead_(overhead),
+      memory_(capacity, std::move(share), GlobalConfig(false).upward_addresses) {}
 
 CUresult Device::RetainPrimary(std::shared_ptr<Context>* context) {
   bool created = false;

@@ -71,17 +71,22 @@ bool CopyTouched(uint64_t address, uint64_t bytes, int file) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share)
+DeviceMemory::DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share,
+                           bool upward_addresses)
     : capacity_(capacity), share_(std::move(share)) {
   const uint64_t pages = std::max(capacity / kPageBytes, uint64_t{1}) * kPageBytes;
   for (const uint64_t factor : kAddressFactors) {
-    const uint64_t bytes = pages * factor + kPageBytes;
+    const uint64_t bytes = pages * factor + AddressSpace::kRangeBytes;
     mapping_ = MapAddresses(bytes);
     if (mapping_ == 0) continue;
     mapping_bytes_ = bytes;
-    base_ = RoundUp(mapping_, kPageBytes);
+    base_ = RoundUp(mapping_, AddressSpace::kRangeBytes);
     reserved_ = pages * factor;
-    pages_.Add(base_, reserved_);
+    if (upward_addresses) {
+      pages_.AddUpward(base_, reserved_);
+    } else {
+      pages_.Add(base_, reserved_);
+    }
     return;
   }
 }
@@ -171,7 +176,7 @@ bool DeviceMemory::PagesLocked(Use use, uint64_t bytes, uint64_t* address) {
   if (!ChargeLocked(use, bytes)) return false;
   if (pages_.Take(bytes, address)) {
     if (mprotect(Ptr(*address), bytes, PROT_READ | PROT_WRITE) == 0) return true;
-    pages_.Add(*address, bytes);
+    pages_.Free(*address, bytes);
   }
   used_[static_cast<int>(use)] -= bytes;
   PublishLocked();
@@ -193,7 +198,7 @@ void DeviceMemory::FreePagesLocked(Use use, uint64_t address, uint64_t bytes) {
     close(entry->second.descriptor);
     entry = shared_.erase(entry);
   }
-  pages_.Add(address, bytes);
+  pages_.Free(address, bytes);
   used_[static_cast<int>(use)] -= bytes;
   PublishLocked();
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "simcuda/driver/address_space.h"
 #include "simcuda/driver/range_allocator.h"
 
 namespace memprof::simcuda {
@@ -51,7 +52,8 @@ struct SharedPages {
 // Thread-safe.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share = nullptr);
+  explicit DeviceMemory(uint64_t capacity, std::unique_ptr<CapacityShare> share = nullptr,
+                        bool upward_addresses = false);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -104,13 +106,13 @@ class DeviceMemory {
   const std::unique_ptr<CapacityShare> share_;
   uint64_t mapping_ = 0;  // the mapping by mmap, of mapping_bytes_
   uint64_t mapping_bytes_ = 0;
-  uint64_t base_ = 0;  // its part aligned to pages
+  uint64_t base_ = 0;  // its aligned part
   uint64_t reserved_ = 0;
   mutable std::mutex mutex_;
   std::array<uint64_t, kUseCount> used_{};
   bool set_aside_ = false;
   std::map<uint64_t, SharedPages> shared_;  // by start
-  RangeAllocator pages_;
+  AddressSpace pages_;
   RangeAllocator small_linear_{kPageBytes};
   RangeAllocator small_arrays_{kPageBytes};
 };

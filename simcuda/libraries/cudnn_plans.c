@@ -126,9 +126,9 @@ static descriptor device_of(int capability) {
       "\"maxGridSize\":[2147483647,65535,65535],\"supportCoopLaunch\":1,\"pciDeviceId\":0,"
       "\"isTccDriver\":0,\"cudaDeviceId\":0,\"driverVer\":12040,\"deviceName\":\"GPU\"}",
       capability * 10,
-      capability == 80   ? 166912
-      : capability >= 90 ? 232448
-                         : 101376);
+      capability == 80                       ? 166912
+      : capability >= 90 && capability < 120 ? 232448
+                                             : 101376);
   descriptor made = make(kDevice);
   put(made, 2702, kChar, length, text);
   finish(made);

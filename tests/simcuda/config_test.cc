@@ -42,7 +42,11 @@ TEST(Config, LaterWordsGoBeforeEarlierOnes) {
   EXPECT_EQ(config.faults.size(), 1u);
   ApplyConfig("contents=kept,contents=half", &config, &complaints);
   EXPECT_TRUE(config.contents);
-  EXPECT_THAT(complaints, ElementsAre("'contents=half' makes no sense, ignored"));
+  EXPECT_FALSE(config.upward_addresses);
+  ApplyConfig("addresses=windows,addresses=down", &config, &complaints);
+  EXPECT_TRUE(config.upward_addresses);
+  EXPECT_THAT(complaints, ElementsAre("'contents=half' makes no sense, ignored",
+                                      "'addresses=down' makes no sense, ignored"));
 }
 
 TEST(Config, ReadsEveryKey) {
@@ -112,9 +116,10 @@ TEST(Config, EveryModelHasLimits) {
   const std::string keys = GpuModelKeys();
   EXPECT_THAT(keys, HasSubstr("H100-80GB, H200"));
   for (const char* key :
-       {"H100-80GB", "H200", "GH200", "B200", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB",
-        "T4", "L4", "L40S", "A10", "A6000", "RTX6000Ada", "RTXPRO6000", "RTX3060-12GB", "RTX3090",
-        "RTX4060", "RTX4090"}) {
+       {"H100-80GB", "H200",       "GH200",      "B200",      "A100-40GB",    "A100-80GB",
+        "V100-16GB", "V100-32GB",  "T4",         "L4",        "L40S",         "A10",
+        "A6000",     "RTX6000Ada", "RTXPRO6000", "RTX2080Ti", "RTX3060-12GB", "RTX3080",
+        "RTX3090",   "RTX4060",    "RTX4090",    "RTX5090"}) {
     const GpuModel* model = FindGpuModel(key);
     ASSERT_NE(model, nullptr) << key;
     EXPECT_THAT(keys, HasSubstr(key));

@@ -6,8 +6,8 @@
  *   devices=N            number of devices (default 1)
  *   gpu=MODEL            compute capability, multiprocessors, L2, memory, context and name of a
  *                        real GPU: H100-80GB, H200, GH200, B200, A100-40GB, A100-80GB, V100-16GB,
- *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX6000Ada, RTXPRO6000,
- *                        RTX3060-12GB, RTX3090, RTX4060 or RTX4090.
+ *                        V100-32GB, T4, L4, L40S, A10, A6000, RTX6000Ada, RTXPRO6000, RTX2080Ti,
+ *                        RTX3060-12GB, RTX3080, RTX3090, RTX4060, RTX4090 or RTX5090.
  *                        The keys below change parts of it. Default: an H100-80GB, except for its
  *                        name and its context
  *   memory=SIZE          capacity of each, e.g. 24GiB, 512MiB, 80GB, 1000000 (default: the model's)
@@ -24,6 +24,10 @@
  *                        counts the memory of all of them, and they have one capacity together.
  *                        NAME: up to 64 letters, digits, '-', '_', '.'; "@group" is the process
  *                        group, that is, one shell job. Default: a device of one's own
+ *   addresses=linux|windows
+ *                        the order in which the driver gives addresses (default linux): it decides
+ *                        which segments of PyTorch's allocator stay reserved. windows is also the
+ *                        order in its subsystem for Linux
  *   contents=kept|none   none: device memory has no contents and takes no memory of the machine. It
  *                        reads as zeros, except for what small copies wrote since the last kernel.
  *                        For programs whose kernels do not run. Default: kept
