@@ -64,7 +64,10 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   // All blocks that fit beside what else was in use, at most.
   const std::uint64_t spare = budget.free_bytes - std::min(budget.free_bytes, setting.margin_bytes);
   const double most = value_of(blocks + std::floor(static_cast<double>(spare) / block));
-  const double highest = std::floor(std::min(most, 1.0) * kStep + kRounding) / kStep;
+  // vLLM does not start if less than its share is free then.
+  const double limit =
+      known->of_free ? 1 : static_cast<double>(FreeAtFirst(session, budget.device)) / base;
+  const double highest = std::floor(std::min({most, limit, 1.0}) * kStep + kRounding) / kStep;
   if (spare > 0 && highest > setting.now + kRounding)
     setting.possible = {highest, blocks_of(highest)};
   return setting;

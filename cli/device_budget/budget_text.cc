@@ -125,9 +125,9 @@ std::string SettingText(const PoolUsage& pool, const PoolSetting& setting) {
   if (setting.possible)
     Append(words, " ", Value(setting.possible->value), " would give ",
            FormatNumberOf(setting.possible->blocks - pool.blocks, "more block", "more blocks"),
-           ", and leave ", FormatBytes(setting.margin_bytes), " free.");
+           ", and leave at least ", FormatBytes(setting.margin_bytes), " free.");
   else
-    Append(words, " More would not leave ", FormatBytes(setting.margin_bytes), " free.");
+    Append(words, " No higher value fits, with ", FormatBytes(setting.margin_bytes), " left free.");
   return Paragraph(words);
 }
 
@@ -143,6 +143,10 @@ std::string BudgetText(const analysis::Session& session, const ShownDevice& devi
   if (device.activations.bytes > 0)
     Append(text, Paragraph(Cat("Activations took at most ", FormatBytes(device.activations.bytes),
                                ", after ", Since(session, device.activations.time), ".")));
+  if (device.pools.empty() && budget.kv_cache_bytes() > 0)
+    Append(text, "\n",
+           Paragraph("No program said how many blocks of its KV cache are in use: memprof run "
+                     "--torch records it for vLLM and SGLang."));
   for (const ShownPool& pool : device.pools) {
     const std::uint64_t bytes = pool.usage.bytes != 0 ? pool.usage.bytes : budget.kv_cache_bytes();
     Append(text, "\n",

@@ -130,7 +130,7 @@ void WriteServing(LogBuilder& log) {
                .aux0 = std::uint64_t{1200} << 32 | blocks,
                .aux1 = std::uint64_t{16} << 32 | slots});
   };
-  sample(120, 20);
+  sample(60, 20);
   log.Alloc(Layer::kLinear, base, 800 * kMiB, {.stack = load});
   log.Alloc(Layer::kSegment, base, 760 * kMiB, {.stack = load});
   log.Alloc(Layer::kSegment, base + 760 * kMiB, 40 * kMiB, {.stack = capture, .aux1 = graphs});
@@ -140,10 +140,10 @@ void WriteServing(LogBuilder& log) {
   use(0, 0);
   log.Alloc(Layer::kBlock, base + 700 * kMiB, 50 * kMiB, {.stack = run});
   use(144, 900);
-  sample(925, 20);
+  sample(865, 20);
   log.Free(Layer::kBlock, base + 700 * kMiB);
   use(6, 40);
-  sample(925, 20);
+  sample(865, 20);
 }
 
 void WriteShared(LogBuilder& log) {

@@ -19,11 +19,15 @@ class _Pool:
 
     __slots__ = ("label", "bytes", "slots", "last", "tree", "__weakref__")
 
-    def __init__(self, label):
-        self.label = label
+    def __init__(self, name):
+        self.label = name.encode()
         self.bytes = self.slots = 0
         self.last = None
         self.tree = None  # SGLang: a weak reference to the tree of prefixes
+
+    def setting(self, name, value):
+        line = "\n%s=%s" % (name, value)
+        self.label += line.encode("utf-8", "replace").replace(b"\0", b"")
 
 
 class Recorded:
@@ -46,9 +50,8 @@ class Recorded:
         now = (known.label, blocks, used, used_slots)
         if now == known.last:
             return
-        label = known.label.encode("utf-8", "replace").replace(b"\0", b"")
         used = min(max(used, 0), blocks)
-        if calls.pool_usage(-1, label, known.bytes, blocks, used, known.slots, used_slots) == 0:
+        if calls.pool_usage(-1, known.label, known.bytes, blocks, used, known.slots, used_slots) == 0:
             known.last = now
 
 
@@ -113,7 +116,9 @@ def _vllm_scheduler(scheduler):
     if known is None:
         return
     config = scheduler.vllm_config.cache_config
-    known.label = "%s\ngpu_memory_utilization=%s" % (known.label, config.gpu_memory_utilization)
+    # Either of these two decides in place of the setting.
+    if not any(getattr(config, name, None) for name in ("kv_cache_memory_bytes", "num_gpu_blocks_override")):
+        known.setting("gpu_memory_utilization", config.gpu_memory_utilization)
     layout = scheduler.kv_cache_config
     sizes = [int(tensor.size) for tensor in layout.kv_cache_tensors]
     # Since 2026 all tensors are views of one allocation, and have its size.
@@ -156,7 +161,7 @@ def _sglang_pool(allocator):
     page = allocator.page_size
     if known.last is None:
         known.slots = page
-        known.label = "%s\nmem_fraction_static=%s" % (known.label, _sglang_setting())
+        known.setting("mem_fraction_static", _sglang_setting())
         known.bytes = _sglang_bytes(allocator)
     tree = known.tree() if known.tree is not None else None
     kept = tree.evictable_size() if tree is not None else 0  # prefixes that no request uses

@@ -112,6 +112,27 @@ TEST(BudgetTest, ATensorWithThePoolsNameIsThePool) {
   EXPECT_TRUE(budgets.PoolsOf(1).empty()) << "the process has no memory there";
 }
 
+TEST(BudgetTest, APoolOfAProcessWithoutMemoryIsOnEveryDevice) {
+  LogBuilder worker, scheduler;
+  worker.Device(0, kTotal);
+  worker.Device(1, kTotal);
+  Sample(worker, kTotal);
+  worker.Alloc(Layer::kLinear, 0x1000, 5'000);
+  worker.Alloc(Layer::kLinear, 0x8000, 700, {.device = 1});
+  scheduler.header().set_pid(77);
+  scheduler.Event(Op::kPoolUsage, Layer::kUnspecified, 0, 0, scheduler.String("KV"),
+                  {.device = kNoDevice, .aux0 = std::uint64_t{8} << 32 | 2});
+  const testing::TempDirectory directory;
+  const auto session = LoadLogs(
+      {directory.Write("w.mprof", worker.Bytes()), directory.Write("s.mprof", scheduler.Bytes())},
+      {.find_steps = false});
+  ASSERT_TRUE(session.ok()) << session.status();
+  Symbols symbols(*session);
+  const Budgets budgets(**session, symbols);
+  EXPECT_EQ(budgets.PoolsOf(0).size(), 1u);
+  EXPECT_EQ(budgets.PoolsOf(1).size(), 1u);
+}
+
 TEST(BudgetTest, WithoutSamplesThereIsNoBudget) {
   LogBuilder log;
   log.Device(0, kTotal);
@@ -126,9 +147,8 @@ TEST(BudgetTest, WithoutSamplesThereIsNoBudget) {
 TEST(BudgetTest, OfALongHighestUseTheInstantWithMostInBlocks) {
   LogBuilder log;
   Serve(log);
-  Sample(log, kTotal - 75'000);
   log.Free(Layer::kBlock, 0x10c350);
-  log.Step(0);
+  Sample(log, kTotal - 75'000);
   const auto session = LoadLog(log);
   Symbols symbols(session);
   Budgets budgets(*session, symbols);
