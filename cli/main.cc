@@ -12,6 +12,7 @@
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/device_budget/budget_verb.h"
 #include "cli/diff/diff.h"
 #include "cli/doctor/doctor.h"
 #include "cli/export/export.h"
@@ -51,6 +52,7 @@ const std::vector<Verb>& Verbs() {
       {"advise", "what wastes memory or transfers, and what to change, with the exact gain",
        AdviseVerb},
       {"oom", "why a request for memory failed, and what would have let it fit", OomVerb},
+      {"budget", "a device's memory as a budget, and what a server's KV cache needs", BudgetVerb},
       {"fragmentation", "free memory that cannot be used, and which blocks pin it",
        FragmentationVerb},
       {"diff", "what two runs, or two moments of one, differ by", DiffVerb},

@@ -49,6 +49,7 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kUnreachable, "unreachable"},
     {Op::kHeld, "held"},
     {Op::kHolders, "holders"},
+    {Op::kPoolUsage, "pool_usage"},
 };
 
 constexpr auto kNameOfOp = [] {

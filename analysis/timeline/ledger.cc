@@ -128,4 +128,23 @@ DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>
   return ledger;
 }
 
+std::optional<LedgerEntry> LedgerAt(const Session& session,
+                                    const std::vector<MemorySample>& samples,
+                                    const DeviceTimeline& timeline, TimeNs time) {
+  if (samples.empty()) return std::nullopt;
+  const auto after =
+      std::upper_bound(samples.begin(), samples.end(), time,
+                       [](TimeNs t, const MemorySample& sample) { return t < sample.time; });
+  const MemorySample& base = after == samples.begin() ? *after : *std::prev(after);
+  const LedgerEntry then = Explain(session, base, timeline);
+  if (base.time == time) return then;
+  MemorySample computed = base;
+  computed.time = time;
+  computed.event = session.EventAt(time);
+  const std::uint64_t known = Explain(session, computed, timeline).known_bytes();
+  const std::uint64_t used = known + then.untracked_bytes - std::min(known, then.elsewhere_bytes);
+  computed.free_bytes = computed.total_bytes - std::min(computed.total_bytes, used);
+  return Explain(session, computed, timeline);
+}
+
 }  // namespace memprof::analysis

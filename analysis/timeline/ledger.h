@@ -87,4 +87,11 @@ HighestUse FindHighestUse(const Session& session, const std::vector<MemorySample
 DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>& samples,
                          const DeviceTimeline& timeline, const HighestUse& highest);
 
+// At any instant: what the log knew of then, and what the sample before it (else the first one)
+// showed beyond that. None without samples. O(log events), and for a session of several logs O(live
+// set).
+std::optional<LedgerEntry> LedgerAt(const Session& session,
+                                    const std::vector<MemorySample>& samples,
+                                    const DeviceTimeline& timeline, TimeNs time);
+
 }  // namespace memprof::analysis

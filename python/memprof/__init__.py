@@ -25,7 +25,7 @@ from . import _command
 from ._library import function as _function
 
 __all__ = [
-    "recording", "start", "stop", "flush", "step", "snapshot", "range", "holders", "stats", "log_path",
+    "recording", "start", "stop", "flush", "step", "snapshot", "range", "holders", "pool_usage", "stats", "log_path",
     "report", "available", "profile", "phase", "phases",
 ]
 
@@ -47,6 +47,7 @@ _stop = _function("memprof_stop")
 _flush = _function("memprof_flush")
 _step = _function("memprof_step")
 _snapshot = _function("memprof_snapshot")
+_pool_usage = _function("memprof_pool_usage", hold=True)
 _push = _function("memprof_range_push")
 _pop = _function("memprof_range_pop")
 _get_stats = _function("memprof_get_stats")
@@ -102,8 +103,19 @@ def holders(tensor):
     return ask.holders_of(tensor)
 
 
+def pool_usage(name, blocks, used, *, bytes=0, block_slots=0, used_slots=0, device=-1, settings=None):  # pylint: disable=redefined-builtin
+    """How many blocks are in use of a pool that the program divides by itself, such as its KV cache; to be called when
+    the number changes. `bytes`: of all blocks; `block_slots`: places in a block, such as one for a token; `used_slots`:
+    of the blocks in use. `settings`: what gives the pool its size, {"gpu_memory_utilization": 0.9}. 0 = not known.
+    `memprof budget` reports it. Memory of tensors that have the name (memprof_tensor_create) is the pool's."""
+    if _pool_usage is not None:
+        lines = [str(name)] + ["%s=%s" % setting for setting in (settings or {}).items()]
+        _pool_usage(int(device), "\n".join(lines).encode(), int(bytes), int(blocks), int(used), int(block_slots),
+                    int(used_slots))
+
+
 # torch.compile leaves calls of these alone.
-snapshot._torchdynamo_disable = holders._torchdynamo_disable = True
+snapshot._torchdynamo_disable = holders._torchdynamo_disable = pool_usage._torchdynamo_disable = True
 
 
 @contextlib.contextmanager

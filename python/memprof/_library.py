@@ -18,6 +18,7 @@ _ARGUMENTS = {
     "memprof_tensor_destroy": (ctypes.c_int, ctypes.c_void_p),
     "memprof_held": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, _NAMES),
     "memprof_holders": (ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64),
+    "memprof_pool_usage": (ctypes.c_int, _NAMES, ctypes.c_size_t) + (ctypes.c_uint32,) * 4,
 }
 
 

@@ -104,6 +104,48 @@ void WriteRaw(LogBuilder& log) {
   log.Free(0x77777);
 }
 
+void WriteServing(LogBuilder& log) {
+  log.header().clear_argument();
+  log.header().set_executable("/usr/bin/python3");
+  for (const char* word : {"python3", "serve.py"}) log.header().add_argument(word);
+  log.Device(0, 1000 * kMiB, "test GPU");
+  const auto sample = [&log](std::uint64_t used, std::uint64_t others) {
+    log.AdvanceTime(1'000'000'000);
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, (1000 - used) * kMiB, 0,
+              {.aux0 = 1000 * kMiB, .aux1 = 1 + others * kMiB});
+  };
+  const std::string worker = "/x/vllm/v1/worker/";
+  const int load = log.Stack({"Worker.load_model (" + worker + "gpu_worker.py:10)"});
+  const int cache =
+      log.Stack({"Worker.initialize_from_config (" + worker + "gpu_worker.py:20)",
+                 "GPUModelRunner.initialize_kv_cache (" + worker + "gpu_model_runner.py:30)"});
+  const int run = log.Stack({"Worker.execute_model (" + worker + "gpu_worker.py:40)"});
+  const int capture = log.Stack({"GPUModelRunner.capture_model (" + worker + "x.py:50)"});
+  const std::uint64_t base = 0x7f0000000000, graphs = std::uint64_t{1} << 32;
+  const std::string name = "vLLM KV cache\ngpu_memory_utilization=0.90";
+  const auto use = [&](std::uint64_t blocks, std::uint64_t slots) {
+    log.AdvanceTime(500'000'000);
+    log.Event(Op::kPoolUsage, Layer::kUnspecified, 0, 600 * kMiB, log.String(name),
+              {.device = analysis::kNoDevice,
+               .aux0 = std::uint64_t{1200} << 32 | blocks,
+               .aux1 = std::uint64_t{16} << 32 | slots});
+  };
+  sample(60, 20);
+  log.Alloc(Layer::kLinear, base, 800 * kMiB, {.stack = load});
+  log.Alloc(Layer::kSegment, base, 760 * kMiB, {.stack = load});
+  log.Alloc(Layer::kSegment, base + 760 * kMiB, 40 * kMiB, {.stack = capture, .aux1 = graphs});
+  log.Alloc(Layer::kBlock, base, 100 * kMiB, {.stack = load});
+  log.Alloc(Layer::kBlock, base + 100 * kMiB, 600 * kMiB, {.stack = cache});
+  log.Alloc(Layer::kBlock, base + 760 * kMiB, 30 * kMiB, {.stack = capture, .aux1 = graphs});
+  use(0, 0);
+  log.Alloc(Layer::kBlock, base + 700 * kMiB, 50 * kMiB, {.stack = run});
+  use(144, 900);
+  sample(865, 20);
+  log.Free(Layer::kBlock, base + 700 * kMiB);
+  use(6, 40);
+  sample(865, 20);
+}
+
 void WriteShared(LogBuilder& log) {
   log.header().clear_argument();
   log.header().add_argument("serve");
@@ -157,6 +199,9 @@ Logs::Logs() {
   LogBuilder shared;
   WriteShared(shared);
   directory_.Write("shared.mprof", shared.Bytes());
+  LogBuilder serving;
+  WriteServing(serving);
+  directory_.Write("serve.mprof", serving.Bytes());
   directory_.Write("ours.supp", "# We know of this one.\nleak:^HistoryLeak$\nleak:never.cc\n");
 }
 

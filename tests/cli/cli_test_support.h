@@ -40,7 +40,7 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
 void ExpectGolden(const std::string& name, const std::string& text);
 
 // A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
-// closed), "shared.mprof" (see WriteShared), and "ours.supp", which suppresses the leak in the
+// closed), "shared.mprof" (see WriteShared), "serve.mprof" (see WriteServing), and "ours.supp", which suppresses the leak in the
 // first log.
 class Logs {
  public:
@@ -62,5 +62,7 @@ void WriteRaw(analysis::testing::LogBuilder& log);
 // A process that shares its device with others: it imports memory and closes some of it, loads a
 // module, launches a graph, gives advice on managed memory, and queries the used memory.
 void WriteShared(analysis::testing::LogBuilder& log);
+// A server with 1,200 blocks of its KV cache, of which 144 were in use at most.
+void WriteServing(analysis::testing::LogBuilder& log);
 
 }  // namespace memprof::cli::testing

@@ -138,6 +138,42 @@ TEST(JsonTest, Peak) {
   ExpectStack(peak.at("sites")[0].at("stack"));
 }
 
+TEST(JsonTest, ABudgetAddsUpToTheLedgerOfTheReport) {
+  const Json budget = RunJson({"budget", "--json", "serve.mprof"}).at("devices").at(0);
+  std::uint64_t sum = 0;
+  for (const auto& [key, value] : budget.at("parts").items()) sum += value.get<std::uint64_t>();
+  EXPECT_EQ(sum, budget.at("total_bytes").get<std::uint64_t>());
+  const Json ledger =
+      RunJson({"report", "--json", "serve.mprof"}).at("devices").at(0).at("ledger").at("highest");
+  EXPECT_EQ(budget.at("total_bytes"), ledger.at("total_bytes"));
+  const Json& parts = budget.at("parts");
+  EXPECT_EQ(parts.at("free"), ledger.at("free_bytes"));
+  EXPECT_EQ(parts.at("other_processes"), ledger.at("other_processes_bytes"));
+  EXPECT_EQ(parts.at("context").get<std::uint64_t>() + parts.at("unexplained").get<std::uint64_t>(),
+            ledger.at("untracked_bytes").get<std::uint64_t>());
+  EXPECT_EQ(parts.at("kv_cache"), 600 * kMiB);
+  const Json& pool = budget.at("pools").at(0);
+  EXPECT_EQ(pool.at("most").at("blocks"), 144);
+  const Json& setting = pool.at("setting");
+  EXPECT_EQ(setting.at("option"), "--gpu-memory-utilization");
+  EXPECT_EQ(setting.at("needed").at("blocks"), 160);  // 0.38: 145 need 0.373
+  EXPECT_EQ(setting.at("possible").at("value"), 0.94) << "94 % were free at first";
+}
+
+TEST(JsonTest, ABudgetWithoutPoolsSaysWhatRecordsThem) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 100 * kMiB);
+  log.Alloc(analysis::Layer::kLinear, 0x1000, 50 * kMiB,
+            {.stack = log.Stack({"init_kv_cache (serve.py:1)"})});
+  log.Event(analysis::Op::kMemoryInfo, analysis::Layer::kUnspecified, 0, 50 * kMiB, 0,
+            {.aux0 = 100 * kMiB});
+  const analysis::testing::TempDirectory directory;
+  const std::string path = directory.Write("x.mprof", log.Bytes());
+  EXPECT_THAT(Memprof({"budget", path}).out, HasSubstr("No program said how many blocks"));
+  const Result json = Memprof({"budget", "--json", path});
+  EXPECT_EQ(Json::parse(json.out).at("devices").at(0).at("pools"), Json::array());
+}
+
 TEST(JsonTest, Fragmentation) {
   const Json report = RunJson({"fragmentation", "--json", "--at-end", "train.mprof"});
   EXPECT_EQ(report.at("schema"), "memprof.fragmentation/1");

@@ -10,9 +10,9 @@
 
 namespace memprof::cli::testing {
 
-inline const char* const kReadingVerbs[] = {"report", "leaks",  "steps",         "categories",
-                                            "peak",   "advise", "fragmentation", "oom",
-                                            "replay", "dump",   "export",        "verify"};
+inline const char* const kReadingVerbs[] = {
+    "report", "leaks",  "steps", "categories", "peak",   "advise", "fragmentation",
+    "oom",    "replay", "dump",  "export",     "verify", "budget"};
 
 // One line on standard error, and nothing on standard output.
 inline void ExpectError(const Result& result, int status) {

@@ -107,6 +107,15 @@ int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t
 int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char* holder);
 int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns);
 
+/* How many blocks are in use of a pool that the program divides by itself, such as the KV cache of
+ * a server; call it when the number changes. `pool` is its name, and may go on with a line for each
+ * setting that gives its size ("KV cache\ngpu_memory_utilization=0.92"). `device` may be -1 (the
+ * process's only one), and `bytes`, the memory of all `blocks`, 0 (unknown). Each block has
+ * `block_slots` places, such as one for a token, 0 = unknown; `used_slots` counts over all blocks in
+ * use. `memprof budget` reports it: docs/budget.md. */
+int memprof_pool_usage(int device, const char* pool, size_t bytes, uint32_t blocks, uint32_t used,
+                       uint32_t block_slots, uint32_t used_slots);
+
 /* Writes the path of this process's log, with a zero at the end. MEMPROF_INVALID_ARGUMENT if `size`
  * bytes are not enough for it. */
 int memprof_log_path(char* path, size_t size);

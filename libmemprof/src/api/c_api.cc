@@ -228,6 +228,18 @@ MEMPROF_EXPORT int memprof_holders(size_t garbage_bytes, uint64_t objects, uint6
   return Publish(&event, false);
 }
 
+MEMPROF_EXPORT int memprof_pool_usage(int device, const char* pool, size_t bytes, uint32_t blocks,
+                                      uint32_t used, uint32_t block_slots, uint32_t used_slots) {
+  if (pool == nullptr || used > blocks) return MEMPROF_INVALID_ARGUMENT;
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  RingEvent event = DeviceEvent(kOpPoolUsage, kLayerNone, device, nullptr);
+  event.bytes = bytes;
+  event.aux0 = std::uint64_t{blocks} << 32 | used;
+  event.aux1 = std::uint64_t{block_slots} << 32 | used_slots;
+  event.label = Label(pool);
+  return Publish(&event, false);
+}
+
 MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
   Recorder* recorder = TheRecorder();
   if (path == nullptr || size == 0) return MEMPROF_INVALID_ARGUMENT;

@@ -13,6 +13,7 @@ def start(torch):
     """Called once, when torch has been imported."""
     if not calls.available():
         return
-    from . import hooks
+    from . import hooks, serving
     from .._holders import watch
+    serving.install()
     hooks.install(torch, watch.start(torch))

@@ -2,6 +2,8 @@
 releasing it. A step releases it: it queries the driver for the free memory, and the driver may wait for work
 that another thread of Python has to enqueue."""
 
+import ctypes
+
 from .. import _library
 
 NOT_RECORDING = 1
@@ -9,6 +11,9 @@ NOT_RECORDING = 1
 push = _library.function("memprof_range_push", hold=True)
 pop = _library.function("memprof_range_pop", hold=True)
 step = _library.function("memprof_step")
+pool_usage = _library.function("memprof_pool_usage", hold=True)
+start = _library.function("memprof_start")
+log_path = _library.function("memprof_log_path")
 tensor_create = _library.function("memprof_tensor_create", hold=True)
 
 

@@ -43,6 +43,7 @@ std::vector<NamedCall> ValidCalls() {
       {"framework_oom", [] { return memprof_framework_oom(0, 1, 2, 3); }},
       {"held", [] { return memprof_held(0, At(8), 1, 1, "list `a`"); }},
       {"holders", [] { return memprof_holders(1, 2, 3); }},
+      {"pool_usage", [] { return memprof_pool_usage(-1, "KV cache", 0, 8, 8, 0, 0); }},
   };
 }
 
@@ -92,6 +93,9 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
       {"nothing held", [] { return memprof_held(0, nullptr, 1, 1, "a"); }},
       {"kind too low", [] { return memprof_held(0, At(8), 1, 0, "a"); }},
       {"kind too high", [] { return memprof_held(0, At(8), 1, 5, "a"); }},
+      {"pool without name", [] { return memprof_pool_usage(0, nullptr, 1, 2, 1, 0, 0); }},
+      {"more blocks in use than there are",
+       [] { return memprof_pool_usage(0, "KV cache", 1, 2, 3, 0, 0); }},
       {"stats", [] { return memprof_get_stats(nullptr); }},
   };
   for (const NamedCall& call : calls) EXPECT_EQ(call.call(), MEMPROF_INVALID_ARGUMENT) << call.name;
@@ -157,6 +161,19 @@ TEST_F(CApi, AHolderKeepsItsWordsAndALookItsFigures) {
   EXPECT_EQ(log.events[1].bytes, 10u);
   EXPECT_EQ(log.events[1].aux0, 20u);
   EXPECT_EQ(log.events[1].aux1, 30u);
+}
+
+TEST_F(CApi, APoolsUsageKeepsItsFigures) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  ASSERT_EQ(memprof_pool_usage(1, "KV cache\nx=0.5", 4096, 0xfffffffe, 7, 16, 100), MEMPROF_OK);
+  const testing::Event event = TheEvent();
+  EXPECT_EQ(event.op, log::OP_POOL_USAGE);
+  EXPECT_EQ(event.layer, log::LAYER_UNSPECIFIED);
+  EXPECT_EQ(event.device, 1);
+  EXPECT_EQ(event.bytes, 4096u);
+  EXPECT_EQ(event.aux0, 0xfffffffe00000007u);
+  EXPECT_EQ(event.aux1, std::uint64_t{16} << 32 | 100);
+  EXPECT_EQ(log_.Text(event.label), "KV cache\nx=0.5");
 }
 
 TEST_F(CApi, EveryNegativeDeviceIsTheHost) {
