@@ -58,19 +58,22 @@ class Checkpointing {
     return result;
   }
 
-  // The most that a call holds at once of what it made, before it returns.
-  std::uint64_t MostWithin(const Invocation& call, EventId returned) const {
-    std::vector<std::pair<EventId, std::int64_t>> steps;
+  // What a call holds when it holds most of what it made, before it returns.
+  std::vector<const Block*> MostWithin(const Invocation& call, EventId returned) const {
+    std::vector<const Block*> most, now;
+    std::uint64_t highest = 0;
     for (const std::uint32_t i : call.blocks) {
       const Block& block = training_.blocks[i];
-      steps.emplace_back(block.birth, static_cast<std::int64_t>(block.bytes));
-      if (block.death < returned)
-        steps.emplace_back(block.death, -static_cast<std::int64_t>(block.bytes));
+      if (block.birth >= returned) break;
+      std::erase_if(now, [&](const Block* b) { return b->death <= block.birth; });
+      now.push_back(&block);
+      std::uint64_t bytes = 0;
+      for (const Block* b : now) bytes += b->bytes;
+      if (bytes <= highest) continue;
+      highest = bytes;
+      most = now;
     }
-    std::sort(steps.begin(), steps.end());
-    std::int64_t now = 0, most = 0;
-    for (const auto& [event, bytes] : steps) most = std::max(most, now += bytes);
-    return static_cast<std::uint64_t>(most);
+    return most;
   }
 
   void Repeat(const Invocation& call, BlockChanges* changes) const {
@@ -99,8 +102,15 @@ class Checkpointing {
       changes->added.push_back({again, block->death, block->bytes, block->id});
     }
     // While it runs again, it makes also what it does not keep.
-    const std::uint64_t most = MostWithin(call, returned);
-    if (most > bytes) changes->added.push_back({again, After(again), most - bytes, {}});
+    const std::vector<const Block*> most = MostWithin(call, returned);
+    std::uint64_t room = 0;
+    for (const Block* block : most) room += block->bytes;
+    room -= std::min(room, bytes);
+    for (const Block* block : most) {
+      const std::uint64_t part = IsSaved(*block) ? 0 : std::min(room, block->bytes);
+      if (part > 0) changes->added.push_back({again, After(again), part, {}});
+      room -= part;
+    }
     // The next module's input, from which that is computed again.
     if (result != nullptr && result->death < again) {
       changes->gone.push_back(result->id);
@@ -113,6 +123,19 @@ class Checkpointing {
   std::vector<std::vector<EventId>> deaths_;  // of saved blocks, by pass
 };
 
+// Bytes less at the instant of the recorded peak.
+std::uint64_t FreedAtPeak(const Input& input, const BlockChanges& changes) {
+  const EventId peak = input.training.peak;
+  std::uint64_t without = 0, with = 0;
+  for (const AllocationId id : changes.gone) {
+    const AllocationRecord& a = input.session.record(id);
+    if (a.birth <= peak && peak < a.death) without += a.bytes;
+  }
+  for (const HeldPiece& piece : changes.added)
+    if (piece.begin <= peak && peak < piece.end) with += piece.bytes;
+  return without - std::min(without, with);
+}
+
 }  // namespace
 
 void FindCheckpointing(const Input& input, Found* found) {
@@ -121,15 +144,18 @@ void FindCheckpointing(const Input& input, Found* found) {
   for (const Invocation& call : invocations.list) ++calls[call.function];
   const Checkpointing checkpointing(input, invocations);
   PeakRemedy best{.kind = RemedyOfPeak::kCheckpointing, .predicts = true};
-  std::uint64_t most = 0, number = 0;
+  std::uint64_t most = 0, most_at_peak = 0, number = 0;
   for (const auto& [function, count] : calls) {
     if (count < 2 * input.training.passes.size()) continue;
     BlockChanges changes = checkpointing.Of(function);
     if (changes.gone.empty()) continue;
     std::sort(changes.gone.begin(), changes.gone.end());
     const std::uint64_t saves = SavingOf(input, changes).saves_bytes;
-    if (saves <= most) continue;
+    // Where another instant limits several, the one that frees most leaves most to other remedies.
+    const std::uint64_t at_peak = FreedAtPeak(input, changes);
+    if (std::pair(saves, at_peak) <= std::pair(most, most_at_peak)) continue;
     most = saves;
+    most_at_peak = at_peak;
     number = count / input.training.passes.size();
     best.changes = std::move(changes);
     best.subject = invocations.names[function].substr(0, invocations.names[function].rfind('.'));

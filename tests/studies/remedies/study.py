@@ -58,7 +58,7 @@ def kept(path, make):
 
 def predictions(memprof, log):
     """By change as train.py takes it: peaks, and those before."""
-    answer = subprocess.run([memprof, "advise", "--json", "--top=0", "--all", str(log)], capture_output=True, text=True,
+    answer = subprocess.run([memprof, "advise", "--json", "--top=0", str(log)], capture_output=True, text=True,
                             check=True)
     found = {}
     for finding in json.loads(answer.stdout)["findings"]:
