@@ -104,4 +104,14 @@ std::uint64_t ReservedReplay::With(const RequestChanges& changes) const {
   return allocator->figures().peak_reserved;
 }
 
+bool ReservedReplay::EndsFailures(const RequestChanges& changes) const {
+  const std::uint64_t capacity =
+      std::min(run_.available, run_.capacity > 0 ? run_.capacity : allocators::kUnlimited);
+  if (run_.refused == 0 || capacity == allocators::kUnlimited) return false;
+  allocators::Device device(capacity);
+  const auto allocator = allocators::MakeAllocator(spec_, &device);
+  allocators::Replay(ChangedTrace(run_, changes), allocator.get(), &device);
+  return allocator->figures().failures == 0;
+}
+
 }  // namespace memprof::analysis

@@ -35,6 +35,9 @@ class ReservedReplay {
 
   // The peak of reserved bytes. O(requests log blocks).
   std::uint64_t With(const RequestChanges& changes) const;
+  // Whether requests failed in the recording, and none would with these changes on the device as
+  // the recording had it. The allocator releases its cache before it fails.
+  bool EndsFailures(const RequestChanges& changes) const;
 
  private:
   ReservedReplay(allocators::RecordedRun run, allocators::AllocatorSpec spec)

@@ -30,12 +30,7 @@ class Trial {
   PeakSaving Saving(const BlockChanges& changes) const { return SavingOf(input_, changes); }
   // 0 without a replay.
   std::uint64_t Reserved(const BlockChanges& changes) const {
-    if (reserved_ == nullptr) return 0;
-    RequestChanges requests;
-    for (const AllocationId id : changes.gone) requests.gone.push_back(session_.record(id).birth);
-    for (const HeldPiece& piece : changes.added)
-      requests.added.push_back({piece.begin, piece.end, piece.bytes});
-    return reserved_->With(requests);
+    return reserved_ == nullptr ? 0 : reserved_->With(RequestsOf(changes));
   }
 
   // Fills in all but what the finder set.
@@ -46,6 +41,10 @@ class Trial {
     if (remedy->saving.saves_bytes == 0) return;
     remedy->reserved = Reserved({});
     remedy->new_reserved = Reserved(remedy->changes);
+    remedy->ends_failures =
+        reserved_ != nullptr && reserved_->EndsFailures(RequestsOf(remedy->changes));
+    remedy->name = std::string(RemedyOfPeakName(remedy->kind));
+    if (!remedy->subject.empty()) absl::StrAppend(&remedy->name, " of ", remedy->subject);
     Describe(remedy);
   }
 
@@ -64,6 +63,14 @@ class Trial {
   }
 
  private:
+  RequestChanges RequestsOf(const BlockChanges& changes) const {
+    RequestChanges requests;
+    for (const AllocationId id : changes.gone) requests.gone.push_back(session_.record(id).birth);
+    for (const HeldPiece& piece : changes.added)
+      requests.added.push_back({piece.begin, piece.end, piece.bytes});
+    return requests;
+  }
+
   void Describe(PeakRemedy* remedy) const {
     std::map<StackId, std::uint64_t> by_stack;
     std::vector<AllocationId> live;
@@ -145,6 +152,28 @@ SourceFrame PythonFrameIn(Symbols& symbols, StackId stack, std::string_view file
 }
 
 }  // namespace remedies
+
+std::string_view RemedyOfPeakName(RemedyOfPeak kind) {
+  switch (kind) {
+    case RemedyOfPeak::kFusedStep:
+      return "an optimizer with fused=True";
+    case RemedyOfPeak::kFreedGradients:
+      return "zero_grad(set_to_none=True) after each step";
+    case RemedyOfPeak::kChunkedLoss:
+      return "the head and the loss in pieces";
+    case RemedyOfPeak::kBucketViews:
+      return "gradient_as_bucket_view=True";
+    case RemedyOfPeak::kCheckpointing:
+      return "checkpointing";
+    case RemedyOfPeak::kSmallBatches:
+      return "each batch in two halves";
+    case RemedyOfPeak::kSmallState:
+      return "optimizer state of 8 bits";
+    case RemedyOfPeak::kNoState:
+      return "optimizer state on the host";
+  }
+  return "";
+}
 
 PeakRemedies FindPeakRemedies(const Session& session, Symbols* symbols,
                               const Categories& categories, const PeakLevels& levels, bool replay) {

@@ -28,6 +28,8 @@ enum class RemedyOfPeak : std::uint8_t {
 };
 inline constexpr int kRemedyOfPeakCount = 8;
 
+std::string_view RemedyOfPeakName(RemedyOfPeak kind);
+
 // Memory that is held after each of the events [begin, end).
 struct HeldPiece {
   EventId begin, end;
@@ -49,12 +51,15 @@ struct PeakRemedy {
   // Peaks of the allocator's reserved bytes by a replay of its requests: as they were, and changed.
   // 0 = not replayed.
   std::uint64_t reserved = 0, new_reserved = 0;
+  // Requests failed in the run, and with this none would (by the same replay).
+  bool ends_failures = false;
   // Whether memory is predicted that the run did not have; else only memory is left out.
   bool predicts = false;
   std::uint64_t count = 0, bytes = 0;    // of the blocks concerned, of those live at the peak
   StackId stack;                         // of those, the one with most bytes
   std::vector<AllocationId> examples;    // of those, largest first; at most 3
   std::string subject;                   // of kCheckpointing: the module's class
+  std::string name;                      // "checkpointing of Block": in a sentence
   std::string seen, change, assumption;  // sentences; the last may be empty
   BlockChanges changes;
 };

@@ -38,8 +38,13 @@ class Checkpointing {
   bool IsSaved(const Block& block) const {
     return block.part == Part::kForward && block.pass < training_.passes.size() &&
            block.birth >= training_.passes[block.pass].forward &&
-           block.death > training_.passes[block.pass].backward &&
-           block.death <= training_.passes[block.pass].end;
+           block.death >= training_.passes[block.pass].backward &&
+           (block.death <= training_.passes[block.pass].end || RanOut(block));
+  }
+
+  // Whether the log ends within its pass.
+  bool RanOut(const Block& block) const {
+    return !block.death.valid() && block.pass + 1 == training_.passes.size();
   }
 
   // The block that the call returns: the last one that outlives it, and is none of the small
@@ -96,10 +101,12 @@ class Checkpointing {
     auto before = std::lower_bound(deaths.begin(), deaths.end(), used);
     EventId again = training_.passes[call.pass].backward;
     if (before != deaths.begin()) again = std::max(again, *std::prev(before));
+    // A run that runs out of memory ends before.
+    const bool runs_again = again < training_.blocks.back().birth;
     for (const Block* block : saved) {
       changes->gone.push_back(block->id);
       changes->added.push_back({block->birth, returned, block->bytes, block->id});
-      changes->added.push_back({again, block->death, block->bytes, block->id});
+      if (runs_again) changes->added.push_back({again, block->death, block->bytes, block->id});
     }
     // While it runs again, it makes also what it does not keep.
     const std::vector<const Block*> most = MostWithin(call, returned);
@@ -108,7 +115,7 @@ class Checkpointing {
     room -= std::min(room, bytes);
     for (const Block* block : most) {
       const std::uint64_t part = IsSaved(*block) ? 0 : std::min(room, block->bytes);
-      if (part > 0) changes->added.push_back({again, After(again), part, {}});
+      if (part > 0 && runs_again) changes->added.push_back({again, After(again), part, {}});
       room -= part;
     }
     // The next module's input, from which that is computed again.

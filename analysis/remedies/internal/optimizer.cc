@@ -24,10 +24,14 @@ bool HasFusedStep(const SourceFrame& frame) {
 class Optimizer {
  public:
   explicit Optimizer(const Input& input) : input_(input) {
+    const std::vector<Pass>& passes = input.training.passes;
     for (const Block& block : input.training.blocks) {
-      if (block.category == Category::kOptimizerState) {
-        state_.push_back(block.id);
-      } else if (block.part == Part::kOptimizer && block.category == Category::kTemporaries) {
+      const bool in_step = block.part == Part::kOptimizer && block.pass < passes.size();
+      const bool stays = in_step && block.death > passes[block.pass].end;
+      if (block.category == Category::kOptimizerState ||
+          (stays && block.category == Category::kTemporaries)) {
+        state_.push_back(block.id);  // also of a run that ended before its steps could be found
+      } else if (in_step && block.category == Category::kTemporaries) {
         const SourceFrame& frame = FrameOf(block.stack);
         if (frame.function.empty()) continue;
         temporaries_.push_back(block.id);

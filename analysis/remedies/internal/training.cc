@@ -25,6 +25,7 @@ class Passes {
       passes_.push_back({.forward = birth});
     }
     if (part != Part::kOther) last_ = part;
+    last_birth_ = birth;
     if (passes_.empty()) return 0;
     Pass& pass = passes_.back();
     if (part == Part::kBackward && !pass.backward.valid()) pass.backward = birth;
@@ -33,10 +34,15 @@ class Passes {
       pass.after = birth;
     return static_cast<std::uint32_t>(passes_.size() - 1);
   }
-  // Drops a last pass that has no backward pass. `end`: the log's.
+  // `end`: the log's. A last pass without a backward pass may have run out of memory: its backward
+  // pass would have begun then. One that is the only pass is none of a training.
   void Finish(EventId end) {
     if (!passes_.empty()) passes_.back().end = end;
-    if (!passes_.empty() && !passes_.back().backward.valid()) passes_.pop_back();
+    if (passes_.size() == 1 && !passes_.back().backward.valid()) passes_.clear();
+    if (!passes_.empty() && !passes_.back().backward.valid()) {
+      passes_.back().backward = After(last_birth_);
+      passes_.back().last_backward = passes_.back().backward;
+    }
     for (Pass& pass : passes_)
       if (!pass.after.valid()) pass.after = pass.end;
   }
@@ -44,6 +50,7 @@ class Passes {
  private:
   std::vector<Pass>& passes_;
   Part last_ = Part::kOptimizer;
+  EventId last_birth_;
 };
 
 }  // namespace

@@ -102,5 +102,27 @@ TEST(ReservedReplay, OfRequestsThatAreGone) {
   EXPECT_EQ(replay->With({.gone = {second}, .added = {{second, {}, 14 * kMiB}}}), 26 * kMiB);
 }
 
+// A device of 64 MiB, of which 50 are taken when 30 more are requested.
+TEST(ReservedReplay, WhetherNoRequestFails) {
+  LogBuilder log;
+  log.Device(0, 64 * kMiB);
+  std::uint64_t address = 0x100000000;
+  for (const std::uint64_t size : {20 * kMiB, 30 * kMiB}) {
+    log.Alloc(Layer::kLinear, address, size);
+    log.Alloc(Layer::kSegment, address, size);
+    log.Alloc(Layer::kBlock, address, size);
+    address += 64 * kMiB;
+  }
+  log.AllocFailed(Layer::kLinear, 30 * kMiB, {.aux0 = 14 * kMiB, .aux1 = 64 * kMiB, .result = 2});
+  log.Event(Op::kFrameworkOom, Layer::kBlock, 0, 30 * kMiB, 0, {});
+  const auto session = LoadLog(log);
+  const auto replay = ReservedReplay::Of(*session, 0, 0);
+  ASSERT_NE(replay, nullptr);
+  EXPECT_FALSE(replay->EndsFailures({}));
+  const EventId small = session->record(AllocationId(2)).birth;
+  EXPECT_TRUE(replay->EndsFailures({.gone = {small}}));
+  EXPECT_FALSE(replay->EndsFailures({.gone = {small}, .added = {{small, {}, 10 * kMiB}}}));
+}
+
 }  // namespace
 }  // namespace memprof::analysis

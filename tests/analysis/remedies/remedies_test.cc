@@ -95,6 +95,25 @@ TEST(Remedies, Checkpointing) {
   EXPECT_EQ(again.Of(RemedyOfPeak::kCheckpointing), nullptr);
 }
 
+// The last pass has no backward pass, and the state seems to be freed like the rest.
+TEST(Remedies, OfARunThatRanOutOfMemory) {
+  TrainingOptions options;
+  options.steps = 2;
+  options.runs_out = true;
+  options.kept = 32 * kMiB;
+  const Judged judged = Judge(options);
+  options.checkpointed = true;
+  EXPECT_EQ(Predicted(judged, RemedyOfPeak::kCheckpointing), PeakOf(options));
+  options = Narrow();
+  options.steps = 2;
+  options.runs_out = true;
+  const Judged narrow = Judge(options);
+  options.temporaries = false;
+  EXPECT_EQ(Predicted(narrow, RemedyOfPeak::kFusedStep), PeakOf(options));
+  options.state = 0;
+  EXPECT_EQ(Predicted(narrow, RemedyOfPeak::kNoState), PeakOf(options));
+}
+
 TEST(Remedies, SmallBatches) {
   TrainingOptions options;
   const Judged judged = Judge(options);

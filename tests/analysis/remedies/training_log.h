@@ -24,8 +24,9 @@ struct TrainingOptions {
   std::uint64_t state = kMiB + 1536;  // bytes of each of two moments; 0 = none
   bool keep_gradients = false;
   bool checkpointed = false;
-  int parts = 1;      // of a batch
-  bool torch = true;  // says that it is PyTorch
+  int parts = 1;          // of a batch
+  bool runs_out = false;  // of memory, at the end of the last forward pass
+  bool torch = true;      // says that it is PyTorch
 };
 
 class TrainingLog {
@@ -96,7 +97,7 @@ class TrainingLog {
       gradients_[module] = fresh;
   }
 
-  void Pass() {
+  void Pass(bool last) {
     const auto modules = static_cast<std::size_t>(o_.modules);
     std::vector<std::uint64_t> kept(modules), results(modules);
     for (std::size_t i = 0; i < modules; ++i) {
@@ -104,6 +105,13 @@ class TrainingLog {
       if (!o_.checkpointed) continue;
       // When the module has returned.
       Drop(kept[i]);
+    }
+    if (last && o_.runs_out) {  // what the exception held is freed, in the order of its making
+      for (std::size_t i = 0; i < modules; ++i) {
+        if (!o_.checkpointed) Drop(kept[i]);
+        Drop(results[i]);
+      }
+      return;
     }
     std::vector<std::uint64_t> losses;
     if (o_.logits > 0) {
@@ -136,7 +144,8 @@ class TrainingLog {
 
   void Step(int step) {
     log_.Step(static_cast<std::uint64_t>(step));
-    for (int part = 0; part < o_.parts; ++part) Pass();
+    for (int part = 0; part < o_.parts; ++part) Pass(step + 1 == o_.steps);
+    if (o_.runs_out && step + 1 == o_.steps) return;
     if (step == 0 && o_.state > 0)
       for (int i = 0; i < 2 * o_.modules; ++i) Make(o_.state, kOptimizer);
     std::vector<std::uint64_t> temporaries;
