@@ -220,7 +220,8 @@ void AddNotes(const Session& session, AdviceReport* report) {
 }  // namespace advice
 
 bool IsTradeOff(Pattern pattern) {
-  return pattern == Pattern::kIdle || pattern == Pattern::kOverReservation;
+  return pattern == Pattern::kIdle || pattern == Pattern::kOverReservation ||
+         pattern >= Pattern::kCheckpointing;
 }
 
 namespace advice {
@@ -228,11 +229,11 @@ namespace {
 
 // Runs the finders one by one; false after a request to stop.
 bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
-  static constexpr std::array kFinders = {FindLeakSavings,  FindUnused,         FindGaps,
-                                          FindReusable,     FindRounding,       FindOverReservation,
-                                          FindDeadWrites,   FindNeedlessCopies, FindPageableCopies,
-                                          FindPinnedMisuse, FindManagedFaults,  FindChurn,
-                                          FindRetries,      FindIdleSettings,   FindPinnedRounding};
+  static constexpr std::array kFinders = {
+      FindLeakSavings,    FindUnused,          FindGaps,           FindReusable,
+      FindRounding,       FindOverReservation, FindDeadWrites,     FindNeedlessCopies,
+      FindPageableCopies, FindPinnedMisuse,    FindManagedFaults,  FindChurn,
+      FindRetries,        FindIdleSettings,    FindPinnedRounding, FindRemedies};
   // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {
@@ -287,6 +288,7 @@ AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
     advice::Explain(session, draft, &finding);
     report.findings.push_back(std::move(finding));
   }
+  report.combinations = std::move(drafts.combinations());
   std::stable_sort(report.findings.begin(), report.findings.end(), advice::Better);
   advice::AddNotes(session, &report);
   return report;

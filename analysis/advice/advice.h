@@ -12,6 +12,7 @@
 #include "analysis/base/progress.h"
 #include "analysis/peak/change.h"
 #include "analysis/store/session.h"
+#include "analysis/symbols/symbols.h"
 #include "analysis/timeline/accesses.h"
 
 namespace memprof::analysis {
@@ -38,8 +39,17 @@ enum class Pattern : std::uint8_t {
   kRetriedFailure,
   kSetting,
   kPinnedRounding,
+  // Remedies of the peak, in the order of RemedyOfPeak.
+  kFusedStep,
+  kFreedGradients,
+  kChunkedLoss,
+  kBucketViews,
+  kCheckpointing,
+  kSmallBatches,
+  kSmallState,
+  kNoState,
 };
-inline constexpr int kPatternCount = 21;
+inline constexpr int kPatternCount = 29;
 
 // PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);
@@ -80,11 +90,14 @@ struct Finding {
   NewPeak new_peak;
   std::uint64_t saves_bytes = 0;
   bool upper_bound = false;
+  // Peaks of the allocator's reserved bytes by a replay: as they were, and changed. 0 = no replay.
+  std::uint64_t reserved = 0, new_reserved = 0;
   double byte_seconds = 0;        // of memory that would be freed earlier or allocated later
   std::uint64_t moved_bytes = 0;  // of copies, memsets and allocations that would not be needed
 
   std::vector<AdviceExample> examples;  // largest first, as many as the options say
   bool below_noise = false;             // see AdviceOptions::keep_noise
+  std::string module;                   // of kCheckpointing: the class
   std::string why, fix, assumption;     // sentences; the last may be empty
 };
 
@@ -95,11 +108,22 @@ struct PatternSummary {
   std::uint64_t findings = 0, hidden = 0;
 };
 
+// Several remedies of the peak together; of a block that two concern, the first one's change
+// counts.
+struct AdviceCombination {
+  std::vector<Pattern> patterns;
+  int device = kNoDevice;
+  std::uint64_t saves_bytes = 0;
+  NewPeak new_peak;                // of blocks
+  std::uint64_t new_reserved = 0;  // 0 = no replay
+};
+
 struct AdviceReport {
-  std::vector<Finding> findings;         // best first
-  std::vector<PatternSummary> patterns;  // index = Pattern
-  std::uint64_t hidden = 0;              // findings below the noise
-  std::uint64_t noise_bytes = 0;         // of the largest device: findings below this are hidden
+  std::vector<Finding> findings;                // best first
+  std::vector<AdviceCombination> combinations;  // of each device, of two and of three
+  std::vector<PatternSummary> patterns;         // index = Pattern
+  std::uint64_t hidden = 0;                     // findings below the noise
+  std::uint64_t noise_bytes = 0;  // of the largest device: findings below this are hidden
   AccessEvidence evidence;
   std::vector<std::string> notes;  // evidence that is not in the log, and how to record it
 };
@@ -107,6 +131,8 @@ struct AdviceReport {
 struct AdviceOptions {
   // Stacks with the same number are one call site; if empty, each stack is one.
   std::function<std::uint32_t(StackId)> site_of;
+  // For remedies of the peak, which need names; null: these are not searched.
+  Symbols* symbols = nullptr;
   double noise = 0.001;  // of a device's peak; 0: nothing is hidden
   // Findings below the noise are returned too, marked as such, and still counted as hidden.
   bool keep_noise = false;

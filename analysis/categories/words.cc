@@ -142,10 +142,11 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
                         "reducescatter", "reduce_scatter", "processgroup", "_reduce_grad",
                         "_unsharded_flat_param"}))
     return Phase::kCommunication;
-  // A convolution or a recurrent layer by cuDNN is one operation, with results and gradients of its
-  // own.
-  const bool operation =
-      function.starts_with("at::") || HasAny(function, {"cudnn_rnn", "cudnnrnn"});
+  // A convolution, a normalisation or a recurrent layer by cuDNN is one operation, with results and
+  // gradients of its own. PyTorch's dispatcher and autograd have its name in theirs.
+  const bool operation = function.starts_with("at::") || function.starts_with("c10::impl::") ||
+                         function.starts_with("torch::autograd::") ||
+                         HasAny(function, {"cudnn_rnn", "cudnnrnn"});
   if (HasAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
       HasAny(function, {"workspace"}) || (!operation && HasAny(function, {"cublas", "cudnn"})))
     return Phase::kWorkspace;

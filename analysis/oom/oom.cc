@@ -122,9 +122,9 @@ std::string_view FailureCauseName(FailureCause cause) {
 
 std::string_view RemedyKindName(RemedyKind kind) {
   static constexpr std::string_view kNames[] = {
-      "release_cache",       "trim_pools",      "small_segments", "one_pool",
-      "expandable_segments", "packed",          "free_blocks",    "sites",
-      "other_processes",     "smaller_request", "larger_device"};
+      "release_cache",   "trim_pools",   "small_segments", "one_pool", "expandable_segments",
+      "packed",          "free_blocks",  "sites",          "training", "other_processes",
+      "smaller_request", "larger_device"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -150,6 +150,13 @@ FailureExplainer::FailureExplainer(const Session& session, Symbols& symbols, Sit
       holders_(HoldersOf(session)),
       samples_(SamplesOf(session)),
       timelines_(TimelinesOf(session)) {}
+
+const PeakRemedies& FailureExplainer::Training() {
+  if (!training_)
+    training_ = FindPeakRemedies(session_, &symbols_, Categories(session_, &symbols_),
+                                 PeakLevels(session_));
+  return *training_;
+}
 
 SourceFrame FailureExplainer::SiteOf(const FailedRequest& request) const {
   return symbols_.Site(request.stack);
@@ -182,6 +189,7 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
     default:
       report.remedies = oom::FindRemedies(scene, sites_, report);
       oom::FindGrowth(scene, symbols_, sites_, LeaksOf(session_)->leaks, &report);
+      if (request.framework) oom::AddTraining(Training(), &report);
   }
   return report;
 }

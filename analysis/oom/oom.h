@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/leaks/leaks.h"
+#include "analysis/remedies/remedies.h"
 #include "analysis/store/session.h"
 #include "analysis/symbols/site_groups.h"
 #include "analysis/timeline/ledger.h"
@@ -110,6 +111,7 @@ enum class RemedyKind {
   kPacked,          // all free memory in one piece: the best that any allocator can do
   kFreeBlocks,      // free the cheapest neighbouring blocks that leave a large enough hole
   kSites,           // the fewest call sites without whose memory it would have fitted
+  kTraining,        // a known change of the training (analysis/remedies/remedies.h)
   kOtherProcesses,  // the memory of other processes
   kSmallerRequest,  // the largest request that would have fitted
   kLargerDevice,    // that much more memory
@@ -124,6 +126,7 @@ struct Remedy {
   std::uint64_t short_by = 0;        // still missing; 0 if it fits
   std::vector<SiteUse> sites;        // of kSites
   std::vector<AllocationId> blocks;  // of kFreeBlocks, by address
+  std::string change;                // of kTraining: "checkpointing of Block"
 };
 
 // Live bytes of a site now, and at the matching instant of the step before.
@@ -197,12 +200,16 @@ class FailureExplainer {
   SourceFrame SiteOf(const FailedRequest& request) const;
 
  private:
+  // Found when first needed.
+  const PeakRemedies& Training();
+
   const Session& session_;
   Symbols& symbols_;
   SiteGroups& sites_;
   std::shared_ptr<const Holders> holders_;
   std::shared_ptr<const MemorySamples> samples_;
   std::shared_ptr<const DeviceTimelines> timelines_;
+  std::optional<PeakRemedies> training_;
 };
 
 // How close a device came to being full.

@@ -206,6 +206,8 @@ std::string RemedyWords(const Session& session, const FailureReport& report, con
           remedy.sites.size() == 1 ? "without the memory of " : "without the memory of all of ",
           names);
     }
+    case RemedyKind::kTraining:
+      return absl::StrCat("with ", remedy.change, " ('memprof advise' has more)");
     case RemedyKind::kOtherProcesses:
       return absl::StrCat("without other processes on the device: ", bytes);
     case RemedyKind::kSmallerRequest:

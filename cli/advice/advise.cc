@@ -67,7 +67,15 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const Advic
   std::string text = RunLines(session);
   Append(text, "\n", Wrap(Summary(report, shown, total), kWidth, 0), "\n");
   if (shown > 0) {
-    Append(text, Wrap("Gains are exact for each change on its own, and do not add up.", kWidth, 0),
+    const bool predicted =
+        std::any_of(report.findings.begin(), report.findings.end(),
+                    [](const Finding& f) { return f.pattern >= analysis::Pattern::kFusedStep; });
+    Append(text,
+           Wrap(Cat("Gains are exact for each change on its own, and do not add up.",
+                    predicted ? " Remedies of the peak are predictions: docs/advise.md says how "
+                                "near they were."
+                              : ""),
+                kWidth, 0),
            "\n");
   }
   for (std::size_t i = 0; i < shown; ++i) {
@@ -77,7 +85,7 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const Advic
     Append(text, first ? Heading(trade_off ? "Trade-offs and bounds" : "At no cost") : "\n",
            FindingText(session, symbols, finding, i + 1));
   }
-  Append(text, EvidenceText(report));
+  Append(text, CombinationsText(report), EvidenceText(report));
   return text;
 }
 
@@ -109,7 +117,8 @@ int AdviseVerb(int argc, char** argv) {
       "Shows what wastes memory or transfers, at which call site, what to change, and what that "
       "would save exactly: leaks, memory that is never used, is allocated too early, is freed too "
       "late, is idle or could be reused, rounding and reserve, useless writes and copies, pinned "
-      "and managed memory, churn. Much of it needs a log with kernel launches and copies "
+      "and managed memory, churn; and for a training with PyTorch which known remedies lower the "
+      "peak, and to what. Much of it needs a log with kernel launches and copies "
       "('memprof run --cupti'). The rules are in docs/advise.md.");
   options.Flag("json", &json, "Print one JSON object (schema memprof.advise/1).");
   options.Integer("top", &top, "N", "Findings to show; 0 = all (default 10).");
@@ -138,6 +147,7 @@ int AdviseVerb(int argc, char** argv) {
   SiteNumbers sites(symbols);
   analysis::AdviceOptions how;
   how.site_of = [&sites](analysis::StackId stack) { return sites.Of(stack); };
+  how.symbols = &symbols;
   if (all) how.noise = 0;
   AdviceReport report = analysis::FindAdvice(*session, how);
   if (device != kAllDevices)

@@ -54,6 +54,7 @@ class Drafts {
   Drafts(const Session& session, const AdviceOptions& options);
 
   const Session& session() const { return session_; }
+  const AdviceOptions& options() const { return options_; }
   const EventTable& events() const { return session_.events(); }
   const PeakLevels& levels() const { return levels_; }
   const Accesses& accesses() const { return accesses_; }
@@ -82,6 +83,7 @@ class Drafts {
   bool UsesCanBeSeen(AllocationId id) const;
 
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft>& all() { return drafts_; }
+  std::vector<AdviceCombination>& combinations() { return combinations_; }
 
   TimeNs TimeOf(EventId event) const {  // the log's end for none
     return event.valid() && event.value < events().size() ? events().time(event.value)
@@ -109,6 +111,7 @@ class Drafts {
   const std::vector<bool> judged_;
   EventsByLayer births_, deaths_;  // events
   std::map<std::tuple<Pattern, int, Layer, std::uint32_t>, Draft> drafts_;
+  std::vector<AdviceCombination> combinations_;
   // The draft that was asked for last: sites follow each other.
   std::tuple<Pattern, int, Layer, StackId> last_key_;
   Draft* last_ = nullptr;
@@ -130,6 +133,7 @@ void FindChurn(Drafts& drafts);  // of the driver, of a framework's segments
 void FindRetries(Drafts& drafts);
 void FindIdleSettings(Drafts& drafts);  // of PyTorch's allocator
 void FindPinnedRounding(Drafts& drafts);
+void FindRemedies(Drafts& drafts);  // of the peak
 
 // Fills in the sentences.
 void Explain(const Session& session, const Draft& draft, Finding* finding);

@@ -35,6 +35,14 @@ constexpr std::array<PatternWords, kPatternCount> kWords = {{
     {"retried-failure", "failure that was retried"},
     {"idle-setting", "setting without effect"},
     {"pinned-rounding", "pinned memory rounded up"},
+    {"fused-step", "temporaries of the optimizer's step"},
+    {"freed-gradients", "gradients kept through forward passes"},
+    {"chunked-loss", "logits of the whole batch"},
+    {"bucket-views", "gradients beside their buckets"},
+    {"checkpointing", "checkpointing"},
+    {"small-batches", "smaller batches"},
+    {"small-state", "optimizer state of 8 bits"},
+    {"host-state", "optimizer state on the host"},
 }};
 
 std::string Times(std::uint64_t count) { return FormatNumberOf(count, "time"); }
@@ -305,6 +313,7 @@ bool HasSegments(const Session& session) {
 }  // namespace
 
 void Explain(const Session&, const Draft& draft, Finding* finding) {
+  if (!finding->fix.empty()) return;  // its finder wrote them
   for (const auto explain : {OfLifetimes, OfTransfers, OfTheDriver, OfTheHost}) {
     Sentences sentences = explain(draft);
     if (sentences.why.empty()) continue;

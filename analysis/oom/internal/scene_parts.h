@@ -73,6 +73,8 @@ std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols
 void FindFirstStep(const Scene& scene, Symbols& symbols, FailureReport* report);
 // Needs the comparison with the step before. O(events).
 void FindLargerStep(const Scene& scene, const SiteGroups& groups, FailureReport* report);
+// Adds the changes of the training with which no request would have failed.
+void AddTraining(const PeakRemedies& training, FailureReport* report);
 // Compares live memory by site with the step before.
 void CompareWithStepBefore(const Scene& scene, SiteGroups& groups, FailureReport& report);
 

@@ -13,12 +13,14 @@ namespace memprof::cli {
 // One finding: what, where, the saving, why, what to change, examples.
 std::string FindingText(const analysis::Session& session, analysis::Symbols& symbols,
                         const analysis::Finding& finding, std::size_t number);
+// Remedies of the peak that save more together.
+std::string CombinationsText(const analysis::AdviceReport& report);
 // Patterns that could not be searched for, and evidence that the log lacks.
 std::string EvidenceText(const analysis::AdviceReport& report);
 
 Json FindingJson(const analysis::Session& session, analysis::Symbols& symbols,
                  const analysis::Finding& finding);
-// `patterns`, `evidence`, `hidden`, `noise_bytes`, `notes`.
+// `combinations`, `patterns`, `evidence`, `hidden`, `noise_bytes`, `notes`.
 void AddAdviceSummary(const analysis::AdviceReport& report, Json* json);
 
 }  // namespace memprof::cli

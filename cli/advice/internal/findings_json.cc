@@ -52,12 +52,15 @@ Json FindingJson(const Session& session, analysis::Symbols& symbols, const Findi
                {"last_step", f.last_step},
                {"saves_bytes", f.saves_bytes},
                {"upper_bound", f.upper_bound},
+               {"reserved_bytes", f.reserved},
+               {"new_reserved_bytes", f.new_reserved},
                {"byte_seconds", Number(f.byte_seconds)},
                {"moved_bytes", f.moved_bytes},
                {"why", f.why},
                {"fix", f.fix},
                {"assumption", f.assumption},
                {"examples", std::move(examples)}};
+  if (!f.module.empty()) json["module"] = f.module;
   if (f.peak_of) {
     json["peak_of"] = *f.peak_of == analysis::PeakLayer::kBlocks ? "blocks" : "driver";
     json["new_peak_bytes"] = f.new_peak.bytes;
@@ -78,6 +81,18 @@ void AddAdviceSummary(const analysis::AdviceReport& report, Json* json) {
                         {"findings", summary.findings},
                         {"hidden", summary.hidden}});
   }
+  Json combinations = Json::array();
+  for (const analysis::AdviceCombination& combination : report.combinations) {
+    Json names = Json::array();
+    for (const analysis::Pattern pattern : combination.patterns)
+      names.push_back(analysis::PatternId(pattern));
+    combinations.push_back({{"patterns", std::move(names)},
+                            {"device", combination.device},
+                            {"saves_bytes", combination.saves_bytes},
+                            {"new_peak_bytes", combination.new_peak.bytes},
+                            {"new_reserved_bytes", combination.new_reserved}});
+  }
+  (*json)["combinations"] = std::move(combinations);
   (*json)["hidden"] = report.hidden;
   (*json)["noise_bytes"] = report.noise_bytes;
   (*json)["evidence"] = {{"launches", report.evidence.launches},

@@ -61,6 +61,9 @@ std::string Gain(const Session& session, const Finding& f) {
     gains.push_back(Cat(f.upper_bound ? "at most " : "", FormatBytes(f.saves_bytes),
                         analysis::OccupiesHost(f.layer) ? " of host memory" : " of reserve"));
   }
+  if (f.new_reserved > 0)
+    gains.push_back(Cat("reserved then ", FormatBytes(f.new_reserved), ", now ",
+                        FormatBytes(f.reserved), ", by a replay"));
   const double average = Seconds(session) > 0 ? f.byte_seconds / Seconds(session) : 0;
   if (average >= 1024)
     gains.push_back(Cat(FormatBytes(average), " less held on average of the run"));
@@ -131,6 +134,28 @@ std::string FindingText(const Session& session, analysis::Symbols& symbols, cons
                    " in all. For instance:")));
   for (std::size_t i = 0; i < std::min(f.examples.size(), kExamples); ++i)
     Append(text, Paragraph(Cat("- ", ExampleText(session, symbols, f.examples[i]))));
+  return text;
+}
+
+std::string CombinationsText(const analysis::AdviceReport& report) {
+  std::string text;
+  for (const analysis::AdviceCombination& combination : report.combinations) {
+    if (text.empty()) text = Heading("Together");
+    std::string names;
+    for (const analysis::Pattern pattern : combination.patterns)
+      Append(names, names.empty() ? "" : " + ", PatternId(pattern));
+    Append(text, "  ",
+           Wrap(Cat("..Device ", combination.device, ", ", names, ": ",
+                    FormatBytes(combination.saves_bytes), " off the peak of blocks, then ",
+                    FormatBytes(combination.new_peak.bytes),
+                    combination.new_reserved > 0
+                        ? Cat(" (reserved: ", FormatBytes(combination.new_reserved), ")")
+                        : std::string(),
+                    "."),
+                kWidth, 2)
+               .substr(2),
+           "\n");
+  }
   return text;
 }
 

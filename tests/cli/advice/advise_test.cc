@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/analysis/remedies/training_log.h"
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
@@ -68,7 +69,11 @@ class Program {
 
 class AdviseTest : public ::testing::Test {
  protected:
-  AdviseTest() { logs_.directory().Write("used.mprof", Program().Bytes()); }
+  AdviseTest() {
+    logs_.directory().Write("used.mprof", Program().Bytes());
+    logs_.directory().Write("torch.mprof",
+                            analysis::testing::TrainingLog({.logits = 64 * kMiB}).log().Bytes());
+  }
   Result Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "advise");
     return Memprof(arguments, logs_.path());
@@ -83,7 +88,7 @@ class AdviseTest : public ::testing::Test {
 };
 
 TEST_F(AdviseTest, TextIsWhatItWas) {
-  for (const std::string log : {"used", "train", "raw"}) {
+  for (const std::string log : {"used", "train", "raw", "torch"}) {
     const Result result = Run({log + ".mprof"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(result.err, "");
@@ -115,30 +120,48 @@ TEST_F(AdviseTest, FindsWhatTheProgramDoes) {
 
 // Exactly the keys of docs/json.md.
 TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
-  const std::set<std::string> always = {"pattern",     "trade_off",    "confidence",  "device",
-                                        "layer",       "site",         "stack",       "count",
-                                        "bytes",       "first_step",   "last_step",   "saves_bytes",
-                                        "upper_bound", "byte_seconds", "moved_bytes", "why",
-                                        "fix",         "assumption",   "examples"};
+  const std::set<std::string> always = {"pattern",
+                                        "trade_off",
+                                        "confidence",
+                                        "device",
+                                        "layer",
+                                        "site",
+                                        "stack",
+                                        "count",
+                                        "bytes",
+                                        "first_step",
+                                        "last_step",
+                                        "saves_bytes",
+                                        "upper_bound",
+                                        "byte_seconds",
+                                        "moved_bytes",
+                                        "why",
+                                        "fix",
+                                        "assumption",
+                                        "examples",
+                                        "reserved_bytes",
+                                        "new_reserved_bytes"};
   const std::set<std::string> of_peaks = {"peak_of", "new_peak_bytes", "new_peak_time_ns",
                                           "new_peak_step"};
   const std::set<std::string> of_examples = {
       "event", "time_ns",          "step",       "allocation", "address",
       "bytes", "other_allocation", "other_site", "what"};
   int with_peak = 0;
-  for (const std::string log : {"used.mprof", "train.mprof", "raw.mprof", "shared.mprof"}) {
+  for (const std::string log :
+       {"used.mprof", "train.mprof", "raw.mprof", "shared.mprof", "torch.mprof"}) {
     const Json answer = RunJson({"--all", "--top=0", log});
     EXPECT_EQ(answer["schema"], "memprof.advise/1");
     EXPECT_EQ(answer["findings_total"], answer["findings"].size());
-    EXPECT_EQ(answer["patterns"].size(), 21u);
+    EXPECT_EQ(answer["patterns"].size(), 29u);
     for (const char* key : {"complete", "simulated", "start_time_ns", "hidden", "noise_bytes",
-                            "evidence", "notes", "log"})
+                            "evidence", "notes", "log", "combinations"})
       EXPECT_TRUE(answer.contains(key)) << key;
     for (const Json& finding : answer["findings"]) {
       std::set<std::string> keys;
       for (const auto& [key, value] : finding.items()) keys.insert(key);
       with_peak += keys.contains("peak_of");
       std::set<std::string> want = always;
+      if (finding["pattern"] == "checkpointing") want.insert("module");
       if (keys.contains("peak_of")) want.insert(of_peaks.begin(), of_peaks.end());
       EXPECT_EQ(keys, want) << finding["pattern"];
       for (const Json& example : finding["examples"])
