@@ -33,20 +33,24 @@ PoolUse PoolUsage::At(TimeNs time) const {
 
 std::vector<PoolUsage> FindPoolUsages(const Session& session) {
   std::vector<PoolUsage> pools;
-  // A pool may get another label: its settings are known later than the pool.
-  absl::flat_hash_map<std::tuple<std::uint32_t, int, std::string>, std::size_t> rows;
+  // A pool may get another label: its settings are known later than the pool. A label is read once.
+  absl::flat_hash_map<std::tuple<std::uint32_t, int, std::string>, std::size_t> by_name;
+  absl::flat_hash_map<std::tuple<std::uint32_t, int, std::uint32_t>, std::size_t> by_label;
   const EventTable& events = session.events();
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     if (events.op(i) != Op::kPoolUsage) continue;
-    PoolUsage said;
-    ReadLabel(session.string(StringId(events.label(i))), &said);
-    said.process = session.ProcessOf(EventId(i));
-    said.device = events.device(i);
-    const auto [row, fresh] =
-        rows.try_emplace(std::tuple(said.process, said.device, said.name), pools.size());
-    if (fresh) pools.push_back(said);
+    const std::uint32_t process = session.ProcessOf(EventId(i));
+    const int device = events.device(i);
+    const auto [row, fresh] = by_label.try_emplace(std::tuple(process, device, events.label(i)), 0);
+    if (fresh) {
+      PoolUsage said{.process = process, .device = device};
+      ReadLabel(session.string(StringId(events.label(i))), &said);
+      row->second =
+          by_name.try_emplace(std::tuple(process, device, said.name), pools.size()).first->second;
+      if (row->second == pools.size()) pools.push_back(said);
+      for (auto& [key, value] : said.settings) pools[row->second].settings[key] = value;
+    }
     PoolUsage& pool = pools[row->second];
-    for (auto& [key, value] : said.settings) pool.settings[key] = value;
     if (events.bytes(i) != 0) pool.bytes = events.bytes(i);
     pool.blocks = static_cast<std::uint32_t>(events.aux0(i) >> 32);
     if (events.aux1(i) >> 32 != 0)

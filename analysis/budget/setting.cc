@@ -19,6 +19,7 @@ constexpr KnownSetting kKnown[] = {
 };
 
 constexpr double kStep = 100;       // values in hundredths
+constexpr double kMost = 1e18;      // of bytes and blocks: larger ones are of damaged logs
 constexpr double kRounding = 1e-6;  // of the computation, in steps
 
 std::uint64_t FreeAtFirst(const Session& session, int device) {
@@ -42,7 +43,7 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   const auto base = static_cast<double>(setting.base_bytes);
   const auto block = static_cast<double>(setting.block_bytes);
   setting.margin_bytes =
-      static_cast<std::uint64_t>(margin * static_cast<double>(budget.total_bytes));
+      static_cast<std::uint64_t>(std::min(kMost, margin * static_cast<double>(budget.total_bytes)));
   const std::string& said = pool.settings.at(known->key);
   if (!absl::SimpleAtod(said, &setting.now) || !(setting.now > 0 && setting.now <= 1)) {
     setting.measured = true;
@@ -54,8 +55,8 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   const auto blocks = static_cast<double>(pool.blocks);
   const auto value_of = [&](double count) { return setting.now + (count - blocks) * block / base; };
   const auto blocks_of = [&](double value) {
-    return static_cast<std::uint64_t>(
-        std::max(0.0, std::floor(blocks + (value - setting.now) * base / block + kRounding)));
+    return static_cast<std::uint64_t>(std::clamp(
+        std::floor(blocks + (value - setting.now) * base / block + kRounding), 0.0, kMost));
   };
   const double needs = static_cast<double>(pool.most.blocks) + kReservedBlocks;
   const double least = std::ceil(value_of(needs) * kStep - kRounding) / kStep;

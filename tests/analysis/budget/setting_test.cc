@@ -117,6 +117,10 @@ TEST(SettingTest, AnUnknownSettingOrSizeGivesNone) {
                       .now = 0.7,
                       .vllm = true};
   EXPECT_FALSE(Found(server, 0));
+  Server endless = server;
+  endless.total = endless.before = ~std::uint64_t{0};
+  endless.block = 1;
+  EXPECT_LE(Found(endless, 50)->needed.blocks, endless.total);
   Server tiny = server;
   tiny.block = 0;
   EXPECT_FALSE(Found(tiny, 50));
