@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/categories/categories.h"
 #include "analysis/oom/internal/scene_parts.h"
+#include "analysis/peak/change.h"
 
 namespace memprof::analysis {
 namespace {

@@ -1,8 +1,9 @@
 // Reads which part of a pass each block belongs to.
 #include "analysis/remedies/internal/training.h"
 
+#include <algorithm>
 #include <map>
-#include <span>
+#include <string>
 
 namespace memprof::analysis::remedies {
 namespace {
@@ -57,8 +58,12 @@ class Passes {
 
 std::vector<Training> FindTrainings(const Session& session, Symbols* symbols,
                                     const Categories& categories, const PeakLevels& levels) {
+  // Logs of earlier recorders do not name the release.
+  const bool libraries = std::any_of(
+      session.modules().begin(), session.modules().end(),
+      [](const ModuleInfo& m) { return m.path.find("/libc10_cuda.so") != std::string::npos; });
   const auto of_torch = [&](std::uint32_t process) {
-    return !session.processes()[process].run.torch_release.empty();
+    return libraries || !session.processes()[process].run.torch_release.empty();
   };
   std::vector<Training> trainings;
   if (symbols == nullptr) return trainings;

@@ -67,6 +67,8 @@ TEST_P(ChangedRequests, MostAliveIsThatOfALoop) {
     changes.added.push_back({a.birth, a.death, a.bytes / 2});
     changes.added.push_back({EventId(a.birth.value + 3), EventId(), a.bytes / 4});
     changes.added.push_back({EventId(a.birth.value + 3), EventId(a.birth.value + 3), kMiB});
+    // Mostly ends where another block begins.
+    changes.added.push_back({a.birth, EventId(a.birth.value + 5), 64 * kMiB});
   }
   EXPECT_EQ(allocators::MaxLive(ChangedTrace(runs[0], {})), SlowMost(*session, {}));
   EXPECT_EQ(allocators::MaxLive(ChangedTrace(runs[0], changes)), SlowMost(*session, changes));

@@ -162,6 +162,16 @@ TEST(Remedies, OnlyOfPyTorch) {
   TrainingOptions options;
   options.torch = false;
   EXPECT_TRUE(Judge(options).found.remedies.empty());
+  // A log that names no release has its libraries.
+  TrainingLog log(options);
+  log::Module* library = log.log().definitions().add_module();
+  library->set_id(7);
+  library->set_path("/x/torch/lib/libc10_cuda.so");
+  const auto session = log.Load();
+  Symbols symbols(session);
+  EXPECT_FALSE(
+      FindPeakRemedies(*session, &symbols, Categories(*session, &symbols), PeakLevels(*session))
+          .remedies.empty());
 }
 
 TEST(Remedies, NoneWithoutSymbols) {
