@@ -78,6 +78,7 @@ std::shared_ptr<const AdvicePicture> MakeAdvicePicture(const Session& session,
   SiteNumbers sites(symbols);
   analysis::AdviceOptions options;
   options.site_of = [&sites](analysis::StackId stack) { return sites.Of(stack); };
+  options.symbols = &symbols;
   options.keep_noise = true;
   options.max_examples = kMaxAffected;
   options.progress = [&](double share) {
