@@ -177,8 +177,9 @@ class RowsTest(unittest.TestCase):
             row = study.dataclasses.replace(TableTest.ROW, environment="PYTHONPATH=inner:. A='b c'")
             settings = study.environment_of(row, tree)
             self.assertEqual(settings, {"A": "b c", "PYTHONPATH": f"{tree}/inner:{tree}:{tree}/also"})
-            found = subprocess.run([sys.executable, "-c", "import importlib.metadata as m; print(m.version('their_systems'))"],
-                                   env=settings, capture_output=True, text=True, check=True).stdout
+            asks = "import importlib.metadata as m; print(m.version('their_systems'))"
+            found = subprocess.run([sys.executable, "-c", asks], env=settings, capture_output=True, text=True,
+                                   check=True).stdout
             self.assertEqual(found, "0\n")
 
 
