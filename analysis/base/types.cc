@@ -49,6 +49,7 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kUnreachable, "unreachable"},
     {Op::kHeld, "held"},
     {Op::kHolders, "holders"},
+    {Op::kFrameworkPool, "framework_pool"},
 };
 
 constexpr auto kNameOfOp = [] {

@@ -74,6 +74,7 @@ enum class Op : std::uint8_t {
   kUnreachable = 39,
   kHeld = 41,
   kHolders = 42,
+  kFrameworkPool = 43,
 };
 
 enum class Layer : std::uint8_t {

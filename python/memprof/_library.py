@@ -16,6 +16,9 @@ _ARGUMENTS = {
     "memprof_tensor_create": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, _NAMES, _NAMES,
                               ctypes.c_int, ctypes.c_void_p),
     "memprof_tensor_destroy": (ctypes.c_int, ctypes.c_void_p),
+    "memprof_pool_create": (ctypes.c_uint64, ctypes.c_uint64),
+    "memprof_pool_begin": (ctypes.c_int, ctypes.c_uint64, ctypes.c_int),
+    "memprof_pool_end": (ctypes.c_int, ctypes.c_uint64),
     "memprof_held": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, _NAMES),
     "memprof_holders": (ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64),
 }

@@ -45,6 +45,7 @@ enum Op : std::uint8_t {
   kOpUnreachable = 39,
   kOpHeld = 41,
   kOpHolders = 42,
+  kOpFrameworkPool = 43,
 };
 
 enum Layer : std::uint8_t {

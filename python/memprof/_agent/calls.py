@@ -10,6 +10,9 @@ push = _library.function("memprof_range_push", hold=True)
 pop = _library.function("memprof_range_pop", hold=True)
 step = _library.function("memprof_step")
 tensor_create = _library.function("memprof_tensor_create", hold=True)
+pool_create = _library.function("memprof_pool_create", hold=True)
+pool_begin = _library.function("memprof_pool_begin", hold=True)
+pool_end = _library.function("memprof_pool_end", hold=True)
 
 
 def available():
