@@ -117,8 +117,19 @@ class Allocator {
     return true;
   }
 
-  // The program releases cached memory (torch.cuda.empty_cache, cudaMemPoolTrimTo).
+  // Of equally large free blocks that of the oldest segment is taken, not the lowest one. Before
+  // any request.
+  virtual void PreferOldestSegments() {}
+  // The next request gets new memory from the device, not a free block.
+  virtual void GrowNext() {}
+  // Requests on this stream come from a private pool: of a CUDA graph, or of the program's choice
+  // (torch.cuda.MemPool). Before any request.
+  virtual void SetPrivate(StreamNumber /*stream*/) {}
+  // The program releases cached memory (torch.cuda.empty_cache, cudaMemPoolTrimTo), except that of
+  // private pools.
   virtual void EmptyCache() {}
+  // The owner of a private pool has gone: cached memory of this stream of it is released.
+  virtual void EmptyPrivate(StreamNumber /*stream*/) {}
   // The program waits for the device: from now on all freed memory can be used on all streams.
   virtual void Synchronize() {}
   // The recorded allocator released one cached segment, of `bytes` bytes; at `address`, if there is

@@ -115,6 +115,8 @@ WhatIf SimulateRecorded(const RecordedRun& run, const AllocatorSpec& spec,
   for (const allocators::TraceRange& range : run.segments) {
     device.ExpectAddress(range.bytes, range.address);
   }
+  for (const allocators::TraceRange& range : run.ranges)
+    device.ExpectRange({.address = range.address, .bytes = range.bytes});
   return course->Feed(run, spec, &device, true, samples);
 }
 

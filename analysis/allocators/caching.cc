@@ -2,6 +2,7 @@
 #include "analysis/allocators/caching.h"
 
 #include <bit>
+#include <utility>
 
 #include "analysis/base/sizes.h"
 
@@ -63,12 +64,12 @@ void CachingAllocator::DropBlock(BlockNumber number) {
 template <typename Change>
 void CachingAllocator::ChangeFree(BlockNumber number, Change change) {
   const Block& block = blocks_[number];
-  const Key key = {block.bytes, block.address, number};
-  change(pools_[block.pool].free, key);
+  change(pools_[block.pool].free, FreeKey(number));
+  Cached& cached = cached_[IsPrivate(block.pool)];
   if (block.expandable) {
-    change(unmappable_, number);
+    change(cached.unmappable, number);
   } else if (IsWhole(block)) {
-    change(whole_, key);
+    change(cached.whole, AddressKey(number));
   }
 }
 
@@ -85,7 +86,8 @@ Handle CachingAllocator::DoAllocate(std::uint64_t bytes, StreamNumber stream) {
   const std::uint64_t size = CachingRound(bytes, options_);
   const std::uint32_t pool = 2 * stream + (size <= kSmallLimit ? 0 : 1);
   if (pool >= pools_.size()) pools_.resize(2 * std::size_t{stream} + 2);
-  BlockNumber number = FindFree(size, pool);
+  ++searches_[pool % 2];
+  BlockNumber number = std::exchange(grow_next_, false) ? kNone : FindFree(size, pool);
   if (number == kNone) number = Grow(size, pool);
   if (number == kNone) return kNoHandle;
   if (ShouldSplit(blocks_[number], size)) Split(number, size);
@@ -106,12 +108,14 @@ bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* 
   if (pool >= pools_.size()) pools_.resize(2 * std::size_t{segment.stream} + 2);
   BlockNumber last = kNone;
   std::uint64_t cursor = 0;
+  ++last_segment_;
   std::vector<BlockNumber> holes;
   const auto add = [&](std::uint64_t end) {
     const BlockNumber number = NewBlock();
     blocks_[number].address = address + cursor;
     blocks_[number].bytes = end - cursor;
     blocks_[number].pool = pool;
+    blocks_[number].segment = last_segment_;
     if (last != kNone) LinkAfter(last, number);
     cursor = end;
     return last = number;
@@ -130,7 +134,6 @@ bool CachingAllocator::DoAdopt(const HeldSegment& segment, std::vector<Handle>* 
 }
 
 CachingAllocator::BlockNumber CachingAllocator::FindFree(std::uint64_t size, std::uint32_t pool) {
-  ++searches_[pool % 2];
   auto& free = pools_[pool].free;
   auto found = free.lower_bound({.bytes = size});
   if (found == free.end()) return kNone;
@@ -178,6 +181,7 @@ CachingAllocator::BlockNumber CachingAllocator::TakeSegment(std::uint64_t size,
   block.address = address;
   block.bytes = bytes;
   block.pool = pool;
+  block.segment = ++last_segment_;
   return number;
 }
 
@@ -197,6 +201,7 @@ void CachingAllocator::Split(BlockNumber number, std::uint64_t size) {
   rest.pool = block.pool;
   rest.expandable = block.expandable;
   rest.base = block.base;
+  rest.segment = block.segment;
   block.bytes = size;
   LinkAfter(number, added);
   InsertFree(added);

@@ -5,7 +5,7 @@
 //   * Up to 1 MiB they belong to the small pool, which grows by segments of 2 MiB; above it to the
 //     large pool, by segments of 20 MiB for less than 10 MiB, else of the size rounded up to 2 MiB.
 //   * A free block serves only its stream and pool. The smallest that is large enough wins, then
-//     the lowest address.
+//     that of the oldest segment (releases from 2.13 on), then the lowest address.
 //   * A block is split if the rest is at least 512 bytes (small pool, expandable segments), or is
 //     more than 1 MiB and the request below max_split.
 //   * Blocks of max_split and more ("oversize") serve only requests of at least max_split that are
@@ -17,8 +17,10 @@
 //     that are whole, and the request is tried again.
 //   * Expandable segments: one range of addresses a stream and pool, to which pages (2 MiB small,
 //     20 MiB large) are mapped at the lowest address that serves; releasing unmaps whole pages.
+//   * Private pools, which are streams of their own here, keep what they have until their owner has
+//     gone.
 //
-// Not simulated: pools of CUDA graphs, and how long record_stream delays a free.
+// Not simulated: how long record_stream delays a free.
 #pragma once
 
 #include <array>
@@ -54,7 +56,11 @@ class CachingAllocator : public Allocator {
   CachingAllocator(const CachingOptions& options, Device* device)
       : Allocator(device), options_(options) {}
 
+  void PreferOldestSegments() override { oldest_first_ = true; }
+  void GrowNext() override { grow_next_ = true; }
+  void SetPrivate(StreamNumber stream) override;
   void EmptyCache() override;
+  void EmptyPrivate(StreamNumber stream) override;
   bool ReleaseSegment(std::uint64_t bytes, std::uint64_t address) override;
   Place PlaceOf(Handle handle) const override;
   std::string Inconsistency() const override;
@@ -77,6 +83,7 @@ class CachingAllocator : public Allocator {
     std::uint64_t requested = 0;
     std::uint64_t cached_at = 0;                 // searches of the pool when it was last added
     std::uint64_t base = 0;                      // where its expandable segment begins
+    std::uint64_t segment = 0;                   // number of its segment, in order of birth
     BlockNumber previous = kNone, next = kNone;  // neighbours in the segment
     std::uint32_t pool = 0;
     bool in_use = false;
@@ -84,8 +91,8 @@ class CachingAllocator : public Allocator {
     bool expandable = false;
     bool dead = false;  // its number is free
   };
-  struct Key {  // in order of size, then address
-    std::uint64_t bytes = 0, address = 0;
+  struct Key {  // in order of size, then of the segment's number if that counts, then address
+    std::uint64_t bytes = 0, segment = 0, address = 0;
     BlockNumber block = 0;
     auto operator<=>(const Key&) const = default;
   };
@@ -101,7 +108,19 @@ class CachingAllocator : public Allocator {
   static bool IsSmall(std::uint32_t pool) { return pool % 2 == 0; }
   std::uint64_t PageOf(std::uint32_t pool) const;
   bool IsWhole(const Block& block) const { return block.previous == kNone && block.next == kNone; }
+  bool IsPrivate(std::uint32_t pool) const {
+    return pool / 2 < private_streams_.size() && private_streams_[pool / 2];
+  }
   std::uint64_t Age(const Block& block) const { return searches_[1] - block.cached_at; }
+
+  Key AddressKey(BlockNumber number) const {
+    return {blocks_[number].bytes, 0, blocks_[number].address, number};
+  }
+  Key FreeKey(BlockNumber number) const {
+    Key key = AddressKey(number);
+    if (oldest_first_) key.segment = blocks_[number].segment;
+    return key;
+  }
 
   BlockNumber NewBlock();
   void DropBlock(BlockNumber number);
@@ -133,8 +152,15 @@ class CachingAllocator : public Allocator {
   std::vector<Block> blocks_;
   std::vector<BlockNumber> unused_;
   std::vector<Pool> pools_;
-  absl::btree_set<Key> whole_;               // free segments of all pools that are not expandable
-  absl::btree_set<BlockNumber> unmappable_;  // expandable ones freed since the cache was emptied
+  // What can be released: of all pools that are not private, and of all that are.
+  struct Cached {
+    absl::btree_set<Key> whole;               // free segments that are not expandable
+    absl::btree_set<BlockNumber> unmappable;  // expandable ones freed since the cache was emptied
+  };
+  Cached cached_[2];
+  std::vector<bool> private_streams_;
+  bool oldest_first_ = false, grow_next_ = false;
+  std::uint64_t last_segment_ = 0;              // number
   std::array<std::uint64_t, 2> searches_ = {};  // of small, of large pools
 };
 

@@ -37,16 +37,19 @@ CachingAllocator::BlockNumber CachingAllocator::FindExpandable(std::uint64_t siz
     if (HasRoom(first, size)) return first;
   }
   const std::uint64_t capacity = device_->capacity();
-  const std::uint64_t bytes =
+  const std::uint64_t usual =
       capacity >= kAddressesOfUnknownDevice ? kAddressesOfUnknownDevice : capacity + capacity / 8;
+  const std::uint64_t page = PageOf(pool), least = RoundUp(size, page);
+  const auto [address, bytes] = device_->ReserveRange(RoundUp(std::max(usual, size), page), least);
   const BlockNumber number = NewBlock();
   Block& block = blocks_[number];
-  block.bytes = RoundUp(std::max(bytes, size), PageOf(pool));
-  block.address = block.base = device_->ReserveAddresses(block.bytes);
+  block.bytes = bytes / page * page;
+  block.address = block.base = address;
   block.pool = pool;
   block.mapped = false;
   block.expandable = true;
-  pools_[pool].unmapped.insert({block.bytes, block.address, number});
+  block.segment = ++last_segment_;
+  pools_[pool].unmapped.insert(AddressKey(number));
   NoteReserved(0, 1);
   return number;
 }
@@ -70,7 +73,7 @@ bool CachingAllocator::Map(BlockNumber number, std::uint64_t size) {
   if (!device_->Commit(bytes, 2 * (bytes / page) + 1)) return false;
   NoteReserved(bytes, 0);
   auto& unmapped = pools_[pool].unmapped;
-  unmapped.erase({blocks_[number].bytes, blocks_[number].address, number});
+  unmapped.erase(AddressKey(number));
   if (bytes < blocks_[number].bytes) {
     const BlockNumber added = NewBlock();
     Block& rest = blocks_[added];
@@ -80,9 +83,10 @@ bool CachingAllocator::Map(BlockNumber number, std::uint64_t size) {
     rest.mapped = false;
     rest.expandable = true;
     rest.base = blocks_[number].base;
+    rest.segment = blocks_[number].segment;
     blocks_[number].bytes = bytes;
     LinkAfter(number, added);
-    unmapped.insert({rest.bytes, rest.address, added});
+    unmapped.insert(AddressKey(added));
   }
   blocks_[number].mapped = true;
   Merge(number, blocks_[number].previous);
@@ -109,6 +113,7 @@ void CachingAllocator::Unmap(BlockNumber number) {
     blocks_[added].pool = pool;
     blocks_[added].expandable = true;
     blocks_[added].base = base;
+    blocks_[added].segment = blocks_[number].segment;
     blocks_[number].bytes = before;
     LinkAfter(number, added);
     InsertFree(number);
@@ -126,7 +131,7 @@ void CachingAllocator::Unmap(BlockNumber number) {
     DropBlock(number);
     return;
   }
-  pools_[pool].unmapped.insert({block.bytes, block.address, number});
+  pools_[pool].unmapped.insert(AddressKey(number));
 }
 
 std::string CachingAllocator::Inconsistency() const {
@@ -143,16 +148,17 @@ std::string CachingAllocator::Inconsistency() const {
       if (!block.mapped) return "a block in use is not mapped";
       if (block.requested == 0 || block.requested > block.bytes) return "a block is too small";
     }
-    const Key key = {block.bytes, block.address, number};
+    const Key key = AddressKey(number);
     const Pool& pool = pools_[block.pool];
-    const auto free = pool.free.find(key);
+    const auto free = pool.free.find(FreeKey(number));
     const auto unmapped = pool.unmapped.find(key);
     const bool is_free = free != pool.free.end() && free->block == number;
     const bool is_unmapped = unmapped != pool.unmapped.end() && unmapped->block == number;
     if (is_free != (block.mapped && !block.in_use)) return "the free list is wrong";
     if (is_unmapped != !block.mapped) return "the list of unmapped blocks is wrong";
-    const auto whole = whole_.find(key);
-    const bool is_whole = whole != whole_.end() && whole->block == number;
+    const auto& whole_segments = cached_[IsPrivate(block.pool)].whole;
+    const auto whole = whole_segments.find(key);
+    const bool is_whole = whole != whole_segments.end() && whole->block == number;
     if (is_whole != (is_free && !block.expandable && IsWhole(block)))
       return "the list of free segments is wrong";
     free_blocks += is_free;
@@ -169,7 +175,8 @@ std::string CachingAllocator::Inconsistency() const {
     free_blocks -= pool.free.size();
     unmapped_blocks -= pool.unmapped.size();
   }
-  if (free_blocks != 0 || unmapped_blocks != 0 || whole_blocks != whole_.size())
+  if (free_blocks != 0 || unmapped_blocks != 0 ||
+      whole_blocks != cached_[0].whole.size() + cached_[1].whole.size())
     return "a list holds a block that is gone";
   if (mapped != figures_.reserved) return "reserved bytes are wrong";
   if (in_use != figures_.allocated) return "allocated bytes are wrong";

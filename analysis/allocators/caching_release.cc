@@ -26,7 +26,7 @@ void CachingAllocator::Merge(BlockNumber number, BlockNumber neighbour) {
   if (other.mapped) {
     EraseFree(neighbour);
   } else {
-    pools_[other.pool].unmapped.erase({other.bytes, other.address, neighbour});
+    pools_[other.pool].unmapped.erase(AddressKey(neighbour));
   }
   if (neighbour == block.previous) {
     block.address = other.address;
@@ -49,7 +49,7 @@ void CachingAllocator::CollectGarbage() {
   const std::uint64_t target = figures_.reserved - threshold;
   std::vector<BlockNumber> cached;
   double total_age = 0;
-  for (const Key& key : whole_) {
+  for (const Key& key : cached_[0].whole) {
     if (IsSmall(blocks_[key.block].pool)) continue;
     cached.push_back(key.block);
     total_age += static_cast<double>(Age(blocks_[key.block]));
@@ -97,20 +97,46 @@ bool CachingAllocator::ReleaseOversize(std::uint64_t size, std::uint32_t pool) {
 // In time proportional to what is released, not to what is cached: on a full device it is called at
 // each request.
 void CachingAllocator::EmptyCache() {
-  while (!whole_.empty()) Release(whole_.begin()->block);
+  auto& [whole, unmappable] = cached_[0];
+  while (!whole.empty()) Release(whole.begin()->block);
   // Segments that are not unmapped here have no whole free page, until they grow.
-  std::vector<BlockNumber> expandable(unmappable_.begin(), unmappable_.end());
+  const std::vector<BlockNumber> expandable(unmappable.begin(), unmappable.end());
   for (const BlockNumber number : expandable) Unmap(number);
-  unmappable_.clear();
+  unmappable.clear();
+}
+
+void CachingAllocator::SetPrivate(StreamNumber stream) {
+  if (stream >= private_streams_.size()) private_streams_.resize(std::size_t{stream} + 1);
+  private_streams_[stream] = true;
+}
+
+void CachingAllocator::EmptyPrivate(StreamNumber stream) {
+  std::vector<BlockNumber> released, unmapped;
+  for (const Key& key : cached_[1].whole)
+    if (blocks_[key.block].pool / 2 == stream) released.push_back(key.block);
+  for (const BlockNumber number : cached_[1].unmappable)
+    if (blocks_[number].pool / 2 == stream) unmapped.push_back(number);
+  for (const BlockNumber number : released) Release(number);
+  for (const BlockNumber number : unmapped) Unmap(number);
 }
 
 bool CachingAllocator::ReleaseSegment(std::uint64_t bytes, std::uint64_t address) {
-  auto chosen = whole_.lower_bound({.bytes = bytes, .address = address});
-  if (chosen == whole_.end() || chosen->bytes != bytes || chosen->address != address)
-    chosen = whole_.lower_bound({.bytes = bytes});
-  if (chosen == whole_.end() || chosen->bytes != bytes) return false;
-  Release(chosen->block);
-  return true;
+  if (options_.expandable) {  // pages are only released all at once
+    EmptyCache();
+    return true;
+  }
+  const auto release = [&](absl::btree_set<Key>& whole, const Key& wanted, bool there) {
+    const auto found = whole.lower_bound(wanted);
+    if (found == whole.end() || found->bytes != bytes || (there && found->address != address))
+      return false;
+    Release(found->block);
+    return true;
+  };
+  for (const bool there : {true, false})
+    for (Cached& cached : cached_)
+      if (release(cached.whole, {.bytes = bytes, .address = there ? address : 0}, there))
+        return true;
+  return false;
 }
 
 void CachingAllocator::Release(BlockNumber number) {

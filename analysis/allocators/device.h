@@ -48,7 +48,17 @@ class Device {
     used_ -= bytes;
     calls_ += calls;
   }
-  // Addresses only, as cuMemAddressReserve.
+  struct Range {
+    std::uint64_t address = 0, bytes = 0;
+  };
+  // Addresses only, as cuMemAddressReserve: the next range that was announced if it has at least
+  // `least` bytes, else a new one of `bytes`.
+  Range ReserveRange(std::uint64_t bytes, std::uint64_t least) {
+    if (ranges_.empty() || ranges_.front().bytes < least) return {ReserveAddresses(bytes), bytes};
+    const Range range = ranges_.front();
+    ranges_.pop_front();
+    return range;
+  }
   std::uint64_t ReserveAddresses(std::uint64_t bytes) {
     const std::uint64_t address = next_;
     next_ += RoundUp(bytes, kPage);
@@ -72,6 +82,9 @@ class Device {
     expected_[bytes].push_back(address);
   }
 
+  // The same for reserved addresses.
+  void ExpectRange(const Range& range) { ranges_.push_back(range); }
+
  private:
   std::uint64_t AddressFor(std::uint64_t bytes) {
     if (const auto found = expected_.find(bytes); found != expected_.end()) {
@@ -88,6 +101,7 @@ class Device {
   std::uint64_t used_ = 0, peak_used_ = 0, outside_ = 0, calls_ = 0;
   std::uint64_t next_ = std::uint64_t{1} << 52;  // above all addresses of real devices
   std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> expected_;
+  std::deque<Range> ranges_;
 };
 
 }  // namespace memprof::analysis::allocators

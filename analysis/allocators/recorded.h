@@ -30,6 +30,8 @@ struct RecordedRun {
   // Segments in the order in which they were taken: simulated ones of the same size get their
   // addresses.
   std::vector<TraceRange> segments;
+  // Likewise the ranges of addresses into which the pages of expandable segments were mapped.
+  std::vector<TraceRange> ranges;
   std::uint32_t streams = 0;  // number of streams that requests named
 
   // Figures of the recorded allocator. Reserved bytes are those of segments, or of driver memory

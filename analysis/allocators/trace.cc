@@ -16,13 +16,17 @@ class Feeder {
         allocator_(*allocator),
         device_(*device),
         options_(options),
-        handles_(trace.blocks.size(), kNoHandle) {}
+        handles_(trace.blocks.size(), kNoHandle) {
+    if (trace.oldest_first) allocator_.PreferOldestSegments();
+    for (const StreamNumber stream : trace.private_streams) allocator_.SetPrivate(stream);
+  }
 
   void Feed(const TraceEvent& event) {
     switch (event.op) {
       case TraceOp::kAllocate: {
         if (handles_[event.number] != kNoHandle) break;  // it was there
         const TraceBlock& block = trace_.blocks[event.number];
+        if (block.grown && options_.as_recorded) allocator_.GrowNext();
         const Handle handle = allocator_.Allocate(block.bytes, block.stream);
         handles_[event.number] = handle;
         if (options_.served && handle != kNoHandle) options_.served(event.number, handle);
@@ -32,7 +36,10 @@ class Feeder {
         if (handles_[event.number] != kNoHandle) allocator_.Free(handles_[event.number]);
         break;
       case TraceOp::kEmptyCache:
-        allocator_.EmptyCache();
+        if (event.number == 0)
+          allocator_.EmptyCache();
+        else
+          allocator_.EmptyPrivate(event.number - 1);
         break;
       case TraceOp::kSynchronize:
         allocator_.Synchronize();

@@ -14,6 +14,8 @@ struct TraceBlock {
   std::uint64_t bytes = 0;  // requested, > 0
   StreamNumber stream = 0;
   bool whole = false;  // the log has only the block that was given, which may be larger
+  // The recorded allocator found the device full, released what it could, and then took new memory.
+  bool grown = false;
 };
 
 struct TraceRange {
@@ -33,8 +35,10 @@ struct Trace {
     std::vector<std::uint32_t> blocks;
   };
   std::vector<Held> held;
-  std::vector<std::uint64_t> outside;  // bytes of other memory on the device, from there on
-  TraceRows rows;                      // of the log's events, by event; empty = not requested
+  bool oldest_first = false;                  // Allocator::PreferOldestSegments
+  std::vector<StreamNumber> private_streams;  // those of private pools
+  std::vector<std::uint64_t> outside;         // bytes of other memory on the device, from there on
+  TraceRows rows;  // of the log's events, by event; empty = not requested
 
   // For traces written by hand.
   std::uint32_t Allocate(std::uint64_t bytes, StreamNumber stream = 0) {

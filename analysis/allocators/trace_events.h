@@ -13,7 +13,7 @@ namespace memprof::analysis::allocators {
 enum class TraceOp : std::uint8_t {
   kAllocate,        // number: of blocks
   kFree,            // number: of blocks; one that is live
-  kEmptyCache,      // number: none
+  kEmptyCache,      // number: 0, or 1 + the stream of a private pool whose owner has gone
   kSynchronize,     // number: none
   kReleaseSegment,  // number: of releases
   kOutside,         // number: of outside

@@ -50,6 +50,7 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kHeld, "held"},
     {Op::kHolders, "holders"},
     {Op::kPoolUsage, "pool_usage"},
+    {Op::kFrameworkPool, "framework_pool"},
 };
 
 constexpr auto kNameOfOp = [] {

@@ -75,6 +75,7 @@ enum class Op : std::uint8_t {
   kHeld = 41,
   kHolders = 42,
   kPoolUsage = 43,
+  kFrameworkPool = 44,
 };
 
 enum class Layer : std::uint8_t {

@@ -142,7 +142,7 @@ std::string PrivatePoolWords(const FailureReport& report) {
   if (unused == 0 || unused < report.missing / 2) return "";
   return absl::StrCat(
       " Another ", FormatBytes(unused),
-      " were unused in private pools of CUDA graphs, which serve only these graphs.");
+      " were unused in private pools, which serve only their CUDA graphs or what chose them.");
 }
 
 }  // namespace
@@ -246,7 +246,7 @@ std::vector<SpacePart> SpaceParts(const FailureReport& report) {
         InPieces("free in an allocator's segments in use", space.other_pools));
   }
   add(SpaceKind::kPrivatePools, space.private_pools.bytes,
-      InPieces("free in private pools of CUDA graphs", space.private_pools));
+      InPieces("free in private pools", space.private_pools));
   add(SpaceKind::kForeign, space.foreign.bytes,
       InPieces("free in segments of the other processes", space.foreign));
   add(SpaceKind::kCached, space.cached.bytes,

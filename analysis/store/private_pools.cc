@@ -9,7 +9,9 @@ namespace memprof::analysis {
 
 std::string PrivatePoolName(std::uint64_t pool) {
   if (pool == 0) return "";
-  return absl::StrCat("private pool (", pool >> 32, ", ", pool & UINT32_MAX, ")");
+  constexpr std::uint64_t kFirst = 0x7fffff;  // above are the process of a session of several logs,
+                                              // and the mark of a capture that has not ended
+  return absl::StrCat("private pool (", pool >> 32 & kFirst, ", ", pool & UINT32_MAX, ")");
 }
 
 std::uint64_t PrivatePoolOf(const Session& session, AllocationId id) {

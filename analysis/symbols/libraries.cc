@@ -95,6 +95,7 @@ const Framework kFrameworks[] = {
      "PyTorch",
      "CachingAllocator",
      "PyTorch's allocator"},
+    {{}, {}, {"c10d::symmetric_memory::"}, "PyTorch's symmetric memory", "", ""},
     {{"/cupy/", "/cupy_backends/"}, {"/cupy/"}, {}, "CuPy", "MemoryPool", "CuPy's memory pool"},
     {{"/tensorflow/", "libtensorflow"},
      {"/tensorflow/"},

@@ -3,6 +3,7 @@
 #include "cli/console/text.h"
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/largest.h"
+#include "cli/fragmentation/internal/pools.h"
 #include "cli/shared/names.h"
 #include "cli/shared/object_json.h"
 
@@ -67,12 +68,15 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
                      {"holes", std::move(holes)},
                      {"pins", std::move(pins)}});
   }
-  return {{"time_ns", report.time},
-          {"step", report.step},
-          {"utilisation", Number(report.utilisation)},
-          {"at_peak", Number(report.at_peak)},
-          {"pools", std::move(pools)},
-          {"pools_left_out", report.pools.size() - listed.size()}};
+  Json json = {{"time_ns", report.time},
+               {"step", report.step},
+               {"utilisation", Number(report.utilisation)},
+               {"at_peak", Number(report.at_peak)},
+               {"pools", std::move(pools)},
+               {"pools_left_out", report.pools.size() - listed.size()}};
+  if (Json uses = PoolUsesJson(session, symbols, report); !uses.empty())
+    json["private_pools"] = std::move(uses);
+  return json;
 }
 
 }  // namespace memprof::cli

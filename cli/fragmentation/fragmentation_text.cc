@@ -9,6 +9,7 @@
 #include "cli/console/text.h"
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/largest.h"
+#include "cli/fragmentation/internal/pools.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -84,7 +85,7 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
          FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth), MoreLine(listed.size(), report.pools.size()));
-  return text + PinsText(session, symbols, report, top);
+  return Cat(text, PoolUsesText(session, symbols, report), PinsText(session, symbols, report, top));
 }
 
 }  // namespace memprof::cli

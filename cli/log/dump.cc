@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 
+#include "analysis/store/private_pools.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
@@ -74,6 +75,15 @@ class Dumper {
   }
 
  private:
+  // The private pool of a segment or a block, or the one that was made; 0 = none.
+  std::uint64_t PoolOf(std::uint32_t e) const {
+    const EventTable& events = session_.events();
+    if (events.op(e) == Op::kFrameworkPool) return events.address(e);
+    const analysis::AllocationId id = events.allocation(e);
+    if (!id.valid() || !analysis::IsFrameworkLayer(events.layer(e))) return 0;
+    return analysis::PrivatePoolOf(session_, id);
+  }
+
   void AddText(std::uint32_t e) {
     const EventTable& events = session_.events();
     char time[48];
@@ -91,6 +101,7 @@ class Dumper {
     if (!view_.name().empty()) add("name=", Printable(view_.name()));
     if (const auto* tensor = view_.tensor()) add("shape=", TensorShape(tensor));
     if (events.stream(e) != 0) add("stream=", Hex(events.stream(e)));
+    if (const std::uint64_t pool = PoolOf(e)) add("", analysis::PrivatePoolName(pool));
     if (events.result(e) != 0) add("result=", std::to_string(events.result(e)));
     if (events.api(e).valid()) add("api=", Printable(session_.string(events.api(e))));
     if (options_.symbols && events.stack(e).valid()) add("at ", stacks_.Site(events.stack(e)));
@@ -120,6 +131,7 @@ class Dumper {
       out_ += ']';
     }
     if (events.stream(e) != 0) Append(out_, ",\"stream\":\"", Hex(events.stream(e)), '"');
+    if (const std::uint64_t pool = PoolOf(e)) Append(out_, ",\"private_pool\":\"", Hex(pool), '"');
     if (events.result(e) != 0) Append(out_, ",\"result\":", events.result(e));
     if (events.api(e).valid()) {
       out_ += ",\"api\":";

@@ -146,6 +146,33 @@ void WriteServing(LogBuilder& log) {
   sample(865, 20);
 }
 
+void WritePools(LogBuilder& log) {
+  log.header().clear_argument();
+  log.header().add_argument("serve");
+  log.header().set_hostname("gpu-host");
+  log.header().set_pid(13);
+  log.Device(0, 256 * kMiB, "test GPU");
+  const int made = log.Stack({"main (serve.cc:100)", "Cache::Cache (cache.cc:12)"});
+  const int serve = log.Stack({"main (serve.cc:100)", "Serve (serve.cc:40)"});
+  const int capture = log.Stack({"main (serve.cc:100)", "Capture (serve.cc:70)"});
+  constexpr std::uint64_t kBase = 0x7f0000000000, kChosen = 1, kCaptured = std::uint64_t{1} << 32;
+  log.Event(Op::kFrameworkPool, Layer::kSegment, kChosen, 0, 0,
+            {.device = analysis::kNoDevice, .stack = made});
+  std::uint64_t at = kBase;
+  const auto segment = [&](std::uint64_t bytes, std::uint64_t pool, int stack) {
+    log.Alloc(Layer::kLinear, at, bytes, {.stack = stack, .api = "cuMemAlloc_v2"});
+    log.Alloc(Layer::kSegment, at, bytes, {.stack = stack, .aux1 = pool});
+    log.Alloc(Layer::kBlock, at, bytes, {.stack = stack, .aux1 = pool});
+    at += bytes;
+    return at - bytes;
+  };
+  const std::uint64_t idle = segment(24 * kMiB, kChosen, serve);
+  segment(20 * kMiB, kCaptured, capture);
+  log.AdvanceTime(10'000'000);
+  log.Free(Layer::kBlock, idle);
+  segment(40 * kMiB, 0, serve);
+}
+
 void WriteShared(LogBuilder& log) {
   log.header().clear_argument();
   log.header().add_argument("serve");
@@ -202,6 +229,9 @@ Logs::Logs() {
   LogBuilder serving;
   WriteServing(serving);
   directory_.Write("serve.mprof", serving.Bytes());
+  LogBuilder pools;
+  WritePools(pools);
+  directory_.Write("pools.mprof", pools.Bytes());
   directory_.Write("ours.supp", "# We know of this one.\nleak:^HistoryLeak$\nleak:never.cc\n");
 }
 

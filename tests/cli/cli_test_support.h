@@ -40,8 +40,8 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
 void ExpectGolden(const std::string& name, const std::string& text);
 
 // A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
-// closed), "shared.mprof" (see WriteShared), "serve.mprof" (see WriteServing), and "ours.supp", which suppresses the leak in the
-// first log.
+// closed), "shared.mprof" (see WriteShared), "serve.mprof" (see WriteServing), "pools.mprof" (see
+// WritePools), and "ours.supp", which suppresses the leak in the first log.
 class Logs {
  public:
   Logs();
@@ -58,6 +58,8 @@ class Logs {
 void WriteTraining(analysis::testing::LogBuilder& log);
 // Driver memory only.
 void WriteRaw(analysis::testing::LogBuilder& log);
+// An allocator with a chosen private pool, whose memory is idle, and one of a capture.
+void WritePools(analysis::testing::LogBuilder& log);
 
 // A process that shares its device with others: it imports memory and closes some of it, loads a
 // module, launches a graph, gives advice on managed memory, and queries the used memory.

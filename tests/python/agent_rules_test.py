@@ -19,15 +19,88 @@ def load():
     spec = importlib.machinery.ModuleSpec("_memprof", None, is_package=True)
     spec.submodule_search_locations = [os.path.join(SOURCE, "python", "memprof")]
     sys.modules["_memprof"] = importlib.util.module_from_spec(spec)
-    from _memprof._agent import calls, guard, paths, steps, tensors
-    return calls, guard, paths, steps, tensors
+    from _memprof._agent import calls, guard, paths, pools, steps, tensors
+    return calls, guard, paths, pools, steps, tensors
 
 
-calls, guard, paths, steps, tensors = load()
+calls, guard, paths, pools, steps, tensors = load()
 
 
 class Optimizer:
     """Stands in for torch.optim.Optimizer, and for an optimizer."""
+
+
+class ThePools(unittest.TestCase):
+    def setUp(self):
+        self.said = []
+        self.recording = True
+        guard.failures, guard.off = 0, False
+        calls.pool_create = lambda *numbers: self.say("make", *numbers)
+        calls.pool_begin = lambda *numbers: self.say("begin", *numbers)
+        calls.pool_end = lambda *numbers: self.say("end", *numbers)
+
+        class Pool:
+            def __init__(self, number):
+                self.id = (0, number)
+
+        class Graph:
+            def __init__(self, number):
+                self.number = number
+
+            def capture_begin(self, pool=None, capture_error_mode="global"):
+                return capture_error_mode
+
+            def capture_end(self):
+                return "captured"
+
+            def pool(self):
+                return self.number, 0
+
+        self.native = types.SimpleNamespace(_cuda_beginAllocateCurrentThreadToPool=lambda device, pool: "begun",
+                                            _cuda_endAllocateToPool=lambda device, pool: "ended")
+        self.memory = types.SimpleNamespace(MemPool=Pool, **vars(self.native))
+        pools._made.clear()
+        pools.install(types.SimpleNamespace(_C=self.native, cuda=types.SimpleNamespace(
+            memory=self.memory, CUDAGraph=Graph, current_device=lambda: 1)))
+        self.pool, self.graph = Pool, Graph
+
+    def say(self, *words):
+        self.said.append(words)
+        return 0 if self.recording else calls.NOT_RECORDING
+
+    def test_chosen_pools(self):
+        self.recording = False
+        pool = self.pool(7)  # reported again where it is first chosen
+        self.recording = True
+        for place in (self.native, self.memory):
+            self.assertEqual(place._cuda_beginAllocateCurrentThreadToPool(2, pool.id), "begun")
+            self.assertEqual(place._cuda_endAllocateToPool(2, pool.id), "ended")
+        chosen = [("begin", 2, 7, 0), ("end", 2, 7)]
+        self.assertEqual(self.said, [("make", 7, 0), ("make", 7, 0), *chosen, *chosen])
+
+    def test_captures(self):
+        graph = self.graph(3)
+        self.assertEqual(graph.capture_begin(capture_error_mode="relaxed"), "relaxed")
+        self.assertEqual(graph.capture_end(), "captured")
+        number = self.said[0][2]
+        self.assertGreaterEqual(number, 1 << 55)
+        self.assertEqual(self.said, [("begin", 1, number, 1), ("end", 1, number), ("make", 3 << 32, number)])
+        self.said.clear()
+        second = self.graph(3)
+        second.capture_begin(pool=graph.pool())
+        second.capture_end()
+        second.capture_end()  # had no begin
+        self.assertEqual(self.said, [("begin", 1, 3 << 32, 1), ("end", 1, 3 << 32)])
+
+    def test_failures_stay_here(self):
+        calls.pool_begin = lambda *_: 1 // 0
+        before, errors, sys.stderr = guard.failures, sys.stderr, open(os.devnull, "w", encoding="utf-8")
+        try:
+            self.assertEqual(self.native._cuda_beginAllocateCurrentThreadToPool(0, (0, 1)), "begun")
+        finally:
+            sys.stderr.close()
+            sys.stderr = errors
+        self.assertEqual(guard.failures, before + 1)
 
 
 class TheSteps(unittest.TestCase):

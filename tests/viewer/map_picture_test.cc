@@ -195,6 +195,31 @@ TEST_F(MapPictureTest, TensorsAreThoseOfTheInstant) {
 
 // As the header and the timeline count: what the allocator does not divide is neither in use by it
 // nor reserved by it.
+TEST(MapPools, PrivateOnesHaveColoursAndNames) {
+  analysis::testing::LogBuilder log;
+  log.Device(0, 1 << 30);
+  for (const std::uint64_t pool : {7, 0, 3, 7}) {
+    static std::uint64_t at = kBase;
+    log.Alloc(Layer::kLinear, at, 2 * kMiB);
+    log.Alloc(Layer::kSegment, at, 2 * kMiB, {.aux1 = pool});
+    log.Alloc(Layer::kBlock, at, kMiB, {.aux1 = pool});
+    if (pool == 3) log.Free(Layer::kBlock, at);
+    at += 16 * kMiB;
+  }
+  const QTemporaryDir directory;
+  const std::string path = directory.filePath(QStringLiteral("a.mprof")).toStdString();
+  ASSERT_TRUE(log.WriteTo(path).ok());
+  const auto session = *analysis::LoadLogs({path}, {.find_steps = false});
+  analysis::Symbols symbols(session);
+  const analysis::FragmentationHistory history(session);
+  const auto picture = MakeMapPicture(history, symbols, 0, session->events().last_time());
+  EXPECT_EQ(picture->pools, (std::map<std::uint64_t, int>{{7, 0}, {3, 1}}));
+  EXPECT_TRUE(DescribePiece(*session, *picture, 0, 0).contains(QStringLiteral("pool (0, 7)")));
+  EXPECT_FALSE(DescribePiece(*session, *picture, 1, 0).contains(QStringLiteral("pool")));
+  EXPECT_TRUE(DescribeHole(*session, *picture, 2, 0)
+                  .text.contains(QStringLiteral("the private pool (0, 3) keeps it")));
+}
+
 TEST(MapTotals, AreTheAllocatorsWhereThereIsOne) {
   analysis::AddressMap map;
   map.allocated_bytes = 70 + 40;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/store/private_pools.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/document.h"
@@ -164,6 +165,9 @@ std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::FragmentationHi
   RankSites(session, symbols, colors != nullptr ? *colors : by_rank, *picture);
   FindPins(history, *picture);
   FindRequest(failures, *picture);
+  for (const MapSegment& segment : picture->map.segments)
+    if (const std::uint64_t pool = analysis::PrivatePoolOf(session, segment.allocation); pool != 0)
+      picture->pools.try_emplace(pool, static_cast<int>(picture->pools.size()));
   return picture;
 }
 
@@ -177,6 +181,14 @@ HoleStory DescribeHole(const Session& session, const MapPicture& picture, int se
                             .arg(FormatBytes(hole.bytes), FormatBytes(in.bytes));
   const auto blocks = static_cast<std::uint64_t>(std::count_if(
       pieces.begin(), pieces.end(), [](const MapPiece& other) { return !other.hole(); }));
+  if (const std::uint64_t pool = analysis::PrivatePoolOf(session, in.allocation);
+      blocks == 0 && pool != 0) {
+    story.text = title + QStringLiteral(
+                             ": the whole segment is free; the %1 keeps it, and nothing else may "
+                             "use it until what owns the pool has gone.")
+                             .arg(ToQString(analysis::PrivatePoolName(pool)));
+    return story;
+  }
   if (blocks == 0) {
     story.text = title + QStringLiteral(
                              ": the whole segment is free; its allocator keeps it, and could "
@@ -268,6 +280,8 @@ QString DescribePiece(const Session& session, const MapPicture& picture, int seg
   }
   rows += Row(QStringLiteral("Address"), FormatAddress(shown.address));
   rows += Row(QStringLiteral("Segment"), segment_text);
+  if (const std::uint64_t pool = analysis::PrivatePoolOf(session, in.allocation); pool != 0)
+    rows += Row(QStringLiteral("Pool"), ToQString(analysis::PrivatePoolName(pool)));
   return QStringLiteral("<b>%1</b><table>%2</table>").arg(title.toHtmlEscaped(), rows);
 }
 

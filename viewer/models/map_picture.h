@@ -46,6 +46,9 @@ struct MapPicture {
   std::optional<analysis::FailedRequest> request;
   QString request_text;  // its size, compared with the largest hole
 
+  // The private pools of segments, numbered from the lowest address on; for their colours.
+  std::map<std::uint64_t, int> pools;
+
   // Whether the block is marked: freeing it would join free memory of at least half its own size.
   bool Pins(analysis::AllocationId id) const {
     const auto pin = pins.find(id);

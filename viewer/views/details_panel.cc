@@ -218,7 +218,7 @@ QList<std::pair<QString, QString>> DetailsPanel::Facts(analysis::AllocationId id
   add(tr("Address"), FormatAddress(allocation.address));
   if (allocation.stream != 0) add(tr("Stream"), FormatAddress(allocation.stream));
   if (const std::uint64_t pool = analysis::PrivatePoolOf(session, id); pool != 0)
-    add(tr("For CUDA graphs"), ToQString(analysis::PrivatePoolName(pool)));
+    add(tr("Pool"), ToQString(analysis::PrivatePoolName(pool)));
   const QString tensor = TensorOf(session, id);
   if (!tensor.isEmpty() && tensor != Title(id)) add(tr("Tensor"), tensor);
   if (document_->categories() != nullptr) {

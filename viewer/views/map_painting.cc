@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/store/private_pools.h"
 #include "viewer/geometry/units.h"
 #include "viewer/views/map_canvas.h"
 #include "viewer/views/text.h"
@@ -88,6 +89,14 @@ void MapCanvas::PaintBar(QPainter& painter, const MapBar& bar, const Theme& them
     if (rect->width() < 0.5 && rect->right() < painted_to) continue;
     PaintPiece(painter, *rect, *piece, theme);
     painted_to = std::max(painted_to, std::floor(rect->right()) + (rect->width() < 1 ? 1 : 0));
+  }
+  // A private pool is a line below its segments: their memory serves nothing else.
+  const auto pool =
+      picture_->pools.find(analysis::PrivatePoolOf(*document_->session(), segment.allocation));
+  if (pool != picture_->pools.end()) {
+    constexpr double kLine = 3;
+    painter.fillRect(QRectF(bar.rect.left(), bar.rect.bottom() - kLine, bar.rect.width(), kLine),
+                     theme.Categorical(pool->second));
   }
   painter.setPen(theme.border);
   painter.setBrush(Qt::NoBrush);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analysis/allocators/caching.h"
+#include "analysis/allocators/torch_settings.h"
 #include "analysis/store/private_pools.h"
 
 namespace memprof::analysis::allocators {
@@ -22,6 +24,10 @@ DeviceReader::DeviceReader(const Session& session, const Plan& plan, int device,
   run_.trace.events.reserve(2 * plan.requests() + plan.requests() / 4);
   if (over_time_) run_.trace.rows.reserve(2 * plan.requests() + plan.requests() / 4);
   if (keeps_requests_) run_.requests.reserve(plan.requests());
+  // PyTorch's allocator has done so since pull request 183591 of May 2026.
+  constexpr int kOldestFirstSince = 213;
+  run_.trace.oldest_first =
+      TorchReleaseNumber(session.processes()[process].run.torch_release) >= kOldestFirstSince;
   run_.device = device;
   run_.process = process;
   run_.source = plan.source;
@@ -47,6 +53,8 @@ bool DeviceReader::IsRequest(const AllocationRecord& record) const {
 
 void DeviceReader::Birth(AllocationId id, bool container) {
   const AllocationRecord& record = session_.record(id);
+  if (record.layer == Layer::kVmmAddress)
+    reservations_[record.address] = {.bytes = record.bytes, .used = false};
   if (OccupiesDevice(record.layer)) {
     used_ += record.bytes;
     if (!IsRequest(record)) AddDriver(record.bytes, IsBelow(record, container), +1);
@@ -149,42 +157,74 @@ void DeviceReader::AddSegment(AllocationId id) {
   const AllocationRecord& record = session_.record(id);
   if (plan_.source != RequestSource::kBlocks) return;
   run_.segments.push_back({record.bytes, record.address});
+  NoteRange(record.address);
   if (WasThere(record)) {
     held_[id.value] = static_cast<std::uint32_t>(run_.trace.held.size());
     run_.trace.held.push_back({.segment = {.bytes = record.bytes}, .blocks = {}});
     held_addresses_.push_back(record.address);
     Add(TraceOp::kHeld, held_[id.value]);
   }
-  live_blocks_[id.value] = 0;
-  ++idle_segments_;
+  PrivatePool& pool = private_pools_[record.pool()];
+  pool.is_default = record.pool() == 0;
+  ++pool.idle_segments;
+  segments_[record.address] = {.end = record.address + record.bytes, .blocks = 0, .pool = &pool};
   Reserve(record.bytes, +1);
 }
 
+void DeviceReader::NoteRange(std::uint64_t segment) {
+  auto at = reservations_.upper_bound(segment);
+  if (at == reservations_.begin()) return;
+  --at;
+  if (segment - at->first >= at->second.bytes || std::exchange(at->second.used, true)) return;
+  run_.ranges.push_back({at->second.bytes, at->first});
+}
+
 void DeviceReader::EndSegment(AllocationId id) {
-  const auto found = live_blocks_.find(id.value);
-  if (found == live_blocks_.end()) return;
   const AllocationRecord& record = session_.record(id);
-  if (found->second == 0) --idle_segments_;
-  live_blocks_.erase(found);
-  releases_.push_back({record.bytes, record.address});
+  const auto found = segments_.find(record.address);
+  if (found == segments_.end()) return;
+  if (found->second.blocks == 0) --found->second.pool->idle_segments;
+  found->second.pool->releases.push_back({record.bytes, record.address});
+  released_ = true;
+  segments_.erase(found);
   Reserve(record.bytes, -1);
 }
 
 void DeviceReader::FlushReleases() {
-  if (releases_.empty()) {
-    short_of_memory_ = false;
-    return;
-  }
-  if (idle_segments_ == 0 && !short_of_memory_) {
-    Add(TraceOp::kEmptyCache, 0);
-  } else {
-    for (const TraceRange& range : releases_) {
+  if (released_)
+    for (auto& [number, pool] : private_pools_) FlushReleases(&pool);
+  grown_ |= released_ && short_of_memory_;
+  released_ = false;
+  short_of_memory_ = false;
+}
+
+void DeviceReader::FlushReleases(PrivatePool* pool) {
+  if (pool->releases.empty()) return;
+  if (pool->idle_segments > 0 || (pool->is_default && short_of_memory_)) {
+    for (const TraceRange& range : pool->releases) {
       run_.trace.releases.push_back(range);
       Add(TraceOp::kReleaseSegment, static_cast<std::uint32_t>(run_.trace.releases.size() - 1));
     }
+  } else if (pool->is_default) {
+    Add(TraceOp::kEmptyCache, 0);
+  } else {
+    for (const StreamNumber stream : pool->streams) Add(TraceOp::kEmptyCache, stream + 1);
   }
-  releases_.clear();
-  short_of_memory_ = false;
+  pool->releases.clear();
+}
+
+void DeviceReader::CountBlock(const AllocationRecord& block, int sign) {
+  if (segments_.empty()) return;
+  auto at = segments_.upper_bound(block.address);
+  if (at != segments_.begin()) --at;
+  for (; at != segments_.end() && at->first < block.address + block.bytes; ++at) {
+    Segment& segment = at->second;
+    if (segment.end <= block.address) continue;
+    if (sign < 0 && segment.blocks == 0) continue;  // its own segment has ended before it
+    if (segment.blocks == 0) --segment.pool->idle_segments;
+    segment.blocks += static_cast<std::uint64_t>(sign);
+    if (segment.blocks == 0) ++segment.pool->idle_segments;
+  }
 }
 
 void DeviceReader::AddRequest(AllocationId id) {
@@ -194,15 +234,19 @@ void DeviceReader::AddRequest(AllocationId id) {
   if (requested == 0) return;
   const std::uint64_t stream = session_.events().stream(record.birth.value);
   const auto number = static_cast<StreamNumber>(streams_.size());
-  const auto [at, added] = streams_.try_emplace({PrivatePoolOf(session_, id), stream}, number);
+  const std::uint64_t pool = PrivatePoolOf(session_, id);
+  const auto [at, added] = streams_.try_emplace({pool, stream}, number);
+  if (added && pool != 0) {
+    run_.trace.private_streams.push_back(number);
+    private_pools_[pool].streams.push_back(number);
+  }
   numbers_[id.value] = run_.trace.Allocate(requested, at->second);
+  run_.trace.blocks.back().grown = std::exchange(grown_, false);
   run_.trace.blocks.back().whole = record.layer == Layer::kBlock && !record.has_requested();
   if (WasThere(record)) AddHeld(record, numbers_[id.value], requested, at->second);
   if (keeps_requests_) run_.requests.push_back(record.birth);
   if (record.layer == Layer::kBlock) NoteSizes(requested, record.bytes);
-  if (const auto segment = live_blocks_.find(record.parent.value); segment != live_blocks_.end()) {
-    if (segment->second++ == 0) --idle_segments_;
-  }
+  if (record.layer == Layer::kBlock) CountBlock(record, +1);
   Figures& f = run_.figures;
   ++f.allocations;
   f.allocated += record.bytes;
@@ -236,9 +280,7 @@ void DeviceReader::EndRequest(AllocationId id) {
   run_.trace.Free(number);
   run_.figures.allocated -= record.bytes;
   run_.figures.requested -= run_.trace.blocks[number].bytes;
-  if (const auto segment = live_blocks_.find(record.parent.value); segment != live_blocks_.end()) {
-    if (--segment->second == 0) ++idle_segments_;
-  }
+  if (record.layer == Layer::kBlock) CountBlock(record, -1);
   if (plan_.source == RequestSource::kStreamOrdered) ChangePool(record.pool(), record.bytes, -1);
   if (plan_.source == RequestSource::kDriver) Reserve(record.bytes, -1);
 }
@@ -277,6 +319,7 @@ void DeviceReader::SamplePool(std::uint64_t handle, std::uint64_t reserved, Laye
 
 void DeviceReader::Refuse(std::size_t event) {
   FlushReleases();
+  grown_ = false;
   const std::uint64_t bytes = session_.events().bytes(event);
   if (bytes == 0) return;
   if (keeps_requests_) run_.requests.emplace_back(static_cast<std::uint32_t>(event));

@@ -50,6 +50,24 @@ class DeviceReader {
   RecordedRun Finish();
 
  private:
+  // A private pool of PyTorch's allocator; number 0 stands for its default pools.
+  struct PrivatePool {
+    bool is_default = false;
+    std::uint64_t idle_segments = 0;
+    std::vector<StreamNumber> streams;
+    std::vector<TraceRange> releases;  // since the last request
+  };
+  // Reserved addresses.
+  struct Reservation {
+    std::uint64_t bytes = 0;
+    bool used = false;  // by segments
+  };
+  // A segment, or a page of an expandable one.
+  struct Segment {
+    std::uint64_t end = 0;  // address
+    std::uint64_t blocks = 0;
+    PrivatePool* pool = nullptr;
+  };
   bool IsRequest(const AllocationRecord& record) const;
   void Add(TraceOp op, std::uint32_t number) { run_.trace.events.push_back({op, number}); }
 
@@ -60,8 +78,13 @@ class DeviceReader {
   void AddSegment(AllocationId id);
   void EndSegment(AllocationId id);
   // Adds the segments that were released since the last request: as one kEmptyCache if these were
-  // all cached ones and the driver had refused nothing, else one by one.
+  // all cached ones of their pools and the driver had refused nothing, else one by one.
   void FlushReleases();
+  void FlushReleases(PrivatePool* pool);
+  // Adds the reserved addresses that contain the segment, the first time.
+  void NoteRange(std::uint64_t segment);
+  // Counts the block in its segment, or in all pages of an expandable one that it lies in.
+  void CountBlock(const AllocationRecord& block, int sign);
   void AddRequest(AllocationId id);
   // Whether the allocation existed before the recorded part of a trace whose beginning is missing:
   // such memory appears at its first instant.
@@ -95,12 +118,14 @@ class DeviceReader {
   std::uint64_t used_ = 0, outside_ = 0;
   bool short_of_memory_ = false;  // a call of the driver failed since the last request
   bool truncated_ = false;
-  std::uint64_t idle_segments_ = 0;
   std::unordered_map<std::uint32_t, std::uint32_t> held_;  // rows of trace.held, by segment
   std::vector<std::uint64_t> held_addresses_;              // by row
-  std::vector<TraceRange> releases_;
-  std::unordered_map<std::uint32_t, std::uint64_t> live_blocks_;  // by segment
-  std::vector<std::uint32_t>& numbers_;                           // of requests by allocation
+  bool grown_ = false;     // as TraceBlock::grown, for the next request
+  bool released_ = false;  // since the last request
+  std::map<std::uint64_t, PrivatePool> private_pools_;  // by number
+  std::map<std::uint64_t, Reservation> reservations_;   // by address
+  std::map<std::uint64_t, Segment> segments_;           // live ones, by address
+  std::vector<std::uint32_t>& numbers_;                 // of requests by allocation
   // By private pool and stream: neither shares free memory with any other.
   std::map<std::pair<std::uint64_t, std::uint64_t>, StreamNumber> streams_;
   std::map<std::uint64_t, Pool> pools_;

@@ -85,6 +85,8 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
     case Op::kDiscard:
       event->allocation = AllocationId(managed_.At(event->address, allocations_));
       return;
+    case Op::kFrameworkPool:
+      return private_pools_.Join(event->address, event->aux0);
     case Op::kUnreachable:
       event->allocation = AllocationId(
           live_.Find(Space::kDevice, event->address, event->device, true, allocations_));

@@ -94,6 +94,15 @@ int memprof_block_create(int device, const void* ptr, size_t bytes, size_t reque
                          const void* stream);
 int memprof_block_destroy(int device, const void* ptr);
 
+/* Private pools of PyTorch's allocator, for the agent of `memprof run --torch`: `pool` is both
+ * numbers of torch.cuda.MemPool.id, first << 32 | second. A pool was made here, and was reported by
+ * the number `also` so far (0 = by none); this thread's allocations on `device` come from it from
+ * now on (with `captures` only those for a stream that is being captured, as the thread's current
+ * stream is), until its end. The pool begun last counts. */
+int memprof_pool_create(uint64_t pool, uint64_t also);
+int memprof_pool_begin(int device, uint64_t pool, int captures);
+int memprof_pool_end(int device, uint64_t pool);
+
 /* The allocator described by segments and blocks could not serve `requested` bytes. */
 int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
 

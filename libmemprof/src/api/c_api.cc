@@ -8,6 +8,8 @@
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/host_scan.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/torch/chosen_pools.h"
+#include "libmemprof/src/torch/layer.h"
 
 #define MEMPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -193,6 +195,29 @@ MEMPROF_EXPORT int memprof_block_create(int device, const void* ptr, size_t byte
 
 MEMPROF_EXPORT int memprof_block_destroy(int device, const void* ptr) {
   return Destroy(kLayerBlock, device, ptr);
+}
+
+MEMPROF_EXPORT int memprof_pool_create(uint64_t pool, uint64_t also) {
+  if (!WantMarks()) return MEMPROF_NOT_RECORDING;
+  RingEvent event{};
+  event.op = kOpFrameworkPool;
+  event.layer = kLayerSegment;
+  event.address = pool;
+  event.aux0 = also;
+  return Publish(&event, true);
+}
+
+MEMPROF_EXPORT int memprof_pool_begin(int device, uint64_t pool, int captures) {
+  if (device < 0 || pool == 0) return MEMPROF_INVALID_ARGUMENT;
+  ChosenPoolsHere().Begin({.pool = pool, .device = device, .captures = captures != 0});
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  if (captures != 0) RecordTorchCapture(device, pool);
+  return MEMPROF_OK;
+}
+
+MEMPROF_EXPORT int memprof_pool_end(int device, uint64_t pool) {
+  ChosenPoolsHere().End(device, pool);
+  return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }
 
 MEMPROF_EXPORT int memprof_framework_oom(int device, size_t requested, size_t allocated,

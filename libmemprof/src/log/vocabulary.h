@@ -46,6 +46,7 @@ enum Op : std::uint8_t {
   kOpHeld = 41,
   kOpHolders = 42,
   kOpPoolUsage = 43,
+  kOpFrameworkPool = 44,
 };
 
 enum Layer : std::uint8_t {

@@ -4,6 +4,7 @@
 #include "libmemprof/src/driver/stream_capture.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/torch/chosen_pools.h"
 #include "libmemprof/src/torch/internal/stream.h"
 
 namespace memprof::recorder {
@@ -71,6 +72,11 @@ bool Wanted(TorchDevice device) { return Recording() && device.type == kTorchCud
 
 std::atomic<TorchLayer*> g_torch_layer{nullptr};
 
+ChosenPools& ChosenPoolsHere() {
+  static thread_local constinit ChosenPools chosen __attribute__((tls_model("initial-exec")));
+  return chosen;
+}
+
 void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
   if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMaxTorchDevices) return;
   ThreadState* state = BoundState(slot);
@@ -94,8 +100,8 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
   event.stream = report.stream;
   if (allocates && has_private_.load(kRelaxed)) {
     SegmentTable::Segment segment;
-    if (segments_.Find(report.address, &segment) && segment.capture != 0)
-      event.aux1 = CaptureOn(report.stream) << 32;
+    if (segments_.Find(report.address, &segment) && segment.pool != 0)
+      event.aux1 = PoolFor(device, report.stream);
   }
   RecordEventHere(slot, &event, allocates);
 }
@@ -215,18 +221,36 @@ std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::u
   return sum;
 }
 
-// The number of the capture of a stream; 0 = none.
-__attribute__((noinline, cold)) std::uint64_t TorchLayer::CaptureOn(std::uint64_t stream) {
+// The private pool from which this thread allocates for the stream; 0 = none.
+__attribute__((noinline, cold)) std::uint64_t TorchLayer::PoolFor(std::int32_t device,
+                                                                  std::uint64_t stream) {
+  const ChosenPools& chosen = ChosenPoolsHere();
+  for (std::size_t i = chosen.size(); i-- > 0;) {
+    if (chosen[i].device != device) continue;
+    const std::uint64_t pool = chosen[i].captures ? PoolOfCaptureOn(stream) : chosen[i].pool;
+    if (pool != 0) return pool;
+  }
+  return PoolOfCaptureOn(stream);
+}
+
+// The pool of the capture of a stream; 0 = none. `pool`, if not 0, is its number from now on.
+__attribute__((noinline, cold)) std::uint64_t TorchLayer::PoolOfCaptureOn(std::uint64_t stream,
+                                                                          std::uint64_t pool) {
   // The default stream cannot be captured, and querying it is an error while other streams are
   // captured.
   if (stream == 0 || TheRecorder()->driver()->calls_held()) return 0;
   const std::uint64_t id = CaptureId(reinterpret_cast<CUstream>(stream));
   if (id == 0) return 0;
   LockGuard lock(captures_mutex_);
-  for (std::uint64_t n = last_capture_; n > 0 && n + kCapturesKept > last_capture_; --n)
-    if (captures_[n % kCapturesKept] == id) return n;
-  captures_[++last_capture_ % kCapturesKept] = id;
-  return last_capture_;
+  std::uint64_t n = last_capture_;
+  while (n > 0 && n + kCapturesKept > last_capture_ && captures_[n % kCapturesKept].id != id) --n;
+  if (n == 0 || n + kCapturesKept <= last_capture_) {
+    n = ++last_capture_;
+    captures_[n % kCapturesKept] = {id, n << 32};
+  }
+  Capture& capture = captures_[n % kCapturesKept];
+  if (pool != 0) capture.pool = pool;
+  return capture.pool;
 }
 
 // The segment gets the time of this thread's last event, which is the driver's call if that made
@@ -234,7 +258,7 @@ __attribute__((noinline, cold)) std::uint64_t TorchLayer::CaptureOn(std::uint64_
 bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
                        std::uint32_t stack, std::uint32_t api) {
   const bool made_now = stack != 0 && state->used > 0;
-  if (segment.capture == 0) segment.capture = CaptureOn(segment.stream);
+  if (segment.pool == 0) segment.pool = PoolFor(segment.device, segment.stream);
   segment.time_ns = made_now ? SlabEvents(state->slab)[state->used - 1].time_ns : NowNs();
   if (!segments_.Add(segment)) return false;
   devices_[segment.device].segments.fetch_add(segment.bytes, kRelaxed);
@@ -244,8 +268,8 @@ bool TorchLayer::Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segme
   event.stack = stack;
   event.api = api;
   event.stream = segment.stream;
-  event.aux1 = segment.capture << 32;
-  if (segment.capture != 0) has_private_.store(true, kRelaxed);
+  event.aux1 = segment.pool;
+  if (segment.pool != 0) has_private_.store(true, kRelaxed);
   RecordEvent(slot, &event, stack == 0);
   return true;
 }
@@ -338,6 +362,13 @@ void RecordTorchOutOfMemory(TorchReport report, TorchDevice device) {
   const std::int32_t ordinal = DeviceHere(state, device);
   report.stream = TorchStreamHere(ordinal);
   TheTorchLayer()->OutOfMemory(guard.slot(), report, ordinal);
+}
+
+void RecordTorchCapture(std::int32_t device, std::uint64_t pool) {
+  if (!Recording()) return;
+  EntryGuard guard;
+  if (!guard.outermost() || BoundState(guard.slot()) == nullptr) return;
+  TheTorchLayer()->NameCapture(TorchStreamHere(device), pool);
 }
 
 }  // namespace memprof::recorder

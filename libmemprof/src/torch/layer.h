@@ -11,10 +11,11 @@
 // below the block, or the pages mapped there, become segments of the block's stream. They end with
 // the call that returns the memory to the driver.
 //
-// While a graph is captured, PyTorch allocates blocks from private pools, which serve nothing else.
-// Segments and their blocks carry the number of the capture (aux1 = number << 32). Captures that
-// share segments share a pool; the reader finds that out. Pools that programs choose without a
-// capture (torch.cuda.use_mem_pool) are not distinguished.
+// While a graph is captured, or as long as the program has chosen one (torch.cuda.use_mem_pool),
+// PyTorch allocates blocks from private pools, which serve nothing else. Segments and their blocks
+// carry the number of the pool in aux1: PyTorch's own, if the agent reported the pool
+// (chosen_pools.h), else that of the capture (number << 32). Captures that share segments share a
+// pool; the reader finds that out.
 #pragma once
 
 #include <atomic>
@@ -72,6 +73,9 @@ class TorchLayer {
   // All memory of the device has ended; another event of the log records that.
   void EndDevice(std::int32_t device);
 
+  // The stream is being captured, with PyTorch's pool of this number.
+  void NameCapture(std::uint64_t stream, std::uint64_t pool) { PoolOfCaptureOn(stream, pool); }
+
   // Records in the log how the framework was seen, unless that was recorded. Call it from time to
   // time, and with `ending` at the end.
   void ReportSource(bool torch_loaded, bool torch_used, bool ending);
@@ -82,6 +86,10 @@ class TorchLayer {
     std::atomic<std::uint64_t> segments{0};   // bytes of all segments
     // bytes that PyTorch reserves beyond these (modulo 2^64)
     std::atomic<std::uint64_t> unknown{0};
+  };
+  struct Capture {
+    std::uint64_t id = 0;    // the driver's
+    std::uint64_t pool = 0;  // aux1 of its segments and blocks
   };
   static constexpr std::uint64_t kCapturesKept = 16;
   enum class Seen : std::uint32_t { kNothing, kNotSeen, kDirect, kCaching };
@@ -96,7 +104,8 @@ class TorchLayer {
   bool Begin(ThreadState* state, ThreadSlot* slot, SegmentTable::Segment segment,
              std::uint32_t stack, std::uint32_t api);
   void End(ThreadSlot* slot, const SegmentTable::Segment& segment, std::uint64_t time_ns);
-  std::uint64_t CaptureOn(std::uint64_t stream);
+  std::uint64_t PoolFor(std::int32_t device, std::uint64_t stream);
+  std::uint64_t PoolOfCaptureOn(std::uint64_t stream, std::uint64_t pool = 0);
 
   Definitions* definitions_;
   VmmLedger* pages_;
@@ -105,10 +114,10 @@ class TorchLayer {
   std::atomic<std::uint32_t> checks_{0};
   Mutex<LockRank::kTorchEnded> ended_mutex_;
   SegmentTable::Segment ended_;           // by the last Freeing
-  std::atomic<bool> has_private_{false};  // a segment was for the capture of a graph
+  std::atomic<bool> has_private_{false};  // a segment was for a private pool
   Mutex<LockRank::kTorchCaptures> captures_mutex_;
-  std::uint64_t captures_[kCapturesKept] = {};  // the driver's ids of the last captures, as a ring
-  std::uint64_t last_capture_ = 0;              // number of the newest, counted from 1
+  Capture captures_[kCapturesKept];  // the last ones, as a ring
+  std::uint64_t last_capture_ = 0;   // number of the newest, counted from 1
   Device devices_[kMaxTorchDevices];
 };
 
@@ -123,5 +132,7 @@ inline void SetTorchLayer(TorchLayer* layer) {
 // `bytes` is what was requested.
 void RecordTorchUsage(TorchReport report, TorchDevice device);
 void RecordTorchOutOfMemory(TorchReport report, TorchDevice device);
+// The stream that this thread uses on the device is being captured, with this pool.
+void RecordTorchCapture(std::int32_t device, std::uint64_t pool);
 
 }  // namespace memprof::recorder

@@ -1,6 +1,6 @@
 """Adds information about a PyTorch program to the log (`memprof run --torch`), by PyTorch's own hooks: which
 module runs, forward and backward, where steps begin, and the names of parameters, gradients and optimizer
-state.
+state; and by wrapped functions, which private pool its allocator takes memory from.
 
 The agent must not disturb the program. It keeps no object of the program alive and changes no result. If it
 fails, it reports that once, counts failures, and the program continues.
@@ -13,7 +13,8 @@ def start(torch):
     """Called once, when torch has been imported."""
     if not calls.available():
         return
-    from . import hooks, serving
+    from . import hooks, pools, serving
     from .._holders import watch
     serving.install()
     hooks.install(torch, watch.start(torch))
+    pools.install(torch)

@@ -15,6 +15,9 @@ pool_usage = _library.function("memprof_pool_usage", hold=True)
 start = _library.function("memprof_start")
 log_path = _library.function("memprof_log_path")
 tensor_create = _library.function("memprof_tensor_create", hold=True)
+pool_create = _library.function("memprof_pool_create", hold=True)
+pool_begin = _library.function("memprof_pool_begin", hold=True)
+pool_end = _library.function("memprof_pool_end", hold=True)
 
 
 def available():

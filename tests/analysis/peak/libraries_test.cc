@@ -67,6 +67,10 @@ TEST(LibrariesTest, TheInnermostLibraryAsked) {
   EXPECT_EQ(library, (Library{"NCCL", LibraryRole::kLibrary}));
   EXPECT_EQ(LibraryOfFrames({allocator, nccl}, false),
             (Library{"PyTorch's allocator", LibraryRole::kPool}));
+  const LibraryFrame symmetric =
+      Native("c10d::symmetric_memory::CUDASymmetricMemoryAllocator::alloc", "libtorch_cuda.so");
+  EXPECT_EQ(LibraryOfFrames({symmetric, allocator}, false),
+            (Library{"PyTorch's symmetric memory", LibraryRole::kPool}));
 }
 
 TEST(LibrariesTest, WhatIsAllocatedToCompareKernelsIsAutotuning) {

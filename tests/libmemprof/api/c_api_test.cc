@@ -44,6 +44,7 @@ std::vector<NamedCall> ValidCalls() {
       {"held", [] { return memprof_held(0, At(8), 1, 1, "list `a`"); }},
       {"holders", [] { return memprof_holders(1, 2, 3); }},
       {"pool_usage", [] { return memprof_pool_usage(-1, "KV cache", 0, 8, 8, 0, 0); }},
+      {"pool_create", [] { return memprof_pool_create(1, 0); }},
   };
 }
 
@@ -97,6 +98,8 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
       {"more blocks in use than there are",
        [] { return memprof_pool_usage(0, "KV cache", 1, 2, 3, 0, 0); }},
       {"stats", [] { return memprof_get_stats(nullptr); }},
+      {"pool of the host", [] { return memprof_pool_begin(-1, 1, 0); }},
+      {"pool zero", [] { return memprof_pool_begin(0, 0, 0); }},
   };
   for (const NamedCall& call : calls) EXPECT_EQ(call.call(), MEMPROF_INVALID_ARGUMENT) << call.name;
   EXPECT_THAT(Finish().events, ::testing::IsEmpty());
@@ -142,6 +145,21 @@ TEST_F(CApi, AFrameworksOutOfMemorySaysWhatItHeld) {
   EXPECT_EQ(event.bytes, 10u);
   EXPECT_EQ(event.aux0, 20u);
   EXPECT_EQ(event.aux1, 30u);
+}
+
+TEST_F(CApi, APoolIsAnEventAndItsChoiceIsNone) {
+  EXPECT_EQ(memprof_pool_begin(0, 7, 0), MEMPROF_NOT_RECORDING);
+  EXPECT_EQ(memprof_pool_end(0, 7), MEMPROF_NOT_RECORDING);
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  EXPECT_EQ(memprof_pool_begin(0, 7, 1), MEMPROF_OK);
+  EXPECT_EQ(memprof_pool_end(0, 7), MEMPROF_OK);
+  ASSERT_EQ(memprof_pool_create(7, 1ull << 55), MEMPROF_OK);
+  const testing::Event event = TheEvent();
+  EXPECT_EQ(event.op, log::OP_FRAMEWORK_POOL);
+  EXPECT_EQ(event.layer, log::LAYER_SEGMENT);
+  EXPECT_EQ(event.address, 7u);
+  EXPECT_EQ(event.aux0, 1ull << 55);
+  EXPECT_EQ(event.stack != 0, kTestStacks);
 }
 
 TEST_F(CApi, AHolderKeepsItsWordsAndALookItsFigures) {

@@ -1,6 +1,10 @@
 // How PyTorch's reports become blocks and segments.
 #include "libmemprof/src/torch/layer.h"
 
+#include <algorithm>
+#include <thread>
+
+#include "libmemprof/src/torch/chosen_pools.h"
 #include "tests/libmemprof/events/recorded_driver.h"
 #include "tests/libmemprof/torch/layer_fixture.h"
 
@@ -151,6 +155,50 @@ TEST_F(TorchLayerTest, ASegmentThatCannotBeFreedLivesOn) {
                   Ended(log::LAYER_BLOCK, base, 512), Ended(log::LAYER_SEGMENT, base, 2 * kMiB),
                   Begun(log::LAYER_SEGMENT, base, 2 * kMiB), Begun(log::LAYER_BLOCK, base, 512)));
   EXPECT_EQ(Differences(log), 0u);
+}
+
+TEST_F(TorchLayerTest, WhatIsAllocatedFromAChosenPoolHasItsNumber) {
+  Start();
+  ChosenPools& chosen = ChosenPoolsHere();
+  const auto take = [this] { Report(Segment(2 * kMiB), 512); };
+  take();
+  chosen.Begin({.pool = 1, .device = 0, .captures = false});
+  take();
+  chosen.Begin({.pool = 2, .device = 0, .captures = false});
+  chosen.Begin({.pool = 3, .device = 1, .captures = false});  // another device's
+  chosen.Begin({.pool = 4, .device = 0, .captures = true});   // no stream is being captured
+  take();
+  std::thread(take).join();  // another thread's allocations are not concerned
+  chosen.End(0, 2);
+  take();
+  chosen.End(0, 2);  // has ended
+  chosen.End(0, 1);
+  take();
+  chosen.End(1, 3);
+  chosen.End(0, 4);
+  Log log = Finish();
+  std::stable_sort(log.events.begin(), log.events.end(), [](const Event& a, const Event& b) {
+    return a.time_ns < b.time_ns;  // of both threads
+  });
+  for (const log::Layer layer : {log::LAYER_SEGMENT, log::LAYER_BLOCK}) {
+    std::vector<std::uint64_t> pools;
+    for (const Event& event : log.events)
+      if (event.op == log::OP_ALLOC && event.layer == layer) pools.push_back(event.aux1);
+    EXPECT_THAT(pools, ElementsAre(0, 1, 2, 0, 1, 0));
+  }
+  EXPECT_EQ(Differences(log), 0u);
+}
+
+TEST_F(TorchLayerTest, OfManyChosenPoolsTheOldestIsForgotten) {
+  ChosenPools chosen;
+  for (std::uint64_t pool = 1; pool <= ChosenPools::kMost + 1; ++pool)
+    chosen.Begin({.pool = pool, .device = 0, .captures = false});
+  ASSERT_EQ(chosen.size(), ChosenPools::kMost);
+  EXPECT_EQ(chosen[0].pool, 2u);
+  chosen.End(0, 1);
+  EXPECT_EQ(chosen.size(), ChosenPools::kMost);
+  for (std::uint64_t pool = 2; pool <= ChosenPools::kMost + 1; ++pool) chosen.End(0, pool);
+  EXPECT_EQ(chosen.size(), 0u);
 }
 
 TEST_F(TorchLayerTest, AResetDeviceBeginsAnew) {

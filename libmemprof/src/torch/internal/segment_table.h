@@ -21,7 +21,7 @@ class SegmentTable {
     std::uint64_t time_ns = 0;  // when it was found
     std::int32_t device = -1;
     std::uint64_t stream = 0;
-    std::uint64_t capture = 0;  // the capture in which it was found; 0 = none
+    std::uint64_t pool = 0;  // the private pool that it is for; 0 = none
   };
 
   // False, and nothing happens, if it is empty, overlaps another one, wraps around the end of the
