@@ -91,7 +91,7 @@ std::unique_ptr<const ReservedReplay> ReservedReplay::Of(const Session& session,
     if (replay.process != process || replay.device != device || replay.uncertain) continue;
     const allocators::AllocatorSpec& spec = replay.replayed.spec;
     if (spec.kind != allocators::AllocatorKind::kCaching) continue;
-    allocators::EstimateRequests(session, spec.caching, &*run);
+    allocators::EstimateRequests(session, spec, &*run);
     return std::unique_ptr<const ReservedReplay>(new ReservedReplay(std::move(*run), spec));
   }
   return nullptr;
