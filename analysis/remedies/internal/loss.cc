@@ -11,14 +11,16 @@
 namespace memprof::analysis::remedies {
 namespace {
 
-// Up to so much more than requested: the allocator gives the rest of a block if it is smaller.
+// Up to so much more than requested: the allocator gives the rest of a block if it is no larger.
 constexpr std::uint64_t kSlack = 1 << 20;
 // Buffers of the size of a piece's logits that live at once: logits, their exponentials, gradients.
 constexpr std::uint64_t kPieces = 3;
 // Smaller ones are no vocabulary's.
 constexpr std::uint64_t kLeast = 4 << 20;
 
-bool SameSize(std::uint64_t a, std::uint64_t b) { return std::max(a, b) - std::min(a, b) < kSlack; }
+bool SameSize(std::uint64_t a, std::uint64_t b, std::uint64_t slack = kSlack) {
+  return std::max(a, b) - std::min(a, b) <= slack;
+}
 
 // The share of rows in a piece, as LinearCrossEntropyOptions() chooses it for a power of two of
 // rows: 1 / (classes / features), rounded up to a power of two.
@@ -85,8 +87,27 @@ class Losses {
       if (!forward) gradient = &block;
       of_pass_.push_back(&block);
     }
-    if (first != nullptr && gradient != nullptr) Replace(begin, end, *first, *gradient);
+    if (first != nullptr && gradient != nullptr) {
+      first = Narrow(begin, end, *first, Part::kForward);
+      gradient = Narrow(begin, end, *gradient, Part::kBackward);
+      Replace(begin, end, *first, *gradient);
+    }
     of_pass_.clear();
+  }
+
+  // What `wide` is a copy of, if the loss is computed in a type of twice the size: logits that are
+  // there when their copy is made, or the gradient that is made of the copy's. Else `wide`.
+  const Block* Narrow(std::size_t begin, std::size_t end, const Block& wide, Part part) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Block& block = blocks_[i];
+      if (block.part != part || !SameSize(2 * block.bytes, wide.bytes, 2 * kSlack)) continue;
+      const Block& before = part == Part::kForward ? block : wide;
+      const Block& after = part == Part::kForward ? wide : block;
+      if (before.birth >= after.birth || before.death <= after.birth) continue;
+      of_pass_.push_back(&block);
+      return &block;
+    }
+    return &wide;
   }
 
   void Replace(std::size_t begin, std::size_t end, const Block& first, const Block& gradient) {
@@ -96,7 +117,7 @@ class Losses {
     for (std::size_t i = begin; i < end; ++i) {
       const Block& block = blocks_[i];
       if (block.birth <= gradient.birth || block.birth >= gradient.death ||
-          block.category == Category::kWorkspaces || SameSize(block.bytes, first.bytes))
+          block.category == Category::kWorkspaces || IsOfLoss(block))
         continue;
       made.push_back(&block);
       if (block.category != Category::kGradients) hidden = std::max(hidden, block.bytes);
@@ -113,6 +134,10 @@ class Losses {
     }
     const std::uint64_t piece = PieceBytes(first.bytes, hidden);
     changes.added.push_back({first.birth, After(first.birth), kPieces * piece, AllocationId()});
+  }
+
+  bool IsOfLoss(const Block& block) const {
+    return std::find(of_pass_.begin(), of_pass_.end(), &block) != of_pass_.end();
   }
 
   const Input& input_;

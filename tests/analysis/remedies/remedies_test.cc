@@ -127,6 +127,14 @@ TEST(Remedies, ChunkedLoss) {
   const Judged judged = Judge(options);
   const PeakRemedy* remedy = judged.Of(RemedyOfPeak::kChunkedLoss);
   ASSERT_NE(remedy, nullptr);
+  // Of bfloat16, say, with a loss in single precision.
+  options.wide_loss = true;
+  const Judged wide = Judge(options);
+  ASSERT_NE(wide.Of(RemedyOfPeak::kChunkedLoss), nullptr);
+  EXPECT_GT(wide.peak, judged.peak);
+  EXPECT_EQ(wide.Of(RemedyOfPeak::kChunkedLoss)->saving.without.bytes,
+            remedy->saving.without.bytes);
+  options.wide_loss = false;
   options.logits = 0;
   // Without logits, but with the head's weight and gradient, and pieces as large as its input.
   const std::uint64_t most = PeakOf(options) + 2 * 8 * options.parameter + 3 * options.result;
@@ -209,6 +217,7 @@ TEST_P(RemediesTwin, SavingsAreThoseOfALoop) {
                                 .result = some(30),
                                 .scratch = some(80),
                                 .logits = random() % 2 * some(400),
+                                .wide_loss = random() % 2 == 0,
                                 .bucket = random() % 2 * some(100),
                                 .state = some(40),
                                 .keep_gradients = random() % 2 == 0,

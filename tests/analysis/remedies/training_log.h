@@ -19,6 +19,7 @@ struct TrainingOptions {
   std::uint64_t parameter = kMiB + 1536;  // bytes of each of the modules' weights
   std::uint64_t kept = 6 * kMiB, result = 2 * kMiB, scratch = kMiB;  // activations of each module
   std::uint64_t logits = 0;                                          // 0 = no large loss
+  bool wide_loss = false;             // computed from a copy of the logits with twice their bytes
   std::uint64_t bucket = 0;           // of DistributedDataParallel; 0 = none
   bool temporaries = true;            // of the optimizer's step
   std::uint64_t state = kMiB + 1536;  // bytes of each of two moments; 0 = none
@@ -113,17 +114,28 @@ class TrainingLog {
       }
       return;
     }
+    const std::uint64_t wide = Part(o_.logits) * (o_.wide_loss ? 2 : 1);
     std::vector<std::uint64_t> losses;
     if (o_.logits > 0) {
       losses.push_back(Make(Part(o_.logits), Loss("1")));
-      losses.push_back(Make(Part(o_.logits), {"main (train.py:7)", "loss_function (loss.py:2)",
-                                              "cross_entropy (functional.py:1)"}));
+      if (o_.wide_loss) {
+        losses.push_back(Make(wide, Loss("2")));
+        Drop(losses[0]);
+        losses.erase(losses.begin());
+      }
+      losses.push_back(Make(wide, {"main (train.py:7)", "loss_function (loss.py:2)",
+                                   "cross_entropy (functional.py:1)"}));
     }
     const std::uint64_t loss = Make(512, Loss("3"));
     std::uint64_t gradient = Make(Part(o_.result), Backward("LossBackward (f.cpp:1)"));
     if (o_.logits > 0) {
-      const std::uint64_t logits = Make(Part(o_.logits), Backward("SoftmaxBackward (f.cpp:2)"));
+      std::uint64_t logits = Make(wide, Backward("SoftmaxBackward (f.cpp:2)"));
       for (const std::uint64_t address : losses) Drop(address);
+      if (o_.wide_loss) {
+        const std::uint64_t narrow = Make(Part(o_.logits), Backward("ToCopyBackward (f.cpp:7)"));
+        Drop(logits);
+        logits = narrow;
+      }
       Drop(gradient);
       gradient = Make(Part(o_.result), Backward("MmBackward (f.cpp:3)"));
       AddGradient(modules, 8 * o_.parameter, "MmBackward (f.cpp:4)");
