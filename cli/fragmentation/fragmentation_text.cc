@@ -50,6 +50,12 @@ std::string PinsText(const Session& session, analysis::Symbols& symbols,
              pins.Text(kWidth), MoreLine(Shown(worst.size(), top), worst.size()));
 }
 
+// "(0, 1)" of a private pool: the table below has the whole name, and its width is short here.
+std::string PoolNumbers(std::uint64_t pool) {
+  const std::string name = analysis::PrivatePoolName(pool);
+  return name.substr(std::min(name.find('('), name.size()));
+}
+
 }  // namespace
 
 std::string FragmentationText(const Session& session, analysis::Symbols& symbols,
@@ -73,16 +79,15 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
   const auto listed = Largest(report.pools, [](const auto& pool) { return pool.reserved_bytes; });
   for (const analysis::PoolFragmentation* one : listed) {
     const analysis::PoolFragmentation& pool = *one;
-    table.Row(
-        {Cat("device ", pool.device,
-             pool.private_pool == 0 ? "" : Cat(" ", analysis::PrivatePoolName(pool.private_pool)),
-             pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
-             pool.small_blocks ? " small" : " large"),
-         FormatCount(pool.segments), FormatBytes(pool.reserved_bytes), FormatBytes(pool.free_bytes),
-         FormatBytes(pool.largest_hole),
-         Percent(static_cast<double>(pool.unusable_bytes),
-                 static_cast<double>(pool.reserved_bytes)),
-         FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
+    table.Row({Cat("device ", pool.device,
+                   pool.private_pool == 0 ? "" : Cat(" ", PoolNumbers(pool.private_pool)),
+                   pool.stream == 0 ? "" : Cat(" stream ", Hex(pool.stream)),
+                   pool.small_blocks ? " small" : " large"),
+               FormatCount(pool.segments), FormatBytes(pool.reserved_bytes),
+               FormatBytes(pool.free_bytes), FormatBytes(pool.largest_hole),
+               Percent(static_cast<double>(pool.unusable_bytes),
+                       static_cast<double>(pool.reserved_bytes)),
+               FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth), MoreLine(listed.size(), report.pools.size()));
   return Cat(text, PoolUsesText(session, symbols, report), PinsText(session, symbols, report, top));

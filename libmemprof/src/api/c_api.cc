@@ -8,7 +8,6 @@
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/host_scan.h"
 #include "libmemprof/src/recording/record_event.h"
-#include "libmemprof/src/torch/chosen_pools.h"
 #include "libmemprof/src/torch/layer.h"
 
 #define MEMPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -209,14 +208,21 @@ MEMPROF_EXPORT int memprof_pool_create(uint64_t pool, uint64_t also) {
 
 MEMPROF_EXPORT int memprof_pool_begin(int device, uint64_t pool, int captures) {
   if (device < 0 || pool == 0) return MEMPROF_INVALID_ARGUMENT;
-  ChosenPoolsHere().Begin({.pool = pool, .device = device, .captures = captures != 0});
+  {
+    EntryGuard guard;
+    ThreadState* state = BoundState(guard.slot());
+    if (state == nullptr) return MEMPROF_NOT_RECORDING;
+    state->chosen_pools.Begin({.pool = pool, .device = device, .captures = captures != 0});
+  }
   if (!Recording()) return MEMPROF_NOT_RECORDING;
   if (captures != 0) RecordTorchCapture(device, pool);
   return MEMPROF_OK;
 }
 
 MEMPROF_EXPORT int memprof_pool_end(int device, uint64_t pool) {
-  ChosenPoolsHere().End(device, pool);
+  EntryGuard guard;
+  ThreadState* state = BoundState(guard.slot());
+  if (state != nullptr) state->chosen_pools.End(device, pool);
   return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }
 

@@ -118,6 +118,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->room = 0;
   state->tid = CurrentTid();
   state->context = {};
+  state->chosen_pools = {};
   state->stack_bounds = FindStackBounds();
   stacks_.Reset(&state->memo);
   if (slot->thread_id == 0) {

@@ -7,6 +7,7 @@
 #include "libmemprof/src/driver/state.h"
 #include "libmemprof/src/log/id_cache.h"
 #include "libmemprof/src/log/ring_buffer.h"
+#include "libmemprof/src/recording/chosen_pools.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"
 
@@ -25,6 +26,7 @@ struct ThreadState {
   ContextCache context;
   ThreadState* next_free;
   PythonThread* python;  // null until it is needed, or without memory for it
+  ChosenPools chosen_pools;
   LoaderFlag loader;
   bool loader_registered;
   StackCache stacks;

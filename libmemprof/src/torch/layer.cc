@@ -4,7 +4,6 @@
 #include "libmemprof/src/driver/stream_capture.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
-#include "libmemprof/src/torch/chosen_pools.h"
 #include "libmemprof/src/torch/internal/stream.h"
 
 namespace memprof::recorder {
@@ -71,11 +70,6 @@ bool Wanted(TorchDevice device) { return Recording() && device.type == kTorchCud
 }  // namespace
 
 std::atomic<TorchLayer*> g_torch_layer{nullptr};
-
-ChosenPools& ChosenPoolsHere() {
-  static thread_local constinit ChosenPools chosen __attribute__((tls_model("initial-exec")));
-  return chosen;
-}
 
 void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {
   if (report.address == 0 || report.bytes == 0 || device < 0 || device >= kMaxTorchDevices) return;
@@ -224,7 +218,8 @@ std::uint64_t TorchLayer::FindPages(ThreadState* state, ThreadSlot* slot, std::u
 // The private pool from which this thread allocates for the stream; 0 = none.
 __attribute__((noinline, cold)) std::uint64_t TorchLayer::PoolFor(std::int32_t device,
                                                                   std::uint64_t stream) {
-  const ChosenPools& chosen = ChosenPoolsHere();
+  const ThreadState* state = BoundState(&CurrentThread());
+  const ChosenPools chosen = state == nullptr ? ChosenPools() : state->chosen_pools;
   for (std::size_t i = chosen.size(); i-- > 0;) {
     if (chosen[i].device != device) continue;
     const std::uint64_t pool = chosen[i].captures ? PoolOfCaptureOn(stream) : chosen[i].pool;

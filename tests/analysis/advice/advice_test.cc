@@ -84,7 +84,9 @@ TEST(AdviceTest, EmptyAndPoorLogsSayWhatIsMissing) {
   EXPECT_EQ(report.patterns.size(), static_cast<std::size_t>(kPatternCount));
   for (int i = 0; i < kPatternCount; ++i) {
     const PatternSummary& summary = report.patterns[static_cast<std::size_t>(i)];
-    EXPECT_EQ(summary.looked_for, summary.missing.empty()) << i;
+    // Remedies of the peak need names, which this report was not given.
+    const bool remedy = static_cast<Pattern>(i) >= Pattern::kFusedStep;
+    EXPECT_EQ(summary.looked_for, summary.missing.empty() && !remedy) << i;
   }
   EXPECT_EQ(report.notes.size(), 2u);
 }

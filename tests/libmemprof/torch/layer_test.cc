@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "libmemprof/src/torch/chosen_pools.h"
+#include "libmemprof/src/recording/chosen_pools.h"
 #include "tests/libmemprof/events/recorded_driver.h"
 #include "tests/libmemprof/torch/layer_fixture.h"
 
@@ -159,7 +159,7 @@ TEST_F(TorchLayerTest, ASegmentThatCannotBeFreedLivesOn) {
 
 TEST_F(TorchLayerTest, WhatIsAllocatedFromAChosenPoolHasItsNumber) {
   Start();
-  ChosenPools& chosen = ChosenPoolsHere();
+  ChosenPools& chosen = BoundState(&CurrentThread())->chosen_pools;
   const auto take = [this] { Report(Segment(2 * kMiB), 512); };
   take();
   chosen.Begin({.pool = 1, .device = 0, .captures = false});

@@ -2,7 +2,7 @@
 // (torch.cuda.use_mem_pool) and those of captures. Of several, the one chosen last counts.
 //
 // PyTorch calls nothing there that could be interposed: the agent in the program's Python reports
-// them (memprof_pool_begin). Each thread has its own list, so there is no lock.
+// them (memprof_pool_begin). Each thread has its own list in its ThreadState, so there is no lock.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,5 @@ class ChosenPools {
   std::size_t size_ = 0;
   ChosenPool pools_[kMost] = {};
 };
-
-// Of the calling thread.
-ChosenPools& ChosenPoolsHere();
 
 }  // namespace memprof::recorder
