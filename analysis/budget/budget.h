@@ -63,8 +63,8 @@ class Budgets {
   std::vector<const PoolUsage*> PoolsOf(int device) const;
   // Devices that have samples of their memory, without which there is no budget.
   std::vector<int> devices() const;
-  // At the highest use of the device, when most of it was in blocks, or at `time`; none for a device
-  // without samples.
+  // At the highest use of the device, when most of it was in blocks, or at `time`; none for a
+  // device without samples.
   std::optional<DeviceBudget> Of(int device, std::optional<TimeNs> time = std::nullopt);
   // When activations outside of graphs' pools took most. O(events).
   MostActivations ActivationsOf(int device);

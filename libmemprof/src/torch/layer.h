@@ -14,8 +14,8 @@
 // While a graph is captured, or as long as the program has chosen one (torch.cuda.use_mem_pool),
 // PyTorch allocates blocks from private pools, which serve nothing else. Segments and their blocks
 // carry the number of the pool in aux1: PyTorch's own, if the agent reported the pool
-// (recording/chosen_pools.h), else that of the capture (number << 32). Captures that share segments share a
-// pool; the reader finds that out.
+// (recording/chosen_pools.h), else that of the capture (number << 32). Captures that share segments
+// share a pool; the reader finds that out.
 #pragma once
 
 #include <atomic>
