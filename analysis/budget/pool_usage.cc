@@ -25,10 +25,11 @@ void ReadLabel(std::string_view label, PoolUsage* pool) {
 
 }  // namespace
 
-PoolUse PoolUsage::At(TimeNs time) const {
-  const auto after = std::upper_bound(uses.begin(), uses.end(), time,
-                                      [](TimeNs t, const PoolUse& use) { return t < use.time; });
-  return after == uses.begin() ? PoolUse() : *std::prev(after);
+BlocksInUse PoolUsage::At(TimeNs time) const {
+  const auto after =
+      std::upper_bound(uses.begin(), uses.end(), time,
+                       [](TimeNs t, const BlocksInUse& use) { return t < use.time; });
+  return after == uses.begin() ? BlocksInUse() : *std::prev(after);
 }
 
 std::vector<PoolUsage> FindPoolUsages(const Session& session) {
@@ -55,8 +56,8 @@ std::vector<PoolUsage> FindPoolUsages(const Session& session) {
     pool.blocks = static_cast<std::uint32_t>(events.aux0(i) >> 32);
     if (events.aux1(i) >> 32 != 0)
       pool.block_slots = static_cast<std::uint32_t>(events.aux1(i) >> 32);
-    const PoolUse use{events.time(i), static_cast<std::uint32_t>(events.aux0(i)),
-                      static_cast<std::uint32_t>(events.aux1(i))};
+    const BlocksInUse use{events.time(i), static_cast<std::uint32_t>(events.aux0(i)),
+                          static_cast<std::uint32_t>(events.aux1(i))};
     if (pool.uses.empty() || use.blocks > pool.most.blocks) pool.most = use;
     if (use.slots > pool.most_slots.slots) pool.most_slots = use;
     pool.uses.push_back(use);

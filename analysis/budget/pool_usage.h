@@ -12,7 +12,7 @@
 namespace memprof::analysis {
 
 // What the program said at one instant; it holds until the next one.
-struct PoolUse {
+struct BlocksInUse {
   TimeNs time = 0;
   std::uint32_t blocks = 0, slots = 0;  // in use; slots are 0 where they are not known
 };
@@ -25,11 +25,11 @@ struct PoolUsage {
   std::uint64_t bytes = 0;                      // of all blocks; 0 = unknown
   // As last said.
   std::uint32_t blocks = 0, block_slots = 0;
-  std::vector<PoolUse> uses;  // in order of time, at least one
-  PoolUse most;               // the first with the most blocks in use
-  PoolUse most_slots;
+  std::vector<BlocksInUse> uses;  // in order of time, at least one
+  BlocksInUse most;               // the first with the most blocks in use
+  BlocksInUse most_slots;
 
-  PoolUse At(TimeNs time) const;  // all 0 before the first
+  BlocksInUse At(TimeNs time) const;  // all 0 before the first
 };
 
 // In order of their first event. O(events). Texts are as the log has them, not yet safe to print.

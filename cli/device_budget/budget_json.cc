@@ -4,11 +4,11 @@
 namespace memprof::cli {
 namespace {
 
+using analysis::BlocksInUse;
 using analysis::DeviceBudget;
 using analysis::PoolUsage;
-using analysis::PoolUse;
 
-Json UseJson(const PoolUse& use) {
+Json UseJson(const BlocksInUse& use) {
   return {{"time_ns", use.time}, {"blocks", use.blocks}, {"slots", use.slots}};
 }
 

@@ -15,13 +15,13 @@
 namespace memprof::cli {
 namespace {
 
+using analysis::BlocksInUse;
 using analysis::DeviceBudget;
 using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::FormatNumberOf;
 using analysis::PoolSetting;
 using analysis::PoolUsage;
-using analysis::PoolUse;
 using analysis::Purpose;
 
 constexpr double kBar = 30;  // columns of the whole device
@@ -105,7 +105,7 @@ std::string UsageText(const analysis::Session& session, const PoolUsage& pool,
   if (block_bytes > 0)
     Append(words, ": ", FormatBytes(std::uint64_t{pool.most.blocks} * block_bytes));
   Append(words, "; at this instant ", FormatCount(pool.At(time).blocks), ".");
-  const PoolUse& slots = pool.most_slots;
+  const BlocksInUse& slots = pool.most_slots;
   if (slots.slots > 0 && pool.block_slots > 0)
     Append(words, " When most slots were taken, after ", Since(session, slots.time), ", they were ",
            Percent(slots.slots, static_cast<double>(slots.blocks) * pool.block_slots),
