@@ -1,8 +1,12 @@
 // Activation checkpointing: a module's activations are freed when its forward pass returns, and
 // computed again, all of them, when its backward pass begins.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/base/units.h"
@@ -63,20 +67,27 @@ class Checkpointing {
     return result;
   }
 
-  // What a call holds when it holds most of what it made, before it returns.
+  // What a call holds when it holds most of what it made, before it returns. O(blocks log blocks).
   std::vector<const Block*> MostWithin(const Invocation& call, EventId returned) const {
-    std::vector<const Block*> most, now;
-    std::uint64_t highest = 0;
+    using End = std::pair<EventId, std::uint64_t>;  // and its bytes
+    std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+    std::uint64_t bytes = 0, highest = 0;
+    EventId at;  // the birth that makes it most
     for (const std::uint32_t i : call.blocks) {
       const Block& block = training_.blocks[i];
       if (block.birth >= returned) break;
-      std::erase_if(now, [&](const Block* b) { return b->death <= block.birth; });
-      now.push_back(&block);
-      std::uint64_t bytes = 0;
-      for (const Block* b : now) bytes += b->bytes;
+      for (; !ends.empty() && ends.top().first <= block.birth; ends.pop())
+        bytes -= ends.top().second;
+      ends.emplace(block.death, block.bytes);
+      bytes += block.bytes;
       if (bytes <= highest) continue;
       highest = bytes;
-      most = now;
+      at = block.birth;
+    }
+    std::vector<const Block*> most;
+    for (const std::uint32_t i : call.blocks) {
+      const Block& block = training_.blocks[i];
+      if (at.valid() && block.birth <= at && block.death > at) most.push_back(&block);
     }
     return most;
   }
