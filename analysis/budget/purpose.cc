@@ -1,7 +1,6 @@
 // Concludes purposes from names, call stacks and categories, in this order.
 #include "analysis/budget/purpose.h"
 
-#include <initializer_list>
 #include <string>
 
 #include "analysis/base/text.h"
@@ -9,24 +8,18 @@
 namespace memprof::analysis {
 namespace {
 
-bool HasAny(std::string_view text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words)
-    if (text.find(word) != std::string_view::npos) return true;
-  return false;
-}
-
 // Functions that decide for everything which they call. Those of vLLM (v1/worker) and SGLang
 // (srt/mem_cache, srt/model_executor) by their names there, from 2024 to 2026.
 Purpose OfFunction(std::string_view function, std::string_view file) {
-  if (HasAny(function, {"load_model", "load_weights", "from_pretrained", "load_state_dict"}))
+  if (ContainsAny(function, {"load_model", "load_weights", "from_pretrained", "load_state_dict"}))
     return Purpose::kWeights;
-  if (HasAny(function, {"kv_cache", "kvcache", "kvpool", "kv_pool"}) ||
-      HasAny(file, {"sglang/srt/mem_cache/"}))
+  if (ContainsAny(function, {"kv_cache", "kvcache", "kvpool", "kv_pool"}) ||
+      ContainsAny(file, {"sglang/srt/mem_cache/"}))
     return Purpose::kKvCache;
   const std::size_t dot = function.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? function : function.substr(dot + 1);
   if (last == "forward" || last == "generate" ||
-      HasAny(function, {"execute_model", "profile_run", "_dummy_run", "sample_tokens"}))
+      ContainsAny(function, {"execute_model", "profile_run", "_dummy_run", "sample_tokens"}))
     return Purpose::kActivations;
   return Purpose::kOther;
 }

@@ -13,12 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-bool HasAny(std::string_view text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words)
-    if (text.find(word) != std::string_view::npos) return true;
-  return false;
-}
-
 bool BeginsWithAny(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words)
     if (text.starts_with(word)) return true;
@@ -56,14 +50,14 @@ std::string_view WithoutArguments(std::string_view function) {
 // Whether the function creates or replaces the weights of PyTorch's modules, or a rank's part of
 // them (FSDP2's and FSDP1's shards, tensor parallelism). Both in lower case.
 bool IsModuleState(std::string_view file, std::string_view function) {
-  if (HasAny(file, {"/torch/nn/parameter.py"})) return true;
-  if (HasAny(file, {"/torch/distributed/"}))
-    return HasAny(function, {"_init_sharded_param", "_init_flat_param", "flatten_tensors",
-                             "flatparamhandle.shard", "flatparamhandle._get_shard",
-                             "distribute_tensor", "distribute_module"});
-  if (!HasAny(file, {"/nn/modules/"})) return false;
-  return HasAny(function, {"__init__", "._apply", ".convert", "reset_parameters", "register_",
-                           "_load_from_state_dict", "_flat_weights", "flatten_parameters"});
+  if (ContainsAny(file, {"/torch/nn/parameter.py"})) return true;
+  if (ContainsAny(file, {"/torch/distributed/"}))
+    return ContainsAny(function, {"_init_sharded_param", "_init_flat_param", "flatten_tensors",
+                                  "flatparamhandle.shard", "flatparamhandle._get_shard",
+                                  "distribute_tensor", "distribute_module"});
+  if (!ContainsAny(file, {"/nn/modules/"})) return false;
+  return ContainsAny(function, {"__init__", "._apply", ".convert", "reset_parameters", "register_",
+                                "_load_from_state_dict", "_flat_weights", "flatten_parameters"});
 }
 
 }  // namespace
@@ -75,19 +69,19 @@ bool IsParameterName(std::string_view name) {
        {"weight", "bias", "gamma", "beta", "kernel", "running_mean", "running_var", "lora_a",
         "lora_b", "pos_embed", "cls_token", "weight_ih", "weight_hh"})
     if (last == part) return true;
-  return last.starts_with("weight_") || last.starts_with("bias_") || HasAny(last, {"param"});
+  return last.starts_with("weight_") || last.starts_with("bias_") || ContainsAny(last, {"param"});
 }
 
 Category CategoryOfTensorName(std::string_view name) {
   const std::string lower = Lower(name);
   std::string_view stem = lower;
-  if (HasAny(lower, {"exp_avg", "momentum", "master_", ".master", "optimizer_state", "optim.state",
-                     "square_avg", "acc_delta", "velocity"}))
+  if (ContainsAny(lower, {"exp_avg", "momentum", "master_", ".master", "optimizer_state",
+                          "optim.state", "square_avg", "acc_delta", "velocity"}))
     return Category::kOptimizerState;
-  if (HasAny(lower, {"all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter", "nccl",
-                     "comm_buffer", "grad_bucket"}))
+  if (ContainsAny(lower, {"all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter",
+                          "nccl", "comm_buffer", "grad_bucket"}))
     return Category::kCommunication;
-  if (HasAny(lower, {"workspace", "scratch"})) return Category::kWorkspaces;
+  if (ContainsAny(lower, {"workspace", "scratch"})) return Category::kWorkspaces;
   if (BeginsWithAny(lower, {"optim"})) return Category::kTemporaries;
   if (CutEnding(&stem, ".grad") || CutEnding(&stem, "_grad"))
     return IsParameterName(stem) ? Category::kGradients : Category::kTemporaries;
@@ -118,13 +112,13 @@ Phase PhaseOfRange(std::string_view name) {
     }
   }
   const std::string lower = Lower(name);
-  if (HasAny(lower, {"all-reduce", "all_reduce", "allreduce", "nccl", "all_gather", "allgather",
-                     "reduce_scatter"}))
+  if (ContainsAny(lower, {"all-reduce", "all_reduce", "allreduce", "nccl", "all_gather",
+                          "allgather", "reduce_scatter"}))
     return Phase::kCommunication;
-  if (HasAny(lower, {"optim", "adam"})) return Phase::kOptimizer;
-  if (HasAny(lower, {"backward", "autograd"})) return Phase::kBackward;
-  if (HasAny(lower, {"forward", "evaluat", "inference", "validation"})) return Phase::kForward;
-  if (HasAny(lower, {"dataload", "data_load", "h2d", "prefetch"})) return Phase::kInput;
+  if (ContainsAny(lower, {"optim", "adam"})) return Phase::kOptimizer;
+  if (ContainsAny(lower, {"backward", "autograd"})) return Phase::kBackward;
+  if (ContainsAny(lower, {"forward", "evaluat", "inference", "validation"})) return Phase::kForward;
+  if (ContainsAny(lower, {"dataload", "data_load", "h2d", "prefetch"})) return Phase::kInput;
   return Phase::kNone;
 }
 
@@ -135,35 +129,38 @@ Phase PhaseOfFrame(const SourceFrame& frame) {
       Lower(frame.python ? std::string_view(frame.file) : BaseName(frame.file));
   const std::string module = Lower(frame.module);
   if (ComparesKernels({frame.function, frame.file, {}, frame.python})) return Phase::kWorkspace;
-  if (HasAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
+  if (ContainsAny(function, {"flatten_weight"}) || (frame.python && IsModuleState(file, function)))
     return Phase::kParameter;
-  if (HasAny(module, {"libnccl"}) || HasAny(file, {"/_fsdp_collectives.py"}) ||
-      HasAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather", "averagegrad",
-                        "reducescatter", "reduce_scatter", "processgroup", "_reduce_grad",
-                        "_unsharded_flat_param"}))
+  if (ContainsAny(module, {"libnccl"}) || ContainsAny(file, {"/_fsdp_collectives.py"}) ||
+      ContainsAny(function, {"nccl", "allreduce", "all_reduce", "allgather", "all_gather",
+                             "averagegrad", "reducescatter", "reduce_scatter", "processgroup",
+                             "_reduce_grad", "_unsharded_flat_param"}))
     return Phase::kCommunication;
   // A convolution, a normalisation or a recurrent layer by cuDNN is one operation, with results and
   // gradients of its own. PyTorch's dispatcher and autograd have its name in theirs.
   const bool operation = function.starts_with("at::") || function.starts_with("c10::impl::") ||
                          function.starts_with("torch::autograd::") ||
-                         HasAny(function, {"cudnn_rnn", "cudnnrnn"});
-  if (HasAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
-      HasAny(function, {"workspace"}) || (!operation && HasAny(function, {"cublas", "cudnn"})))
+                         ContainsAny(function, {"cudnn_rnn", "cudnnrnn"});
+  if (ContainsAny(module, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"}) ||
+      ContainsAny(function, {"workspace"}) ||
+      (!operation && ContainsAny(function, {"cublas", "cudnn"})))
     return Phase::kWorkspace;
-  if (HasAny(function,
-             {"optim", "adam::", "adamw", "sgd::", "clip_grad", "gradscaler", "_init_group"}) ||
-      HasAny(BaseName(file), {"optim"}) ||
-      (HasAny(file, {"/optim/", "/optimizers/"}) && !HasAny(file, {"/swa_utils.py"})))
+  if (ContainsAny(function, {"optim", "adam::", "adamw", "sgd::", "clip_grad", "gradscaler",
+                             "_init_group"}) ||
+      ContainsAny(BaseName(file), {"optim"}) ||
+      (ContainsAny(file, {"/optim/", "/optimizers/"}) && !ContainsAny(file, {"/swa_utils.py"})))
     return Phase::kOptimizer;
-  if (HasAny(function, {"dataloader", "loader::", "pin_memory", "uploadbatch", "collate"}) ||
-      HasAny(file, {"dataloader", "/data/_utils"}))
+  if (ContainsAny(function, {"dataloader", "loader::", "pin_memory", "uploadbatch", "collate"}) ||
+      ContainsAny(file, {"dataloader", "/data/_utils"}))
     return Phase::kInput;
-  if (HasAny(function, {"accumulategrad", "preparegrad", "allocategrad", "initgrad", "zerograd"}))
+  if (ContainsAny(function,
+                  {"accumulategrad", "preparegrad", "allocategrad", "initgrad", "zerograd"}))
     return Phase::kGradient;
-  if (HasAny(function, {"backward", "autograd::engine", "autograd::node"})) return Phase::kBackward;
-  if (HasAny(function, {"parameter::", "load_state_dict", "from_pretrained"}))
+  if (ContainsAny(function, {"backward", "autograd::engine", "autograd::node"}))
+    return Phase::kBackward;
+  if (ContainsAny(function, {"parameter::", "load_state_dict", "from_pretrained"}))
     return Phase::kParameter;
-  if (HasAny(function, {"forward", "loss", "evaluat", "inference"})) return Phase::kForward;
+  if (ContainsAny(function, {"forward", "loss", "evaluat", "inference"})) return Phase::kForward;
   return Phase::kNone;
 }
 
