@@ -37,14 +37,15 @@ def _run_hidden():
     spec.loader.exec_module(hidden)
 
 
-class _AfterTorch(object):
-    """Finds torch as the other finders do, and starts the agent when its import has ended."""
+class _AfterImport(object):
+    """Finds modules as the other finders do, and calls a function for each when its import has ended."""
 
-    def __init__(self):
+    def __init__(self, wanted):
+        self.wanted = wanted  # functions that take the module, by its name
         self.asking = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self.asking:
+        if name not in self.wanted or self.asking:
             return None
         self.asking = True  # the other finders may call all finders, including this one
         try:
@@ -67,13 +68,25 @@ class _AfterTorch(object):
 
         def exec_module(module):
             del loader.exec_module  # from now on, the function of the class is used again
-            if self in sys.meta_path:
+            call = self.wanted.pop(name, None)
+            if not self.wanted and self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
-            _start(module)
+            if call is not None:
+                call(module)
 
         loader.exec_module = exec_module  # an error for loaders that are not written in Python
         return spec
+
+
+def _after_import(wanted):
+    """`wanted`: functions that take a module, by its name; they must not raise. Those of modules that are there
+    already are called at once."""
+    wanted = dict(wanted)
+    for name in [name for name in wanted if name in sys.modules]:
+        wanted.pop(name)(sys.modules[name])
+    if wanted:
+        sys.meta_path.insert(0, _AfterImport(wanted))
 
 
 def _start(torch):
@@ -85,7 +98,7 @@ def _start(torch):
         spec.submodule_search_locations = [os.path.join(os.path.dirname(_HERE), "python", "memprof")]
         sys.modules["_memprof"] = module_from_spec(spec)
         from _memprof._agent import start
-        start(torch)
+        start(torch, _after_import)
     except Exception as error:
         sys.stderr.write("memprof: no module paths and tensor names: %r\n" % (error,))
 
@@ -95,7 +108,7 @@ try:
     # PyTorch for older versions of Python does not have these hooks.
     if sys.version_info >= (3, 8) and os.environ.get("MEMPROF_AGENT") == "torch" \
             and not os.environ.get("MEMPROF_DISABLE"):
-        sys.meta_path.insert(0, _AfterTorch())
+        _after_import({"torch": _start})
 except Exception:
     pass
 _run_hidden()

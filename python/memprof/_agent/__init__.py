@@ -9,12 +9,13 @@ fails, it reports that once, counts failures, and the program continues.
 from . import calls
 
 
-def start(torch):
-    """Called once, when torch has been imported."""
+def start(torch, after_import):
+    """Called once, when torch has been imported. after_import({name: function}) calls the functions with other
+    modules once these have been (inject/sitecustomize.py)."""
     if not calls.available():
         return
     from . import hooks, pools, serving
     from .._holders import watch
-    serving.install()
+    serving.install(after_import)
     hooks.install(torch, watch.start(torch))
     pools.install(torch)

@@ -9,7 +9,7 @@ import os
 import sys
 import weakref
 
-from . import calls, guard, imports
+from . import calls, guard
 
 _MOST_POOLS = 64  # of a process; further ones are not recorded
 
@@ -192,11 +192,11 @@ def _tree(module):
     _wraps(module, ("RadixCache",), {"__init__": _sglang_tree})
 
 
-def install():
+def install(after_import):
     if None in (calls.pool_usage, calls.log_path, calls.start):
         return
     cache = "sglang.srt.mem_cache."
-    imports.watch({
+    after_import({
         "vllm.v1.core.block_pool": _block_pool,
         "vllm.v1.core.sched.scheduler": _scheduler,
         cache + "allocator": _allocators,
