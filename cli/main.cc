@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "cli/advice/advise.h"
+#include "cli/budget/budget.h"
 #include "cli/categories/categories.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
-#include "cli/device_budget/budget_verb.h"
 #include "cli/diff/diff.h"
 #include "cli/doctor/doctor.h"
 #include "cli/export/export.h"

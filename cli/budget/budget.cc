@@ -1,246 +1,143 @@
-// Reads conditions, and checks figures against them.
+// memprof budget: options, and what is shown of each device.
 #include "cli/budget/budget.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 
-#include "analysis/base/quantity.h"
-#include "analysis/base/units.h"
+#include "analysis/base/status_text.h"
+#include "analysis/budget/budget.h"
+#include "analysis/symbols/symbols.h"
+#include "cli/budget/internal/output.h"
+#include "cli/console/command_line.h"
+#include "cli/console/json.h"
+#include "cli/console/lines.h"
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/shared/instants.h"
+#include "cli/shared/names.h"
+#include "cli/shared/open_log.h"
+#include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
 namespace {
 
-struct MetricInfo {
-  Metric metric;
-  std::string_view name;
-  enum class Unit { kBytes, kBytesPerStep, kPercent, kCount, kTime, kTier } unit;
-  std::string_view example;
-};
-using Unit = MetricInfo::Unit;
+using analysis::Session;
 
-constexpr MetricInfo kMetrics[] = {
-    {Metric::kPeak, "peak", Unit::kBytes, "peak>20GiB"},
-    {Metric::kReserved, "reserved", Unit::kBytes, "reserved>24GiB"},
-    {Metric::kLiveAtEnd, "live-at-end", Unit::kBytes, "live-at-end>1GiB"},
-    {Metric::kHeadroom, "headroom", Unit::kBytes, "headroom<2GiB"},
-    {Metric::kGrowth, "growth", Unit::kBytesPerStep, "growth>1MiB/step"},
-    {Metric::kFragmentation, "fragmentation", Unit::kPercent, "fragmentation>30%"},
-    {Metric::kFailed, "failed", Unit::kCount, "failed>0"},
-    {Metric::kStepTime, "step-time", Unit::kTime, "step-time>+10%"},
-    {Metric::kDefinite, "definite", Unit::kTier, "definite"},
-    {Metric::kSuspected, "suspected", Unit::kTier, "suspected"},
-    {Metric::kGrowing, "growing", Unit::kTier, "growing"},
+// "" for a device that the log does not define.
+std::string NameOf(const Session& session, int device) {
+  for (const analysis::DeviceInfo& info : session.devices())
+    if (info.id == device) return info.name;
+  return "";
+}
+
+struct Arguments {
+  bool json = false;
+  std::int64_t device = kAllDevices, margin = 2;
+  std::string at = "peak";
 };
 
-const MetricInfo& InfoOf(Metric metric) {
-  return *std::find_if(std::begin(kMetrics), std::end(kMetrics),
-                       [metric](const MetricInfo& info) { return info.metric == metric; });
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-absl::Status Wrong(std::string_view condition, std::string_view why) {
-  return absl::InvalidArgumentError(Cat("--fail-on=", Printable(condition), ": ", why));
-}
-
-bool StartsWithDigit(std::string_view text) {
-  return !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '.');
-}
-
-// Whether a quantity of this kind may follow as a limit of `info`.
-bool Fits(const MetricInfo& info, analysis::Quantity::Kind kind) {
-  using Kind = analysis::Quantity::Kind;
-  if (info.unit == Unit::kTime) return kind == Kind::kTime;
-  if (info.unit == Unit::kCount) return kind == Kind::kNumber;
-  return info.unit != Unit::kPercent && kind != Kind::kTime;
-}
-
-std::string Known(const std::vector<Metric>& about, Compares compares) {
-  std::string names;
-  for (const MetricInfo& info : kMetrics) {
-    if (!about.empty() && std::find(about.begin(), about.end(), info.metric) == about.end())
-      continue;
-    if (info.metric == Metric::kStepTime && compares == Compares::kNo) continue;
-    Append(names, names.empty() ? "" : ", ", info.name);
+absl::StatusOr<std::vector<ShownDevice>> Collect(const Session& session, analysis::Symbols& symbols,
+                                                 const Arguments& arguments, const When& when) {
+  std::optional<Instants> instants;
+  if (!when.IsPeak()) {
+    absl::StatusOr<Instants> found = FindInstants(session, arguments.device, when);
+    if (!found.ok()) return found.status();
+    instants = *std::move(found);
   }
-  return names;
+  analysis::Budgets budgets(session, symbols);
+  std::vector<ShownDevice> devices;
+  for (const int device : budgets.devices()) {
+    if (arguments.device != kAllDevices && arguments.device != device) continue;
+    const auto highest = budgets.Of(device);
+    std::optional<analysis::TimeNs> time;
+    if (instants) {
+      const auto of = std::ranges::find(instants->of_devices, device, &analysis::Peak::device);
+      if (of == instants->of_devices.end()) continue;
+      time = of->time;
+    }
+    const auto budget = time ? budgets.Of(device, time) : highest;
+    if (!highest || !budget) continue;
+    ShownDevice shown{*budget,
+                      NameOf(session, device),
+                      instants ? instants->words : "its highest use",
+                      budgets.ActivationsOf(device),
+                      {}};
+    for (const analysis::PoolUsage* pool : budgets.PoolsOf(device))
+      shown.pools.push_back(
+          {*pool, analysis::FindSetting(session, *pool, *highest,
+                                        static_cast<double>(arguments.margin) / 100)});
+    devices.push_back(std::move(shown));
+  }
+  if (arguments.device != kAllDevices && devices.empty())
+    return absl::NotFoundError(
+        Cat(session.path(), ": no sample of the free memory of device ", arguments.device));
+  return devices;
 }
 
-// Whether the verb supports `info`.
-bool Allowed(const MetricInfo& info, Compares compares, const std::vector<Metric>& about) {
-  if (info.metric == Metric::kStepTime && compares == Compares::kNo) return false;
-  return about.empty() || std::find(about.begin(), about.end(), info.metric) != about.end();
+int Print(const Session& session, const std::vector<ShownDevice>& devices, bool json) {
+  if (json) {
+    Json list = Json::array();
+    for (const ShownDevice& device : devices) list.push_back(BudgetJson(device));
+    return PrintJson({{"schema", "memprof.budget/1"},
+                      {"log", session.path()},
+                      {"complete", session.run().complete},
+                      {"simulated", Simulated(session)},
+                      {"start_time_ns", StartTime(session)},
+                      {"devices", std::move(list)}});
+  }
+  std::string text = RunLines(session);
+  if (devices.empty())
+    text += "\nNo sample of a device's free memory is in this log: there is no budget.\n";
+  for (const ShownDevice& device : devices) text += BudgetText(session, device);
+  return WriteOut(text) ? kExitFine : kExitFailed;
 }
 
 }  // namespace
 
-std::string_view MetricName(Metric metric) { return InfoOf(metric).name; }
-
-std::string FigureWords(Metric metric, double value) {
-  char text[64];
-  switch (InfoOf(metric).unit) {
-    case Unit::kBytes:
-      return analysis::FormatBytes(value);
-    case Unit::kBytesPerStep:
-      return Cat(analysis::FormatBytes(value), " per step");
-    case Unit::kPercent:
-      std::snprintf(text, sizeof text, "%.3g %%", value);
-      return text;
-    case Unit::kTime:
-      return analysis::FormatDuration(static_cast<analysis::TimeNs>(value));
-    case Unit::kCount:
-    case Unit::kTier:
-      break;
+int BudgetVerb(int argc, char** argv) {
+  Arguments arguments;
+  Options options(
+      "budget [OPTION...] LOG...",
+      "Shows the memory of each device as a budget that adds up to all of it: weights, KV cache, "
+      "activations, CUDA graphs, communication, libraries, context, other processes, and what is "
+      "left. For servers whose KV cache has blocks (vLLM, SGLang, or your own engine by "
+      "memprof.pool_usage): how many were ever in use, and what that means for "
+      "--gpu-memory-utilization or --mem-fraction-static. Record them with 'memprof run --torch'. "
+      "Rules and formulas are in docs/budget.md.");
+  options.Flag("json", &arguments.json, "Print one JSON object (schema memprof.budget/1).");
+  options.Text("at", &arguments.at, "WHEN",
+               "peak: when most of the device was in use; end: at the end of the log; step=N: at "
+               "the end of step N (default peak); oom: when a request for memory last failed; "
+               "snapshot=LABEL: at the program's last snapshot of that name; event=N.");
+  options.Integer("device", &arguments.device, "N", "Only this device.");
+  options.Integer("margin", &arguments.margin, "PERCENT",
+                  "How much of the device a higher setting has to leave free (default 2).");
+  options.Example("memprof run --torch -o 'serve.%p.mprof' -- vllm serve MODEL",
+                  "Record a server.");
+  options.Example("memprof budget serve.*.mprof", "Where its memory is, and the right setting.");
+  options.Example("memprof budget --json serve.mprof | jq '.devices[].pools[].setting'",
+                  "Only the setting.");
+  if (const int status = ParseOrExit(options, "budget", argc, argv); status >= 0) return status;
+  const std::optional<When> when = ParseWhen(arguments.at);
+  if (!when)
+    return UsageError("budget", Cat("--at is 'peak', 'end', 'step=N', 'oom', 'event=N' or "
+                                    "'snapshot=LABEL', not '",
+                                    arguments.at, "'"));
+  if (arguments.margin < 0 || arguments.margin > 100)
+    return UsageError("budget", "--margin is 0 to 100");
+  if (arguments.device != kAllDevices && arguments.device < 0)
+    return UsageError("budget", "--device cannot be negative");
+  int status = kExitFine;
+  const auto session = OpenLogs(options, "budget", &status);
+  if (!session) return status;
+  analysis::Symbols symbols(session);
+  const auto devices = Collect(*session, symbols, arguments, *when);
+  if (!devices.ok()) {
+    PrintError(analysis::StatusText(devices.status()));
+    return kExitFailed;
   }
-  std::snprintf(text, sizeof text, "%.0f", value);
-  return text;
-}
-
-absl::StatusOr<Budget::Condition> Budget::ParseOne(std::string_view text, Compares compares,
-                                                   const std::vector<Metric>& about) {
-  const std::size_t sign = text.find_first_of("<>=");
-  const std::string name(Trim(text.substr(0, sign)));
-  const MetricInfo* info = nullptr;
-  std::vector<std::string> names;
-  for (const MetricInfo& one : kMetrics) {
-    if (!Allowed(one, compares, about)) continue;
-    names.emplace_back(one.name);
-    if (one.name == name) info = &one;
-  }
-  if (info == nullptr) {
-    const auto nearest = Nearest(name, names);
-    return Wrong(text, Cat("there is no figure '", Printable(name), "' here",
-                           nearest ? Cat("; did you mean '", *nearest, "'?")
-                                   : Cat(" (", Known(about, compares), ")")));
-  }
-  Condition condition{.text = std::string(text), .metric = info->metric};
-  const bool tier = info->unit == Unit::kTier;
-  if (tier != (sign == std::string_view::npos))
-    return Wrong(text, tier ? Cat("a tier of leaks takes no limit: '", info->example, "'")
-                            : Cat("how much? For example '", info->example, "'"));
-  if (tier) return condition;
-  const absl::Status limit = ParseLimit(text, text.substr(sign), compares, &condition);
-  if (!limit.ok()) return limit;
-  return condition;
-}
-
-absl::Status Budget::ParseLimit(std::string_view text, std::string_view rest, Compares compares,
-                                Condition* condition) {
-  const MetricInfo& info = InfoOf(condition->metric);
-  const auto wrong = [&](const std::string& what) {
-    return Wrong(text, Cat(what, "; for example '", info.example, "'"));
-  };
-  const char expected = condition->metric == Metric::kHeadroom ? '<' : '>';
-  if (rest[0] != expected || rest.substr(1, 1) == "=")
-    return wrong(Cat("write '", info.name, expected, "…'"));
-  condition->below = expected == '<';
-  rest = Trim(rest.substr(1));
-  if (!rest.empty() && rest[0] == '+') {
-    if (compares == Compares::kNo)
-      return Wrong(text, "what was added is for 'memprof diff', which compares two runs");
-    condition->change = true;
-    rest.remove_prefix(1);
-  }
-  std::string_view number = rest;
-  const bool percent = number.ends_with('%');
-  if (percent) number.remove_suffix(1);
-  if (info.unit == Unit::kBytesPerStep && number.ends_with("/step")) number.remove_suffix(5);
-  const auto limit = analysis::ParseQuantity(number);
-  const bool plain = limit && limit->kind == analysis::Quantity::Kind::kNumber;
-  if (limit ? percent && !plain : !StartsWithDigit(rest))
-    return wrong(Cat("'", Printable(rest), "' is no number"));
-  if (limit) condition->limit = limit->exact;
-  if (percent && limit) {
-    if (info.unit != Unit::kPercent && !condition->change)
-      return Wrong(text, Cat("percent of what? For a change write '", info.name, ">+", rest, "'"));
-    condition->percent = info.unit != Unit::kPercent;
-    return absl::OkStatus();
-  }
-  if (limit && Fits(info, limit->kind)) return absl::OkStatus();
-  const std::size_t unit = std::min(number.find_first_not_of("0123456789. "), number.size());
-  return wrong(Cat("'", Printable(number.substr(unit)), "' is no unit of ", info.name));
-}
-
-absl::StatusOr<Budget> Budget::Parse(const std::vector<std::string>& texts, Compares compares,
-                                     const std::vector<Metric>& about) {
-  Budget budget;
-  for (const std::string& text : texts) {
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      const std::string_view one = Trim(std::string_view(text).substr(begin, end - begin));
-      if (one.empty())
-        return Wrong(
-            text, Cat("which condition? One of ", Known(about, compares), ", such as 'growing'"));
-      auto condition = ParseOne(one, compares, about);
-      if (!condition.ok()) return condition.status();
-      budget.conditions_.push_back(*std::move(condition));
-      begin = end + 1;
-    }
-  }
-  return budget;
-}
-
-bool Budget::Needs(Metric metric) const {
-  return std::any_of(conditions_.begin(), conditions_.end(),
-                     [metric](const Condition& c) { return c.metric == metric; });
-}
-
-bool Budget::Violated(const Condition& condition, double value, std::optional<double> before) {
-  if (InfoOf(condition.metric).unit == Unit::kTier) return value > 0;
-  if (!condition.change) return condition.below ? value < condition.limit : value > condition.limit;
-  if (!before) return false;
-  const double added = condition.below ? *before - value : value - *before;
-  return added > (condition.percent ? *before * condition.limit / 100 : condition.limit);
-}
-
-std::vector<std::string> Budget::Violations(const Figures& now, const Figures* before) const {
-  std::vector<std::string> lines;
-  for (const Condition& condition : conditions_) {
-    const auto figures = now.find(condition.metric);
-    if (figures == now.end()) continue;
-    // The worst of several devices, on one line.
-    const Figure* worst = nullptr;
-    std::optional<double> was;
-    for (const Figure& figure : figures->second) {
-      std::optional<double> earlier;
-      if (before != nullptr) {
-        earlier = 0;
-        if (const auto old = before->find(condition.metric); old != before->end())
-          for (const Figure& one : old->second)
-            if (one.device == figure.device) earlier = one.value;
-      }
-      if (!Violated(condition, figure.value, earlier)) continue;
-      const bool worse = worst == nullptr || (condition.below ? figure.value < worst->value
-                                                              : figure.value > worst->value);
-      if (!worse) continue;
-      worst = &figure;
-      was = earlier;
-    }
-    if (worst == nullptr) continue;
-    const std::string where =
-        worst->device == analysis::kNoDevice ? "" : Cat(" on device ", worst->device);
-    std::string line = Cat(condition.text, ": ");
-    if (InfoOf(condition.metric).unit == Unit::kTier)
-      Append(line, analysis::FormatNumberOf(static_cast<std::uint64_t>(worst->value), "leak"),
-             " of this tier or a worse one");
-    else
-      Append(line, FigureWords(condition.metric, worst->value), where,
-             condition.change && was ? Cat(", was ", FigureWords(condition.metric, *was)) : "");
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-bool ReportViolations(const std::string& log, const std::vector<std::string>& violations) {
-  for (const std::string& line : violations) PrintError(Cat(log, ": budget exceeded: ", line));
-  return !violations.empty();
+  return Print(*session, *devices, arguments.json);
 }
 
 }  // namespace memprof::cli

@@ -1,5 +1,5 @@
 // Budgets as JSON (docs/json.md).
-#include "cli/device_budget/internal/output.h"
+#include "cli/budget/internal/output.h"
 
 namespace memprof::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The meaning of --fail-on conditions.
-#include "cli/budget/budget.h"
+#include "cli/fail_on/conditions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/oom/oom.h"
 #include "analysis/timeline/timeline.h"
-#include "cli/budget/budget.h"
+#include "cli/fail_on/conditions.h"
 
 namespace memprof::cli {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "analysis/base/units.h"
 #include "analysis/store/private_pools.h"
+#include "cli/budget/internal/output.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
-#include "cli/device_budget/internal/output.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
