@@ -269,8 +269,8 @@ AdviceReport FindAdvice(const Session& session, const AdviceOptions& options) {
   for (int i = 0; i < kPatternCount; ++i) {
     PatternSummary& summary = report.patterns[static_cast<std::size_t>(i)];
     summary.missing = advice::MissingFor(session, static_cast<Pattern>(i), report.evidence);
-    const bool remedy = static_cast<Pattern>(i) >= Pattern::kFusedStep;
-    summary.looked_for = summary.missing.empty() && (!remedy || options.symbols != nullptr);
+    summary.looked_for = summary.missing.empty() &&
+                         (!IsRemedyOfPeak(static_cast<Pattern>(i)) || options.symbols != nullptr);
   }
   if (!advice::FindAll(drafts, options.progress)) return {};
 

@@ -55,6 +55,9 @@ inline constexpr int kPatternCount = 29;
 std::string_view PatternId(Pattern pattern);
 std::string_view PatternName(Pattern pattern);
 
+// Whether its gain is predicted (analysis/remedies/remedies.h); of others it is exact.
+inline bool IsRemedyOfPeak(Pattern pattern) { return pattern >= Pattern::kFusedStep; }
+
 // Whether the change costs time to save memory, or is a bound and no change: listed after changes
 // that cost nothing.
 bool IsTradeOff(Pattern pattern);

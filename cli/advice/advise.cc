@@ -67,9 +67,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const Advic
   std::string text = RunLines(session);
   Append(text, "\n", Wrap(Summary(report, shown, total), kWidth, 0), "\n");
   if (shown > 0) {
-    const bool predicted =
-        std::any_of(report.findings.begin(), report.findings.end(),
-                    [](const Finding& f) { return f.pattern >= analysis::Pattern::kFusedStep; });
+    const bool predicted = std::any_of(report.findings.begin(), report.findings.end(),
+                                       [](const Finding& f) { return IsRemedyOfPeak(f.pattern); });
     Append(text,
            Wrap(Cat("Gains are exact for each change on its own, and do not add up.",
                     predicted ? " Remedies of the peak are predictions: docs/advise.md says how "

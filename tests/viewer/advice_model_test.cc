@@ -98,6 +98,11 @@ TEST(AdviceModel, SortsWithinGroupsAndKeepsToTheFilter) {
 TEST(GainText, SaysWhatIsSaved) {
   AdviceEntry entry = Entry(Pattern::kLeak, "x", 1, 3 * kMiB);
   EXPECT_EQ(GainText(entry), QStringLiteral("3.00 MiB off the peak of blocks"));
+  AdviceEntry replayed = entry;
+  replayed.finding.reserved = 8 << 20;
+  replayed.finding.new_reserved = 4 << 20;
+  EXPECT_EQ(GainText(replayed), QStringLiteral("3.00 MiB off the peak of blocks; reserved then "
+                                               "4.00 MiB, now 8.00 MiB, by a replay"));
   entry.finding.saves_bytes = 0;
   entry.held = 4096;
   EXPECT_EQ(GainText(entry), QStringLiteral("nothing off the peak of blocks; 4.00 KiB less held on "

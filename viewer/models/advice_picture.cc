@@ -173,6 +173,9 @@ QString GainText(const AdviceEntry& entry) {
                                                           : QObject::tr("%1%2 of reserve");
     gains << saves.arg(most, FormatBytes(f.saves_bytes));
   }
+  if (f.new_reserved > 0)
+    gains << QObject::tr("reserved then %1, now %2, by a replay")
+                 .arg(FormatBytes(f.new_reserved), FormatBytes(f.reserved));
   if (entry.held >= 1024)
     gains << QObject::tr("%1 less held on average of the run")
                  .arg(FormatBytes(static_cast<std::uint64_t>(entry.held)));

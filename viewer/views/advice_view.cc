@@ -182,6 +182,10 @@ void AdviceView::FillSummary() {
                      ? tr("Nothing to advise.")
                      : tr("%1, best first; each gain is exact on its own, they do not add up.")
                            .arg(FormatPlural(shown, tr("finding")));
+  if (std::any_of(picture_->entries.begin(), picture_->entries.end(), [](const AdviceEntry& entry) {
+        return analysis::IsRemedyOfPeak(entry.finding.pattern);
+      }))
+    text += tr(" Those of changes of the training are predictions.");
   if (model_->filtered() > 0)
     text += tr(" %1 more at sites that the filter leaves out.").arg(model_->filtered());
   if (picture_->hidden > 0 && !noise_->isChecked())

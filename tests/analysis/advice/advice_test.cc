@@ -85,8 +85,9 @@ TEST(AdviceTest, EmptyAndPoorLogsSayWhatIsMissing) {
   for (int i = 0; i < kPatternCount; ++i) {
     const PatternSummary& summary = report.patterns[static_cast<std::size_t>(i)];
     // Remedies of the peak need names, which this report was not given.
-    const bool remedy = static_cast<Pattern>(i) >= Pattern::kFusedStep;
-    EXPECT_EQ(summary.looked_for, summary.missing.empty() && !remedy) << i;
+    EXPECT_EQ(summary.looked_for,
+              summary.missing.empty() && !IsRemedyOfPeak(static_cast<Pattern>(i)))
+        << i;
   }
   EXPECT_EQ(report.notes.size(), 2u);
 }
