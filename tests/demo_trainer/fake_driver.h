@@ -20,8 +20,9 @@ class FakeDriver : public DeviceDriver {
     ++allocate_calls;
     if (used_ + bytes > capacity_) return nullptr;
     // Segments are adjacent, so that a merge across segments would be detected.
+    if (downwards) next_address_ -= bytes;
     const uintptr_t address = next_address_;
-    next_address_ += bytes;
+    if (!downwards) next_address_ += bytes;
     used_ += bytes;
     live_[address] = bytes;
     return reinterpret_cast<void*>(address);
@@ -61,6 +62,7 @@ class FakeDriver : public DeviceDriver {
   size_t live_segments() const { return live_.size(); }
   size_t open_events() const { return events_.size(); }
   int allocate_calls = 0;
+  bool downwards = false;  // each allocation below the one before
 
  private:
   const size_t capacity_;

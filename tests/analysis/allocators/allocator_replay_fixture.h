@@ -63,6 +63,8 @@ class ReferenceLog {
     }
   }
 
+  // As NVIDIA's driver mostly does. Before any request.
+  void GiveAddressesDownwards() { driver_.downwards = true; }
   // From now on the log lacks requested sizes, as where PyTorch reports only blocks.
   void SayBlocksOnly() { says_ = false; }
 

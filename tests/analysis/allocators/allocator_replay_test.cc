@@ -39,6 +39,19 @@ TEST(WhatIfTest, ReplaysWhatWasRecordedExactly) {
   }
 }
 
+// Which of several equal blocks is the lowest decides what stays reserved.
+TEST(WhatIfTest, TheRecordedAllocatorIsItselfAmongTheOthersWhereverSegmentsLie) {
+  for (std::uint32_t seed = 1; seed <= 24; ++seed) {
+    ReferenceLog log;
+    log.GiveAddressesDownwards();
+    log.Churn(seed, 500, 1);
+    const DeviceReplay replay = log.Replay();
+    ASSERT_EQ(allocators::SpecName(replay.others[0].spec), "caching");
+    EXPECT_EQ(replay.others[0].figures.peak_reserved, log.peak()) << seed;
+    EXPECT_EQ(replay.others[0].driver_calls, replay.recorded_driver_calls) << seed;
+  }
+}
+
 // The same run logged with and without requested sizes.
 TEST(WhatIfTest, EstimatesWhatWasRequestedBehindBlocksKeptWhole) {
   double worst = 0, worst_of_blocks = 0;
