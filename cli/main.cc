@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/advice/advise.h"
+#include "cli/attach/attach.h"
 #include "cli/budget/budget.h"
 #include "cli/categories/categories.h"
 #include "cli/console/command_line.h"
@@ -42,6 +43,8 @@ struct Verb {
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
       {"run", "record a program", RunVerb},
+      {"attach", "record a program that runs already", AttachVerb},
+      {"detach", "end the recording that attach began", DetachVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},

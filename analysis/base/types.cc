@@ -51,6 +51,7 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kHolders, "holders"},
     {Op::kPoolUsage, "pool_usage"},
     {Op::kFrameworkPool, "framework_pool"},
+    {Op::kPresent, "present"},
 };
 
 constexpr auto kNameOfOp = [] {

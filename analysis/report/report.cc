@@ -100,9 +100,33 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
 
 }  // namespace
 
+namespace {
+
+// What was there before has the time that the loader gave it.
+void CountBefore(const Session& session, Report* report) {
+  std::uint64_t bytes[2] = {}, count[2] = {};  // of the driver, of frameworks
+  for (const AllocationRecord& record : session.records()) {
+    const bool block = record.layer == Layer::kBlock;
+    if (!block && record.layer != Layer::kLinear) continue;
+    const ProcessInfo& process = session.processes()[session.ProcessOf(record.birth)];
+    if (process.run.before_attach == 0 || session.events().time(record.birth.value) !=
+                                              process.run.before_attach + process.clock_shift_ns)
+      continue;
+    bytes[block] += record.bytes;
+    ++count[block];
+  }
+  report->before_attach_bytes = bytes[count[1] > 0];
+  report->before_attach_blocks = count[count[1] > 0];
+}
+
+}  // namespace
+
 Report BuildReport(const Session& session) {
   Report report;
   report.events = CountEvents(session);
+  const auto attached = [](const ProcessInfo& process) { return process.run.attached; };
+  if (std::any_of(session.processes().begin(), session.processes().end(), attached))
+    CountBefore(session, &report);
   report.steps = session.steps().size();
   report.peaks = *PeaksOf(session);
   const LiveCounts counts = CountLive(session);

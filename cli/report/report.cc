@@ -64,6 +64,8 @@ Json ToJson(const Session& session, analysis::Symbols& symbols, const Report& re
   return {{"schema", "memprof.report/1"},
           {"log", session.path()},
           {"complete", session.run().complete},
+          {"attached", session.run().attached},
+          {"before_attach_bytes", report.before_attach_bytes},
           {"simulated", Simulated(session)},
           {"run", RunJson(session)},
           {"sources", SourcesOnJson(session)},
@@ -273,6 +275,9 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));
   Append(text, Heading("Anomalies"), AnomalySection(session, symbols));
   Append(text, Heading("Recorder"), RecorderText(session, report.events));
+  if (report.before_attach_blocks > 0)
+    Append(text, "Before memprof was attached: ", FormatBytes(report.before_attach_bytes), " in ",
+           FormatNumberOf(report.before_attach_blocks, "block"), ".\n");
   return text;
 }
 

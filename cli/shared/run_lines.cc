@@ -76,6 +76,7 @@ std::string RunLines(const Session& session) {
   if (several) Append(facts, ", ", session.processes().size(), " processes");
   if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);
   if (!several && !run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
+  if (run.attached) Append(facts, ", attached to while it ran");
   if (run.complete) {
     Append(facts, ", ended cleanly");
     if (!run.end_reason.empty() && run.end_reason != "exit") {

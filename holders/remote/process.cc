@@ -99,6 +99,7 @@ absl::StatusOr<std::vector<Mapping>> ReadMappings(pid_t pid) {
         path == 0)
       continue;
     mapping.readable = rights[0] == 'r';
+    mapping.executable = rights[2] == 'x';
     mapping.path = line.substr(std::min<std::size_t>(static_cast<std::size_t>(path), line.size()));
     mappings.push_back(std::move(mapping));
   }
@@ -133,6 +134,29 @@ std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Ma
   if (elf != nullptr) elf_end(elf);
   close(fd);
   return found;
+}
+
+std::uint64_t EndOfCode(pid_t pid, const std::vector<Mapping>& mappings, const Mapping& mapping) {
+  const int fd = Open(pid, mappings, mapping.path);
+  if (fd < 0) return 0;
+  elf_version(EV_CURRENT);
+  Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
+  std::uint64_t bias = 0, end = 0;
+  std::size_t count = 0;
+  if (elf != nullptr && LoadBias(elf, mappings, mapping.path, &bias) &&
+      elf_getphdrnum(elf, &count) == 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      GElf_Phdr segment;
+      if (gelf_getphdr(elf, static_cast<int>(i), &segment) == nullptr) break;
+      const std::uint64_t begin = bias + segment.p_vaddr;
+      if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && begin >= mapping.begin &&
+          begin < mapping.end)
+        end = begin + segment.p_memsz;
+    }
+  }
+  if (elf != nullptr) elf_end(elf);
+  close(fd);
+  return end <= mapping.end ? end : 0;
 }
 
 }  // namespace memprof::holders

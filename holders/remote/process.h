@@ -15,7 +15,7 @@ namespace memprof::holders {
 struct Mapping {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t offset = 0;  // in the file
-  bool readable = false;
+  bool readable = false, executable = false;
   std::string path;  // "" of anonymous memory
 };
 
@@ -33,5 +33,8 @@ const Mapping* Containing(const std::vector<Mapping>& mappings, std::uint64_t ad
 std::map<std::string, std::uint64_t> FindSymbols(pid_t pid, const std::vector<Mapping>& mappings,
                                                  const std::string& path,
                                                  const std::vector<std::string>& names);
+
+// The address behind the last byte that the file of `mapping` has for it; 0 if that cannot be told.
+std::uint64_t EndOfCode(pid_t pid, const std::vector<Mapping>& mappings, const Mapping& mapping);
 
 }  // namespace memprof::holders

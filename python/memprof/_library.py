@@ -21,15 +21,25 @@ _ARGUMENTS = {
     "memprof_pool_end": (ctypes.c_int, ctypes.c_uint64),
     "memprof_held": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, _NAMES),
     "memprof_holders": (ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64),
+    "memprof_present": (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t,
+                        ctypes.c_void_p, ctypes.c_uint64),
     "memprof_pool_usage": (ctypes.c_int, _NAMES, ctypes.c_size_t) + (ctypes.c_uint32,) * 4,
 }
+
+_path = None  # of the recorder, if it is not found in the program's own scope
+
+
+def use(path):
+    """The recorder was loaded from `path`, so that only we find it."""
+    global _path  # pylint: disable=global-statement
+    _path = path
 
 
 def function(name, hold=False):
     """A function of the recorder, or None without a recorder. With `hold` it keeps the interpreter's
     lock: for short calls that are made often."""
     try:
-        found = getattr((ctypes.PyDLL if hold else ctypes.CDLL)(None), name)
+        found = getattr((ctypes.PyDLL if hold else ctypes.CDLL)(_path), name)
     except (AttributeError, OSError):
         return None
     found.argtypes = _ARGUMENTS[name]

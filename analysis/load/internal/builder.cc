@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/load/internal/backward_stacks.h"
 #include "analysis/load/internal/marks.h"
+#include "analysis/load/internal/present.h"
 #include "analysis/load/internal/merge.h"
 #include "analysis/log/ring_recovery.h"
 #include "analysis/steps/found.h"
@@ -66,6 +67,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   FindEnd();
   if (absl::Status status = ReadEvents(); !status.ok()) return status;
   tables_.Finish();
+  TakeBefore();
   AttributeBackward();
   BuildLifetimes();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
@@ -204,6 +206,19 @@ absl::Status SessionBuilder::ReadEvents() {
   order_ = OrderByTime(&raw_, &clock_steps);
   Count(log::Anomaly::kClockSteps, clock_steps);
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
+}
+
+// What was there before the recorder was attached, as allocations at the beginning.
+void SessionBuilder::TakeBefore() {
+  RunInfo& run = data_.run;
+  const auto attach = std::find_if(tables_.sources.begin(), tables_.sources.end(),
+                                   [](const SourceInfo& source) { return source.name == "attach"; });
+  run.attached = attach != tables_.sources.end();
+  const std::size_t before = ResolvePresent(run.attached, run.start_time, &raw_, &order_);
+  if (before == 0) return;
+  run.before_attach = raw_.rows[order_.front()].time;
+  const StackId stack = tables_.AddNamedStack("before memprof was attached", "<attach>");
+  for (std::size_t i = 0; i < before; ++i) raw_.rows[order_[i]].stack = stack;
 }
 
 // Adds to allocations of autograd's threads the frames of the forward code that caused them.

@@ -31,6 +31,7 @@ class SessionBuilder {
   void FindEnd();
   void RecoverRing();
   absl::Status ReadEvents();
+  void TakeBefore();
   void AttributeBackward();
   void BuildLifetimes();
   void CountDamage();

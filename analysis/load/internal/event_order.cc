@@ -21,6 +21,7 @@ std::uint64_t HoldClocks(RawEvents* events) {
   for (std::size_t i = 0; i < events->rows.size(); ++i) {
     const std::size_t thread = events->KindOf(i).thread + 1u;  // none = slot 0
     if (thread >= latest.size()) latest.resize(thread + 1, 0);
+    if (events->KindOf(i).op == Op::kPresent) continue;  // about another time (present.h)
     TimeNs& time = events->rows[i].time;
     if (time < latest[thread]) ++steps;
     time = latest[thread] = std::max(time, latest[thread]);

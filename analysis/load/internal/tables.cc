@@ -351,4 +351,19 @@ void SessionTables::Finish() {
   frame_rows_.clear();
 }
 
+StackId SessionTables::AddNamedStack(std::string_view function, std::string_view file) {
+  const auto add = [this](std::string_view text) {
+    strings.emplace_back(text);
+    return StringId(static_cast<std::uint32_t>(strings.size() - 1));
+  };
+  Frame frame;
+  frame.python = true;
+  frame.function = add(function);
+  frame.file = add(file);
+  frames.push_back(frame);
+  stack_parent.push_back(StackId());
+  stack_frame.push_back(FrameId(static_cast<std::uint32_t>(frames.size() - 1)));
+  return StackId(static_cast<std::uint32_t>(stack_parent.size() - 1));
+}
+
 }  // namespace memprof::analysis

@@ -49,6 +49,9 @@ class SessionTables {
   // Adds a device that only appears in events.
   void SeeDevice(int ordinal);
 
+  // A stack of one frame of Python, which is no place in a program: for what has none. After Finish.
+  StackId AddNamedStack(std::string_view function, std::string_view file);
+
   // Looks up names by id and makes frames distinct. Call once, after the last Add.
   void Finish();
 

@@ -116,6 +116,16 @@ int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t
 int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char* holder);
 int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns);
 
+/* Memory that was allocated before recording began, for programs to which memprof was attached:
+ * `layer` is 1 (of the driver), 16 (segment) or 17 (block), as in the log; `pool` is the number of a
+ * segment's private pool, or 0. Memory that was freed or allocated again meanwhile does no harm: the
+ * events of that count more. */
+int memprof_present(int device, int layer, const void* ptr, size_t bytes, size_t requested,
+                    const void* stream, uint64_t pool);
+
+/* For `memprof attach`, after it has loaded this library into a running program. */
+int memprof_attach(const char* settings);
+
 /* How many blocks are in use of a pool that the program divides by itself, such as the KV cache of
  * a server; call it when the number changes. `pool` is its name, and may go on with a line for each
  * setting that gives its size ("KV cache\ngpu_memory_utilization=0.92"). `device` may be -1 (the

@@ -4,10 +4,12 @@
 
 #include "libmemprof/include/memprof/memprof.h"
 #include "libmemprof/src/events/memory_samples.h"
+#include "libmemprof/src/lifecycle/attach.h"
 #include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/host_scan.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/recording/thread_states.h"
 #include "libmemprof/src/torch/layer.h"
 
 #define MEMPROF_EXPORT extern "C" __attribute__((visibility("default")))
@@ -32,11 +34,12 @@ int Publish(RingEvent* event, bool with_stack) {
 
 std::uint32_t Label(const char* text) {
   EntryGuard guard;
-  Definitions* definitions = TheRecorder()->definitions();
   ThreadState* state = BoundState(guard.slot());
+  if (state == nullptr) return 0;
+  Definitions* definitions = TheRecorder()->definitions();
   IdCacheKey key;
   key.AddText(text);
-  if (state == nullptr || !key.fits()) return definitions->InternString(text);
+  if (!key.fits()) return definitions->InternString(text);
   const std::uint64_t hash = key.Hash();
   std::uint32_t id = state->names.Find(key, hash);
   if (id != 0) return id;
@@ -50,6 +53,7 @@ std::uint32_t DefineTensor(const char* name, const char* dtype, int rank,
   const std::uint32_t name_id = Label(name);
   const std::uint32_t dtype_id = Label(dtype);
   EntryGuard guard;
+  if (BoundState(guard.slot()) == nullptr) return 0;
   return TheRecorder()->definitions()->InternTensor(name_id, dtype_id, rank, shape);
 }
 
@@ -116,6 +120,7 @@ MEMPROF_EXPORT int memprof_stop(void) {
 }
 
 MEMPROF_EXPORT int memprof_flush(void) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   const Mode mode = g_control.mode.load(std::memory_order_acquire);
   if (recorder == nullptr || (mode != Mode::kRecording && mode != Mode::kPaused))
@@ -271,7 +276,24 @@ MEMPROF_EXPORT int memprof_pool_usage(int device, const char* pool, size_t bytes
   return Publish(&event, false);
 }
 
+MEMPROF_EXPORT int memprof_present(int device, int layer, const void* ptr, size_t bytes, size_t requested,
+                                   const void* stream, uint64_t pool) {
+  if (ptr == nullptr || device < 0) return MEMPROF_INVALID_ARGUMENT;
+  if (layer != kLayerLinear && layer != kLayerSegment && layer != kLayerBlock)
+    return MEMPROF_INVALID_ARGUMENT;
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  RingEvent event = DeviceEvent(kOpPresent, static_cast<Layer>(layer), device, ptr);
+  event.bytes = bytes;
+  event.aux0 = requested;
+  event.aux1 = pool;
+  event.stream = reinterpret_cast<std::uint64_t>(stream);
+  return Publish(&event, false);
+}
+
+MEMPROF_EXPORT int memprof_attach(const char* settings) { return Attach(settings); }
+
 MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   if (path == nullptr || size == 0) return MEMPROF_INVALID_ARGUMENT;
   if (recorder == nullptr) return MEMPROF_NOT_RECORDING;
@@ -285,6 +307,7 @@ MEMPROF_EXPORT int memprof_log_path(char* path, size_t size) {
 MEMPROF_EXPORT int memprof_get_stats(struct memprof_stats* stats) {
   constexpr std::size_t kMinBytes = offsetof(struct memprof_stats, events) + sizeof(uint64_t);
   if (stats == nullptr || stats->size < kMinBytes) return MEMPROF_INVALID_ARGUMENT;
+  Visit visit;
   Recorder* recorder = TheRecorder();
   struct memprof_stats now {};
   if (recorder != nullptr) {

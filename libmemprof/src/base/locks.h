@@ -81,6 +81,7 @@ class LockGuard {
 struct alignas(arch::kMaxPageBytes) ProcessLocks {
   Mutex<LockRank::kNvtxNames> nvtx_strings;
   Mutex<LockRank::kNvtxNames> nvtx_domains;
+  Mutex<LockRank::kThreads> threads;
   Mutex<LockRank::kThreadBarrier> thread_barrier;
 };
 extern ProcessLocks g_process_locks;

@@ -2,6 +2,8 @@
 //
 // PyTorch calls them with the lock of its allocator held, mostly without the GIL. The real function
 // may call a profiler that listens; no function of ours is on the stack then.
+#include <iterator>
+
 #include "libmemprof/src/torch/forward.h"
 #include "libmemprof/src/torch/layer.h"
 
@@ -80,3 +82,17 @@ void TorchOutOfMemory2(std::int64_t requested, std::size_t allocated, std::size_
           Real(TorchFunction::kOutOfMemory2, __builtin_return_address(0), TorchOutOfMemory2))
     real(requested, allocated, reserved, device);
 }
+
+namespace {
+
+void* const kTorchFunctions[] = {
+    reinterpret_cast<void*>(&TorchUsage1_9), reinterpret_cast<void*>(&TorchUsage1_13),
+    reinterpret_cast<void*>(&TorchUsage2), reinterpret_cast<void*>(&TorchOutOfMemory1_13),
+    reinterpret_cast<void*>(&TorchOutOfMemory2)};
+static_assert(std::size(kTorchFunctions) == static_cast<std::size_t>(TorchFunction::kCount));
+
+__attribute__((constructor(101))) void InstallTorchFunctions() {
+  memprof::recorder::SetTorchFunctions(kTorchFunctions);
+}
+
+}  // namespace

@@ -18,6 +18,7 @@
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
 #include "libmemprof/src/recording/thread_end.h"
+#include "libmemprof/src/recording/thread_states.h"
 
 namespace memprof::recorder {
 namespace {
@@ -43,6 +44,7 @@ void BeforeFork() {
 void AfterFork() { pthread_setcancelstate(CurrentThread().cancel_state, nullptr); }
 
 void MarkFork() {
+  const Visit visit;
   Recorder* recorder = TheRecorder();
   if (!Recording() || recorder == nullptr) return;
   WorkGuard guard;
@@ -63,6 +65,7 @@ void AfterForkInChild() {
   ResetLoaderGate();
   ResetProcessLocks();
   ForgetParentsMemory();
+  ForgetParentsThreads();
   // The kernel has cleared the page already, where it can. The writer thread and the rings belong
   // to the parent.
   g_control.epoch.store(0, std::memory_order_relaxed);
@@ -82,6 +85,7 @@ void AfterForkInChild() {
 void AtExit() {
   g_exiting.store(true, std::memory_order_relaxed);
   if (RecordedProcess() != getpid()) return;
+  const Visit visit;
   WorkGuard guard;
   g_control.ending.store(1, std::memory_order_relaxed);
   // An event that is published from now on is either seen by the writer below, or its thread reads

@@ -10,11 +10,13 @@
 #include <new>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/lifecycle/attach.h"
 #include "libmemprof/src/lifecycle/internal/whole_recording.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/signal_switch.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/recording/thread_states.h"
 #include "libmemprof/src/sources/source_host.h"
 
 namespace memprof::recorder {
@@ -99,6 +101,7 @@ int CreateRecorder(Settings settings) {
   WholeRecording::Use(recording);
   recorder->definitions()->AddSource("driver", settings.driver ? kSourceOn : kSourceOff,
                                      settings.driver  ? ""
+                                     : IsAttached()   ? "attached"
                                      : InjectedOnly() ? "CUDA_INJECTION64_PATH"
                                                       : "MEMPROF_SOURCE");
   if (!OpenForEvents(recorder, nullptr, nullptr)) return MEMPROF_IO_ERROR;
@@ -220,6 +223,45 @@ int StartRecording(StartCause cause) {
   return MEMPROF_UNAVAILABLE;
 }
 
+int StartAttached(EnvironmentLookup lookup) {
+  const Mode mode = g_control.mode.load(std::memory_order_acquire);
+  if (mode == Mode::kPaused) return Resume(StartCause::kApi);
+  Mode expected = mode;
+  if ((mode != Mode::kIdle && mode != Mode::kWaiting && mode != Mode::kWanted) ||
+      !g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
+    return MEMPROF_UNAVAILABLE;
+  WorkGuard guard;
+  return CreateRecorder(ReadSettings(lookup, true));
+}
+
+bool TakeDownRecording() {
+  constexpr std::uint64_t kMostWaitNs = 5'000'000'000, kPollNs = 2'000'000, kGraceNs = 50'000'000;
+  Mode expected = Mode::kPaused;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return false;
+  const std::uint64_t deadline = NowNs() + kMostWaitNs;
+  std::atomic<std::uint32_t> never{0};
+  bool inside = true;
+  while (inside && NowNs() < deadline) {
+    SynchroniseThreads();
+    inside = ThreadsAreInside();
+    FutexWait(&never, 0, inside ? kPollNs : kGraceNs);
+    inside |= ThreadsAreInside();
+  }
+  WholeRecording* recording = g_whole.load();
+  if (inside || recording == nullptr) {
+    SetMode(Mode::kPaused);
+    return false;
+  }
+  g_whole.store(nullptr);
+  WholeRecording::Use(nullptr);
+  recording->recorder()->writer()->Stop();
+  ForgetRecording();
+  recording->~WholeRecording();
+  UnmapMemory(recording, sizeof(WholeRecording), Need::kWriter, InChild::kKept);
+  SetMode(Mode::kIdle);
+  return true;
+}
+
 int StopRecording() {
   Mode expected = Mode::kRecording;
   if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting))
@@ -259,7 +301,6 @@ void ResetForTest() {
     recording->~WholeRecording();
     UnmapMemory(recording, sizeof(WholeRecording), Need::kWriter, InChild::kKept);
   }
-  ResetLoaderGate();
   g_control.ending.store(0);
   g_driver_up_in.store(0);
   SetMode(Mode::kIdle);

@@ -3,6 +3,7 @@
 
 #include "libmemprof/src/recording/control.h"
 #include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/settings.h"
 
 namespace memprof::recorder {
 
@@ -12,6 +13,13 @@ enum class StartCause { kHook, kInit, kApi };
 // memprof.h.
 int StartRecording(StartCause cause);
 int StopRecording();
+// For a recorder that was loaded into a running program: begins a recording with the settings that
+// `lookup` finds, or resumes one that is paused.
+int StartAttached(EnvironmentLookup lookup);
+// Frees a recording that is stopped and whose log has ended, so that another one can begin. Waits up
+// to some seconds until no thread is within the recorder; false = one still is, and all stays as it
+// is. Not for a recorder whose hooks the program calls.
+bool TakeDownRecording();
 // The fast test of hooks: whether events are wanted now. Starts the recorder if this is the first
 // call that uses a device. If another thread is starting it for the first time, waits a short time:
 // threads that begin together must not lose their first events.

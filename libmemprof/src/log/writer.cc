@@ -3,10 +3,12 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "libmemprof/src/base/loader_gate.h"
 #include "libmemprof/src/log/proto_writer.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "proto/anomalies.h"
@@ -24,10 +26,18 @@ constexpr std::uint64_t kSweepNs = 1'000'000'000;
 constexpr std::uint64_t kEndPollNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 
+// Of the writer's thread. Not a member: flags stay in the list, and a recording may be taken down.
+LoaderFlag g_loader_flag;
+std::atomic<pid_t> g_loader_flag_of{0};  // the process in whose list it is
+
+void RegisterWritersFlag() {
+  if (g_loader_flag_of.exchange(getpid()) != getpid()) RegisterLoaderFlag(&g_loader_flag);
+}
+
 }  // namespace
 
 bool Writer::Start() {
-  RegisterLoaderFlag(&loader_);
+  RegisterWritersFlag();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);
@@ -117,7 +127,7 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
   const std::uint64_t now = NowNs();
   if (now >= next_sweep_ns_) {
     SealSlabsOfDeadThreads(ring_);
-    LoaderSection section(&loader_);
+    LoaderSection section(&g_loader_flag);
     Call(housekeeping_.each_second);
     next_sweep_ns_ = now + kSweepNs;
   }

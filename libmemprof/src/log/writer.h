@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libmemprof/src/base/loader_gate.h"
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/internal/drain.h"
 #include "libmemprof/src/log/live_table.h"
@@ -131,7 +130,6 @@ class Writer {
   std::uint64_t next_end_check_ns_ = 0;
   std::uint64_t next_counters_ns_ = 0;
   bool reported_removed_ = false;
-  LoaderFlag loader_;
 };
 
 }  // namespace memprof::recorder

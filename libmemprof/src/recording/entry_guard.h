@@ -22,6 +22,8 @@
 // is off while it lives.
 #pragma once
 
+#include <atomic>
+
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/recording/thread.h"
 
@@ -37,6 +39,7 @@ class EntryGuard {
     if (__builtin_expect(depth_ > 1, 0) && Abandoned(*this)) depth_ = 1;
     if (depth_ == 1) slot_->outermost = this;
     slot_->depth = depth_;
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // for ThreadsAreInside
   }
   ~EntryGuard() { slot_->depth = static_cast<std::uint16_t>(depth_ - 1); }
   EntryGuard(const EntryGuard&) = delete;

@@ -8,12 +8,16 @@
 
 namespace memprof::recorder {
 
-// The calling thread's state in the current recording; null when nothing is recorded.
+// For a thread that is not bound to the current recording yet.
+ThreadState* BindHere(ThreadSlot* slot);
+
+// The calling thread's state in the current recording; null when nothing is recorded. The recording
+// is not taken down before the caller's guard has ended (thread_states.h).
 inline ThreadState* BoundState(ThreadSlot* slot) {
   const std::uint64_t epoch = g_control.epoch.load(std::memory_order_acquire);
   if (epoch == 0) return nullptr;
   if (slot->epoch == epoch && slot->state != nullptr) return slot->state;
-  return TheRecorder()->BindThread(slot);
+  return BindHere(slot);
 }
 
 // Publishes one event of the calling thread. The caller holds an EntryGuard and has set all fields

@@ -2,7 +2,6 @@
 #include "libmemprof/src/recording/recorder.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -12,27 +11,16 @@
 #include "libmemprof/src/recording/host_scan.h"
 #include "libmemprof/src/recording/record_event.h"
 #include "libmemprof/src/recording/thread_end.h"
+#include "libmemprof/src/recording/thread_states.h"
 
 namespace memprof::recorder {
 namespace {
 
-// The stack that hooks may use beyond the program's own use; counted as the recorder's memory.
-constexpr std::size_t kStackOfHooks = 16384;
 constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
 // Never 0 and never used before in this process or its parents.
 std::atomic<std::uint64_t> g_last_epoch{0};
 std::atomic<pid_t> g_process{0};  // the process of the recorder; survives a fork, unlike g_control
-
-// The memo charges its own memory as it grows, and is not copied to children; the rest of the state
-// is.
-ThreadState* NewThreadState() {
-  const std::size_t charged = offsetof(ThreadState, memo) + PageBytes() + kStackOfHooks;
-  if (!ChargeMemory(charged, Need::kThread, InChild::kKept)) return nullptr;
-  void* memory = MapAddressSpace(sizeof(ThreadState), InChild::kKept);
-  if (memory == nullptr) ReturnMemory(charged, Need::kThread, InChild::kKept);
-  return static_cast<ThreadState*>(memory);
-}
 
 }  // namespace
 
@@ -97,14 +85,8 @@ void Recorder::Finish() {
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   SystemSection section;
-  ThreadState* state;
-  {
-    LockGuard lock(threads_mutex_);
-    state = free_states_;
-    if (state != nullptr) free_states_ = state->next_free;
-    if (slot->epoch != epoch_ || slot->thread_id == 0) slot->thread_id = 0;
-  }
-  if (state == nullptr) state = NewThreadState();
+  if (slot->epoch != epoch_) slot->thread_id = 0;
+  ThreadState* const state = TakeThreadState(slot, epoch_);
   if (state == nullptr) {
     Count(log::Anomaly::kThreadSlotsExhausted);
     return nullptr;
@@ -122,10 +104,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->stack_bounds = FindStackBounds();
   stacks_.Reset(&state->memo);
   if (slot->thread_id == 0) {
-    {
-      LockGuard lock(threads_mutex_);
-      slot->thread_id = ++last_thread_id_;
-    }
+    slot->thread_id = last_thread_id_.fetch_add(1, std::memory_order_relaxed) + 1;
     char name[17] = "";
     prctl(PR_GET_NAME, name, 0, 0, 0);
     definitions_.AddThread(slot->thread_id, state->tid, name);
@@ -144,9 +123,6 @@ void Recorder::ReleaseThread(ThreadState* state) {
   state->memo.Release();
   state->used = 0;
   state->room = 0;
-  LockGuard lock(threads_mutex_);
-  state->next_free = free_states_;
-  free_states_ = state;
 }
 
 bool Recorder::TakeSlab(ThreadState* state) {
@@ -157,6 +133,11 @@ bool Recorder::TakeSlab(ThreadState* state) {
   state->room = state->slab == nullptr ? 0 : ring::kEventsPerSlab;
   if (state->slab == nullptr) Count(log::Anomaly::kEventsLost);
   return state->slab != nullptr;
+}
+
+ThreadState* BindHere(ThreadSlot* slot) {
+  Visit visit;
+  return Recording() ? TheRecorder()->BindThread(slot) : nullptr;
 }
 
 bool RecordEvent(ThreadSlot* slot, ring::RingEvent* event, bool with_stack) {

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/driver/state.h"
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/log/log_file.h"
@@ -33,7 +32,7 @@ class Recorder {
   void Finish();
 
   ThreadState* BindThread(ThreadSlot* slot);
-  // Releases what a thread held.
+  // Releases what a thread held of this recording.
   void ReleaseThread(ThreadState* state);
   // Publishes `event`; false, and counted, when there is no space.
   bool Append(ThreadState* state, const ring::RingEvent& event) {
@@ -78,9 +77,7 @@ class Recorder {
   Writer writer_;
   DriverState driver_;
   std::uint32_t api_labels_[kFunctionCount] = {};
-  Mutex<LockRank::kThreads> threads_mutex_;
-  ThreadState* free_states_ = nullptr;
-  std::uint32_t last_thread_id_ = 0;
+  std::atomic<std::uint32_t> last_thread_id_{0};
 };
 
 extern std::atomic<Recorder*> g_recorder;

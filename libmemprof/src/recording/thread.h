@@ -15,8 +15,13 @@ namespace memprof::recorder {
 
 struct PythonThread;
 
+struct ThreadSlot;
+
 // The state of a thread between events.
 struct ThreadState {
+  std::uint64_t epoch;  // of the recording whose ids and slab it has
+  ThreadSlot* slot;     // of its thread; null while it has none
+  ThreadState* next;    // of all states (thread_states.h)
   ring::SlabHeader* slab;
   std::uint32_t used;       // events in `slab`
   std::uint32_t room;       // events that fit into `slab`; 0 without a slab
@@ -24,7 +29,6 @@ struct ThreadState {
   std::uint32_t tid;
   std::uint32_t ticks;  // events so far, for sampling the recorder's own time
   ContextCache context;
-  ThreadState* next_free;
   PythonThread* python;  // null until it is needed, or without memory for it
   ChosenPools chosen_pools;
   LoaderFlag loader;

@@ -8,6 +8,7 @@
 
 #include "libmemprof/src/recording/entry_guard.h"
 #include "libmemprof/src/recording/recorder.h"
+#include "libmemprof/src/recording/thread_states.h"
 
 namespace memprof::recorder {
 namespace {
@@ -20,10 +21,12 @@ void ThreadEnds(void* state) {
   ThreadSlot* slot = guard.slot();
   if (slot->state != state || slot->epoch == 0) return;
   Recorder* recorder = TheRecorder();
-  if (recorder != nullptr && recorder->epoch() == slot->epoch && RecordedProcess() == getpid()) {
-    recorder->ReleaseThread(static_cast<ThreadState*>(state));
+  if (RecordedProcess() != getpid()) return void(slot->state = nullptr);
+  if (recorder != nullptr && recorder->epoch() == slot->epoch) {
+    recorder->ReleaseThread(slot->state);
     if (CurrentTid() == static_cast<std::uint32_t>(getpid())) recorder->writer()->NoteEndOfMain();
   }
+  ReturnThreadState(slot->state);
   slot->state = nullptr;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "libmemprof/src/events/families.h"
+#include "libmemprof/src/recording/thread_states.h"
 
 namespace memprof::recorder {
 namespace {
@@ -172,6 +173,7 @@ void ClearDriverCalls() { g_time.fetch_add(1, std::memory_order_relaxed); }
 
 void RecordDriverCall(const SourceCall& half) {
   if (half.function < 0 || half.function >= kFunctionCount || half.parameters == nullptr) return;
+  const Visit visit;
   if (!Recording()) return;
   const Row& row = kRows[half.function];
   // Hooks, where installed, record contexts themselves.

@@ -11,6 +11,7 @@
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/recording/thread_states.h"
 #include "libmemprof/src/sources/driver_calls.h"
 
 namespace memprof::recorder {
@@ -59,6 +60,7 @@ void SourceRecord(const SourceEvent* from) {
 }
 
 std::uint32_t SourceIntern(const char* text, std::size_t length) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || text == nullptr || !Recording()) return 0;
   EntryGuard guard;
@@ -66,6 +68,7 @@ std::uint32_t SourceIntern(const char* text, std::size_t length) {
 }
 
 void SourceStateChanged(const char* name, std::uint32_t state, const char* detail) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || name == nullptr) return;
   EntryGuard guard;
@@ -74,6 +77,7 @@ void SourceStateChanged(const char* name, std::uint32_t state, const char* detai
 }
 
 void SourceCount(int anomaly, std::uint64_t add) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || anomaly < 0 || anomaly >= static_cast<int>(log::Anomaly::kCount))
     return;
@@ -91,6 +95,7 @@ void SourceDriverCall(const SourceCall* call) {
 }
 
 int SourcePoolOnHost(std::uint64_t pool) {
+  Visit visit;
   Recorder* recorder = TheRecorder();
   if (recorder == nullptr || !Recording()) return 0;
   EntryGuard guard;

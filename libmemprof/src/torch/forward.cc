@@ -8,10 +8,18 @@
 
 #include "libmemprof/src/loader/next_symbol.h"
 #include "libmemprof/src/loader/real_dlsym.h"
+#include "libmemprof/src/loader/relocations.h"
 #include "libmemprof/src/recording/thread.h"
 
 namespace memprof::recorder {
 namespace {
+
+std::atomic<bool> g_loaded_late{false};
+void* const* g_ours = nullptr;
+// Libraries that call one of the functions: libc10, libc10_cuda, libtorch_cpu, ...
+constexpr std::size_t kSlotsEach = 16;
+CallSlot g_slots[static_cast<int>(TorchFunction::kCount) * kSlotsEach];
+std::size_t g_slot_counts[static_cast<int>(TorchFunction::kCount)] = {};
 
 constexpr const char* kNames[] = {
 #define MEMPROF_TORCH_NAME(identifier, name) #name,
@@ -26,6 +34,7 @@ struct Search {
   bool ours_seen = false;
   int behind = 0;  // definitions in libraries that were loaded after ours
   void* first_behind = nullptr;
+  void* first_before = nullptr;  // in another library than the caller's
 };
 
 bool Contains(const dl_phdr_info& info, const void* address) {
@@ -54,7 +63,11 @@ int FindInModule(dl_phdr_info* info, std::size_t, void* data) {
   if (found == nullptr) return 0;
   // An interposer in front of us that calls us wants the next definition after its own: it must not
   // get itself.
-  if (search->ours_seen && search->behind++ == 0) search->first_behind = found;
+  if (search->ours_seen) {
+    if (search->behind++ == 0) search->first_behind = found;
+  } else if (search->first_before == nullptr && !Contains(*info, search->caller)) {
+    search->first_before = found;
+  }
   return 0;
 }
 
@@ -81,7 +94,9 @@ __attribute__((noinline, cold)) void* FindReal(TorchFunction function, const voi
   LoaderSection loader(LoaderFlagHere());
   Search search{.name = kNames[static_cast<int>(function)], .caller = caller, .ours = ours};
   dl_iterate_phdr(FindInModule, &search);
-  if (search.behind <= 1) return search.first_behind;
+  if (search.behind == 1) return search.first_behind;
+  // Loaded after PyTorch, and called by changed slots only (lifecycle/attach.h).
+  if (search.behind == 0) return g_loaded_late.load() ? search.first_before : nullptr;
   void* found = FindByLoader(search);
   return found != nullptr ? found : search.first_behind;
 }
@@ -95,6 +110,27 @@ constexpr int kSites = 16;
 Site g_sites[static_cast<int>(TorchFunction::kCount)][kSites];
 
 }  // namespace
+
+void SetTorchFunctions(void* const* ours) { g_ours = ours; }
+
+void RedirectTorch() {
+  SystemSection section;
+  g_loaded_late.store(true);
+  CallSlot* slots = g_slots;
+  for (int i = 0; g_ours != nullptr && i < static_cast<int>(TorchFunction::kCount); ++i) {
+    RedirectCalls(kNames[i], g_ours[i], slots, kSlotsEach, &g_slot_counts[i]);
+    slots += kSlotsEach;
+  }
+}
+
+void RestoreTorch() {
+  SystemSection section;
+  CallSlot* slots = g_slots;
+  for (int i = 0; g_ours != nullptr && i < static_cast<int>(TorchFunction::kCount); ++i) {
+    RestoreCalls(g_ours[i], slots, &g_slot_counts[i]);
+    slots += kSlotsEach;
+  }
+}
 
 void* RealTorchFunction(TorchFunction function, const void* caller, const void* ours) {
   const auto site = reinterpret_cast<std::uintptr_t>(caller);

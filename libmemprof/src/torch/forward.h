@@ -21,4 +21,12 @@ enum class TorchFunction {
 // only if several libraries define the function.
 void* RealTorchFunction(TorchFunction function, const void* caller, const void* ours);
 
+// The exported functions, in the order of TorchFunction.
+void SetTorchFunctions(void* const* ours);
+
+// For a recorder that was loaded after PyTorch: makes the calls of PyTorch's libraries reach ours, and
+// leads them back. One thread at a time. Again after more libraries were loaded.
+void RedirectTorch();
+void RestoreTorch();
+
 }  // namespace memprof::recorder

@@ -84,7 +84,8 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
     const std::uint64_t unknown = sums.unknown.load(kRelaxed);
     if (__builtin_expect(report.reserved != sums.segments.load(kRelaxed) || unknown != 0, 0))
       differs |= !Reconcile(state, slot, report, device);
-    if (__builtin_expect(differs, 0)) TheRecorder()->Count(log::Anomaly::kFrameworkTotalsDiffer);
+    if (__builtin_expect(differs, 0) && !sums.began_late.exchange(false))
+      TheRecorder()->Count(log::Anomaly::kFrameworkTotalsDiffer);
   } else if (report.bytes > 0) {
     FindSegments(state, slot, report, device);
   }
@@ -98,6 +99,10 @@ void TorchLayer::Report(ThreadSlot* slot, const TorchReport& report, std::int32_
       event.aux1 = PoolFor(device, report.stream);
   }
   RecordEventHere(slot, &event, allocates);
+}
+
+void TorchLayer::BeginLate() {
+  for (Device& device : devices_) device.began_late.store(true);
 }
 
 void TorchLayer::OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device) {

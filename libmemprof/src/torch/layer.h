@@ -57,6 +57,8 @@ class TorchLayer {
   TorchLayer(const TorchLayer&) = delete;
   TorchLayer& operator=(const TorchLayer&) = delete;
 
+  // The program has memory already: the first totals are not compared.
+  void BeginLate();
   void Report(ThreadSlot* slot, const TorchReport& report, std::int32_t device);
   // `report` has the requested bytes instead of a block.
   void OutOfMemory(ThreadSlot* slot, const TorchReport& report, std::int32_t device);
@@ -86,6 +88,7 @@ class TorchLayer {
     std::atomic<std::uint64_t> segments{0};   // bytes of all segments
     // bytes that PyTorch reserves beyond these (modulo 2^64)
     std::atomic<std::uint64_t> unknown{0};
+    std::atomic<bool> began_late{false};  // and nothing was reported since
   };
   struct Capture {
     std::uint64_t id = 0;    // the driver's

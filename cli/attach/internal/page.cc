@@ -1,0 +1,70 @@
+#include "cli/attach/internal/page.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+#include "cli/console/text.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kSymbol[] = "memprof_attach_page";
+
+// As AttachPage; text ends in a zero.
+struct Page {
+  std::uint32_t phase, layout;
+  char log[4096];
+  char error[256];
+};
+constexpr std::uint32_t kLayout = 1;
+
+template <typename Transfer>
+absl::Status Move(pid_t pid, std::uint64_t address, void* here, std::size_t bytes,
+                  Transfer transfer) {
+  const iovec local{here, bytes};
+  const iovec remote{reinterpret_cast<void*>(address), bytes};
+  if (transfer(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes))
+    return absl::OkStatus();
+  if (errno == EPERM || errno == EACCES)
+    return absl::PermissionDeniedError(Cat("process ", pid, " does not let itself be read"));
+  if (errno == ESRCH) return absl::NotFoundError(Cat("process ", pid, " has ended"));
+  return absl::UnavailableError(
+      Cat("the memory of process ", pid, " cannot be reached: ", std::strerror(errno)));
+}
+
+template <std::size_t kBytes>
+std::string Text(const char (&text)[kBytes]) {
+  return std::string(text, strnlen(text, kBytes));
+}
+
+}  // namespace
+
+absl::StatusOr<AttachReport> ReadPage(const Target& target) {
+  AttachReport report;
+  const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
+  if (address == 0) return report;
+  Page page;
+  if (absl::Status read = Move(target.pid(), address, &page, sizeof page, process_vm_readv);
+      !read.ok())
+    return read;
+  if (page.phase == 0) return report;
+  if (page.layout != kLayout || page.phase > static_cast<std::uint32_t>(AttachPhase::kFailed))
+    return absl::FailedPreconditionError(
+        Cat("process ", target.pid(), " has the recorder of another version of memprof: ",
+            target.recorder()));
+  report.phase = static_cast<AttachPhase>(page.phase);
+  report.log = Text(page.log);
+  report.error = Text(page.error);
+  return report;
+}
+
+absl::Status WantEnd(const Target& target) {
+  const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
+  auto phase = static_cast<std::uint32_t>(AttachPhase::kEnding);
+  return address == 0 ? absl::NotFoundError("no recorder")
+                      : Move(target.pid(), address, &phase, sizeof phase, process_vm_writev);
+}
+
+}  // namespace memprof::cli

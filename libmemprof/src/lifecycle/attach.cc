@@ -1,0 +1,154 @@
+// The thread that begins and ends an attached recording.
+#include "libmemprof/src/lifecycle/attach.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/lifecycle/internal/program_python.h"
+#include "libmemprof/src/lifecycle/lifecycle.h"
+#include "libmemprof/src/lifecycle/start.h"
+#include "libmemprof/src/log/vocabulary.h"
+#include "libmemprof/src/recording/record_event.h"
+#include "libmemprof/src/torch/forward.h"
+#include "libmemprof/src/torch/layer.h"
+
+namespace memprof::recorder {
+
+// Exported under this name: `memprof attach` finds it in the library's symbol table.
+extern "C" __attribute__((visibility("default"))) AttachPage memprof_attach_page;
+AttachPage memprof_attach_page;
+
+namespace {
+
+// How often the thread looks whether somebody wants the end.
+constexpr std::uint64_t kLookNs = 200'000'000;
+constexpr std::size_t kMaxSettings = 16384;
+
+AttachPage& g_page = memprof_attach_page;
+char g_settings[kMaxSettings];  // lines, each ended by a zero; another zero ends them
+
+// The value of the first line of that name. Settings that are not given are not taken from the
+// program's environment, which is about another recording.
+const char* Lookup(const char* name) {
+  const std::size_t length = strlen(name);
+  for (const char* line = g_settings; *line != '\0'; line += strlen(line) + 1)
+    if (strncmp(line, name, length) == 0 && line[length] == '=') return line + length + 1;
+  return nullptr;
+}
+
+void SetState(AttachState state) { g_page.state.store(state, std::memory_order_release); }
+
+bool CopySettings(const char* settings) {
+  const std::size_t length = strlen(settings);
+  if (length + 2 > kMaxSettings) return false;
+  memcpy(g_settings, settings, length);
+  g_settings[length] = g_settings[length + 1] = '\0';
+  for (std::size_t i = 0; i < length; ++i)
+    if (g_settings[i] == '\n') g_settings[i] = '\0';
+  return true;
+}
+
+void Fail(const char* why) {
+  snprintf(g_page.error, sizeof g_page.error, "%s", why);
+  SetState(AttachState::kFailed);
+}
+
+bool Begin() {
+  if (Recording()) {
+    Fail("it records already");
+    return false;
+  }
+  if (!IsPreloaded()) NoteInjectedOnly();
+  const int result = StartAttached(Lookup);
+  if (result != MEMPROF_OK) {
+    Fail(result == MEMPROF_IO_ERROR ? "its log cannot be written"
+                                    : "an earlier recording has not ended, or recording is off");
+    return false;
+  }
+  Recorder* recorder = TheRecorder();
+  snprintf(g_page.log, sizeof g_page.log, "%s", recorder->log()->path());
+  const char* way = Lookup("MEMPROF_ATTACH");
+  recorder->definitions()->AddSource("attach", kSourceOn, way == nullptr ? "" : way);
+  if (InjectedOnly()) {
+    TheTorchLayer()->BeginLate();
+    RedirectTorch();
+  }
+  return true;
+}
+
+// Until somebody wants the end, or the time is over.
+void Wait() {
+  const char* seconds = Lookup("MEMPROF_FOR");
+  const std::uint64_t limit = seconds == nullptr ? 0 : strtoull(seconds, nullptr, 10);
+  const std::uint64_t deadline = limit == 0 ? ~std::uint64_t{0} : NowNs() + limit * 1'000'000'000;
+  const std::atomic<std::uint32_t> never{0};
+  for (int looks = 1;; ++looks) {
+    if (g_page.state.load(std::memory_order_acquire) != AttachState::kRecording) return;
+    const std::uint64_t now = NowNs();
+    if (now >= deadline || !Recording()) return;
+    FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
+    constexpr int kLooksPerSearch = 25;  // PyTorch may have been imported meanwhile
+    if (InjectedOnly() && looks % kLooksPerSearch == 0) RedirectTorch();
+  }
+}
+
+void End() {
+  SetState(AttachState::kEnding);
+  RunInPython(Lookup("MEMPROF_PYTHON_END"));
+  if (InjectedOnly()) RestoreTorch();
+  StopRecording();
+  if (InjectedOnly()) {
+    FinishRecording();
+    TakeDownRecording();
+  }
+  SetState(AttachState::kEnded);
+}
+
+void* AttachMain(void*) {
+  pthread_setname_np(pthread_self(), "memprof-attach");
+  // A paused recording that could not be taken down before is no hindrance for another try.
+  if (!IsPreloaded()) TakeDownRecording();
+  if (!Begin()) return nullptr;
+  SetState(AttachState::kRecording);
+  RunInPython(Lookup("MEMPROF_PYTHON_BEGIN"));
+  Wait();
+  End();
+  return nullptr;
+}
+
+}  // namespace
+
+int Attach(const char* settings) {
+  AttachState before = g_page.state.load();
+  if (before == AttachState::kStarting || before == AttachState::kRecording ||
+      before == AttachState::kEnding ||
+      !g_page.state.compare_exchange_strong(before, AttachState::kStarting))
+    return MEMPROF_UNAVAILABLE;
+  madvise(&g_page, sizeof g_page, MADV_WIPEONFORK);
+  g_page.layout = 1;
+  if (settings == nullptr || !CopySettings(settings)) {
+    Fail("the settings are too long");
+    return MEMPROF_INVALID_ARGUMENT;
+  }
+  // No handler of the program may run on this thread.
+  sigset_t all, before_us;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_us);
+  pthread_t thread;
+  const int error = pthread_create(&thread, nullptr, AttachMain, nullptr);
+  if (error == 0)
+    pthread_detach(thread);
+  else
+    Fail("no thread can be created");
+  pthread_sigmask(SIG_SETMASK, &before_us, nullptr);
+  return error == 0 ? MEMPROF_OK : MEMPROF_UNAVAILABLE;
+}
+
+bool IsAttached() { return g_page.state.load() == AttachState::kStarting; }
+
+}  // namespace memprof::recorder

@@ -1,0 +1,102 @@
+// A list that only grows; a state without a slot is free.
+#include "libmemprof/src/recording/thread_states.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <atomic>
+
+#include "libmemprof/src/base/locks.h"
+#include "libmemprof/src/base/sys.h"
+#include "libmemprof/src/python/stacks.h"
+
+namespace memprof::recorder {
+namespace {
+
+// The stack that hooks may use beyond the program's own use; counted as the recorder's memory.
+constexpr std::size_t kStackOfHooks = 16384;
+
+ThreadState* g_states = nullptr;  // g_process_locks.threads
+std::atomic<std::uint32_t> g_visits{0};
+
+// The memo charges its own memory as it grows, and is not copied to children; the rest of the state
+// is.
+ThreadState* NewThreadState() {
+  const std::size_t charged = offsetof(ThreadState, memo) + PageBytes() + kStackOfHooks;
+  if (!ChargeMemory(charged, Need::kThread, InChild::kKept)) return nullptr;
+  void* memory = MapAddressSpace(sizeof(ThreadState), InChild::kKept);
+  if (memory == nullptr) ReturnMemory(charged, Need::kThread, InChild::kKept);
+  return static_cast<ThreadState*>(memory);
+}
+
+ThreadState* Reuse(ThreadSlot* slot) {
+  LockGuard lock(g_process_locks.threads);
+  ThreadState* state = slot->state;
+  if (state != nullptr && state->slot == slot) return state;
+  for (state = g_states; state != nullptr && state->slot != nullptr;) state = state->next;
+  if (state != nullptr) state->slot = slot;
+  return state;
+}
+
+// What depends on the ids, the slabs or the rules of one recording.
+void Forget(ThreadState* state) {
+  state->memo.Release();
+  if (state->python != nullptr)
+    UnmapMemory(state->python, sizeof(PythonThread), Need::kThread, InChild::kKept);
+  state->python = nullptr;
+  state->slab = nullptr;
+  state->used = state->room = 0;
+  memset(static_cast<void*>(&state->stacks), 0, sizeof state->stacks);
+  memset(static_cast<void*>(&state->names), 0, sizeof state->names);
+  memset(static_cast<void*>(&state->tensors), 0, sizeof state->tensors);
+  state->epoch = 0;
+}
+
+}  // namespace
+
+ThreadState* TakeThreadState(ThreadSlot* slot, std::uint64_t epoch) {
+  ThreadState* state = Reuse(slot);
+  if (state == nullptr) {
+    state = NewThreadState();
+    if (state == nullptr) return nullptr;
+    state->slot = slot;
+    LockGuard lock(g_process_locks.threads);
+    state->next = g_states;
+    g_states = state;
+  }
+  if (state->epoch != 0 && state->epoch != epoch) Forget(state);
+  state->epoch = epoch;
+  return state;
+}
+
+void ReturnThreadState(ThreadState* state) {
+  LockGuard lock(g_process_locks.threads);
+  state->slot = nullptr;
+}
+
+Visit::Visit() { g_visits.fetch_add(1); }
+Visit::~Visit() { g_visits.fetch_sub(1); }
+
+// Visits first: who has bound a thread meanwhile is in the list.
+bool ThreadsAreInside() {
+  if (g_visits.load() != 0) return true;
+  const ThreadSlot* const here = &CurrentThread();
+  LockGuard lock(g_process_locks.threads);  // with it, no slot's thread ends
+  for (const ThreadState* state = g_states; state != nullptr; state = state->next)
+    if (state->slot != nullptr && state->slot != here &&
+        __atomic_load_n(&state->slot->depth, __ATOMIC_ACQUIRE) != 0)
+      return true;
+  return false;
+}
+
+void ForgetRecording() {
+  LockGuard lock(g_process_locks.threads);
+  for (ThreadState* state = g_states; state != nullptr; state = state->next) Forget(state);
+}
+
+void ForgetParentsThreads() {
+  g_states = nullptr;
+  g_visits.store(0);
+}
+
+}  // namespace memprof::recorder
