@@ -215,6 +215,7 @@ int AttachVerb(int argc, char** argv) {
   const auto start = Clock::now();
   absl::StatusOr<Target> target = Target::Open(request.pid);
   if (!target.ok()) return Fail(target.status());
+  if (absl::Status prepared = PrepareOutput(request.output); !prepared.ok()) return Fail(prepared);
   const absl::StatusOr<AttachReport> report = Begin(&*target, request);
   if (!report.ok()) return Fail(report.status());
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - start);

@@ -24,16 +24,25 @@ class Guest:
             sys.exit(77)
         os.makedirs(self.folder, exist_ok=True)
 
-    def run(self, *command, spec=MEMORY, **environment):
+    def _on_stand_in(self, command, spec, environment):
+        """The words of a command that runs `command` on the stand-in, and its environment."""
         own = {**os.environ, "SIMCUDA": spec, "MEMPROF_TORCH_DIR": self.folder,
                "MEMPROF_SIMCUDA_DIR": os.path.join(self.build, "simcuda"), **environment}
         own.pop("LD_PRELOAD", None)
         options = ["--python", self.python] if self.python else []
-        done = subprocess.run([os.path.join(ROOT, "scripts", "torch-sim"), *options, *command],
-                              capture_output=True, text=True, env=own, check=False)
+        return [os.path.join(ROOT, "scripts", "torch-sim"), *options, *command], own
+
+    def run(self, *command, spec=MEMORY, **environment):
+        words, own = self._on_stand_in(command, spec, environment)
+        done = subprocess.run(words, capture_output=True, text=True, env=own, check=False)
         if done.returncode != 0:
             fail(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def start(self, *program, spec=MEMORY, **environment):
+        """A Python program that runs; its input and output are text."""
+        words, own = self._on_stand_in(("python", *program), spec, environment)
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=own)
 
     def record(self, log, *program, options=(), **environment):
         return self.run(os.path.join(self.build, "bin", "memprof"), "run", *options, "-o", log, "--",
@@ -61,9 +70,14 @@ class Guest:
             fail(f"{' '.join(program)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 
-    def memprof(self, *words):
+    def begin(self, *words):
+        """`memprof` in a session of its own."""
+        return subprocess.Popen([os.path.join(self.build, "bin", "memprof"), *words], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def memprof(self, *words, may_fail=False):
         done = subprocess.run([os.path.join(self.build, "bin", "memprof"), *words], capture_output=True,
                               text=True, check=False)
-        if done.returncode != 0:
+        if done.returncode != 0 and not may_fail:
             fail(f"memprof {' '.join(words)}: {done.stderr}")
         return done.stdout

@@ -26,7 +26,7 @@ AttachPage memprof_attach_page;
 namespace {
 
 // How often the thread looks whether somebody wants the end.
-constexpr std::uint64_t kLookNs = 200'000'000;
+constexpr std::uint64_t kLookNs = 100'000'000;
 constexpr std::size_t kMaxSettings = 16384;
 
 AttachPage& g_page = memprof_attach_page;
@@ -60,7 +60,7 @@ void Fail(const char* why) {
 
 bool Begin() {
   if (Recording()) {
-    Fail("it records already");
+    Fail("it records already, from its start on");
     return false;
   }
   if (!IsPreloaded()) NoteInjectedOnly();
@@ -72,7 +72,7 @@ bool Begin() {
   }
   Recorder* recorder = TheRecorder();
   snprintf(g_page.log, sizeof g_page.log, "%s", recorder->log()->path());
-  const char* way = Lookup("MEMPROF_ATTACH");
+  const char* way = IsPreloaded() ? "preloaded, and paused before" : Lookup("MEMPROF_ATTACH");
   recorder->definitions()->AddSource("attach", kSourceOn, way == nullptr ? "" : way);
   if (InjectedOnly()) {
     TheTorchLayer()->BeginLate();
@@ -92,7 +92,7 @@ void Wait() {
     const std::uint64_t now = NowNs();
     if (now >= deadline || !Recording()) return;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
-    constexpr int kLooksPerSearch = 25;  // PyTorch may have been imported meanwhile
+    constexpr int kLooksPerSearch = 50;  // PyTorch may have been imported meanwhile
     if (InjectedOnly() && looks % kLooksPerSearch == 0) RedirectTorch();
   }
 }
