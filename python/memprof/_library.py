@@ -22,7 +22,7 @@ _ARGUMENTS = {
     "memprof_held": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, _NAMES),
     "memprof_holders": (ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64),
     "memprof_present": (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t,
-                        ctypes.c_void_p, ctypes.c_uint64),
+                        ctypes.c_void_p, ctypes.c_uint64, _NAMES),
     "memprof_pool_usage": (ctypes.c_int, _NAMES, ctypes.c_size_t) + (ctypes.c_uint32,) * 4,
 }
 

@@ -76,6 +76,7 @@ pid_t Spawn(const std::string& program, const GuestOptions& options, int out, in
   const pid_t pid = fork();
   if (pid != 0) return pid;
   if (chdir(options.directory.c_str()) != 0) _exit(126);
+  if (options.input >= 0) dup2(options.input, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   execvpe(arguments[0], arguments.data(), variables.data());

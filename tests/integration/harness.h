@@ -36,6 +36,7 @@ struct GuestOptions {
   bool standin = true;             // the stand-in CUDA is first on the loader's path
   std::string output = "g.mprof";  // MEMPROF_OUTPUT, within the directory; "" = not set
   std::string directory;           // working directory; required
+  int input = -1;                  // its standard input; -1 = none
   int longest_s = 120;             // after this the guest is killed and the test fails
 };
 

@@ -217,8 +217,18 @@ void SessionBuilder::TakeBefore() {
   const std::size_t before = ResolvePresent(run.attached, run.start_time, &raw_, &order_);
   if (before == 0) return;
   run.before_attach = raw_.rows[order_.front()].time;
-  const StackId stack = tables_.AddNamedStack("before memprof was attached", "<attach>");
-  for (std::size_t i = 0; i < before; ++i) raw_.rows[order_[i]].stack = stack;
+  const StackId unknown = tables_.AddNamedStack("before memprof was attached (<attach>)");
+  absl::flat_hash_map<std::uint32_t, StackId> known;  // by the text of the stack
+  for (std::size_t i = 0; i < before; ++i) {
+    RawEvents::Row& row = raw_.rows[order_[i]];
+    const std::uint32_t text =
+        row.detail == RawEvents::kNone ? EventId::kNone : raw_.details[row.detail].label;
+    row.stack = unknown;
+    if (text >= tables_.strings.size()) continue;
+    const auto [at, is_new] = known.try_emplace(text);
+    if (is_new) at->second = tables_.AddNamedStack(std::string(tables_.strings[text]));
+    if (at->second.valid()) row.stack = at->second;
+  }
 }
 
 // Adds to allocations of autograd's threads the frames of the forward code that caused them.

@@ -5,6 +5,9 @@
 #include <initializer_list>
 #include <variant>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "analysis/log/wire.h"
 
 namespace memprof::analysis {
@@ -351,19 +354,35 @@ void SessionTables::Finish() {
   frame_rows_.clear();
 }
 
-StackId SessionTables::AddNamedStack(std::string_view function, std::string_view file) {
+StackId SessionTables::AddNamedStack(std::string_view lines) {
+  constexpr std::size_t kMostFrames = 640;
   const auto add = [this](std::string_view text) {
     strings.emplace_back(text);
     return StringId(static_cast<std::uint32_t>(strings.size() - 1));
   };
-  Frame frame;
-  frame.python = true;
-  frame.function = add(function);
-  frame.file = add(file);
-  frames.push_back(frame);
-  stack_parent.push_back(StackId());
-  stack_frame.push_back(FrameId(static_cast<std::uint32_t>(frames.size() - 1)));
-  return StackId(static_cast<std::uint32_t>(stack_parent.size() - 1));
+  std::vector<absl::string_view> innermost_first = absl::StrSplit(absl::string_view(lines.data(), lines.size()), '\n', absl::SkipEmpty());
+  if (innermost_first.size() > kMostFrames) innermost_first.resize(kMostFrames);
+  StackId stack;
+  for (std::size_t i = innermost_first.size(); i-- > 0;) {
+    absl::string_view line = innermost_first[i];
+    const std::size_t place = line.rfind(" (");
+    const std::size_t colon = line.rfind(':');
+    Frame frame;
+    frame.python = true;
+    frame.function = add(std::string_view(line.data(), std::min(place, line.size())));
+    if (place != line.npos && absl::ConsumeSuffix(&line, ")")) {
+      const bool has_line = colon != line.npos && colon > place &&
+                            absl::SimpleAtoi(line.substr(colon + 1), &frame.line);
+      const std::size_t begin = place + 2;
+      frame.file =
+          add(std::string_view(line.data() + begin, (has_line ? colon : line.size()) - begin));
+    }
+    frames.push_back(frame);
+    stack_parent.push_back(stack);
+    stack_frame.push_back(FrameId(static_cast<std::uint32_t>(frames.size() - 1)));
+    stack = StackId(static_cast<std::uint32_t>(stack_parent.size() - 1));
+  }
+  return stack;
 }
 
 }  // namespace memprof::analysis

@@ -277,7 +277,7 @@ MEMPROF_EXPORT int memprof_pool_usage(int device, const char* pool, size_t bytes
 }
 
 MEMPROF_EXPORT int memprof_present(int device, int layer, const void* ptr, size_t bytes, size_t requested,
-                                   const void* stream, uint64_t pool) {
+                                   const void* stream, uint64_t pool, const char* stack) {
   if (ptr == nullptr || device < 0) return MEMPROF_INVALID_ARGUMENT;
   if (layer != kLayerLinear && layer != kLayerSegment && layer != kLayerBlock)
     return MEMPROF_INVALID_ARGUMENT;
@@ -287,6 +287,7 @@ MEMPROF_EXPORT int memprof_present(int device, int layer, const void* ptr, size_
   event.aux0 = requested;
   event.aux1 = pool;
   event.stream = reinterpret_cast<std::uint64_t>(stream);
+  if (stack != nullptr && *stack != '\0') event.label = Label(stack);
   return Publish(&event, false);
 }
 

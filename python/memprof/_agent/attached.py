@@ -6,7 +6,7 @@ import sys
 
 from .. import _library
 
-_started = False
+_hooks = None
 
 
 def begin(library):
@@ -33,10 +33,40 @@ def end(_library_path):
 
 
 def _start(torch):
-    global _started  # pylint: disable=global-statement
-    if _started:
-        return
-    _started = True
+    """Hooks stay once they are registered, and do nothing while nothing is recorded: to remove them could disturb a
+    loop of the program over them."""
+    global _hooks  # pylint: disable=global-statement
     from . import hooks, pools
-    hooks.install(torch)
-    pools.install(torch)
+    if _hooks is not None:
+        _hooks.forked()  # another log: names and steps are told again
+    elif _may_register(torch):
+        _hooks = hooks.install(torch)
+        pools.install(torch)
+        _follow_ranges(torch)
+
+
+def _may_register(torch):
+    """Whether new global hooks disturb nothing: code that is compiled already would be compiled again, and hooks of
+    optimizers are called in a loop that may be running."""
+    from torch.optim import optimizer
+    compiled = getattr(sys.modules.get("torch._dynamo.convert_frame"), "FRAME_COUNTER", 0)
+    return compiled == 0 and not (optimizer._global_optimizer_pre_hooks or optimizer._global_optimizer_post_hooks)
+
+
+def _follow_ranges(torch):
+    """NVTX looks for a tool at its first call only: its ranges come from PyTorch's functions."""
+    from . import calls, guard
+    nvtx = torch.cuda.nvtx
+    push, pop = nvtx.range_push, nvtx.range_pop
+
+    def range_push(msg):
+        if not guard.off:
+            calls.push(str(msg).encode("utf-8", "replace"))
+        return push(msg)
+
+    def range_pop():
+        if not guard.off:
+            calls.pop()
+        return pop()
+
+    nvtx.range_push, nvtx.range_pop = range_push, range_pop

@@ -207,3 +207,4 @@ def install(torch, watch=None):
     warnings.filterwarnings("ignore", message="Using `torch.compile\\(module\\)` when there are global hooks")
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=hooks.forked)
+    return hooks

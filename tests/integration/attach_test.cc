@@ -1,0 +1,194 @@
+// `memprof attach` and `detach` with programs that nobody prepared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/harness.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+GuestResult Memprof(const TempDirectory& directory, std::vector<std::string> arguments) {
+  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = std::move(arguments);
+  return RunProgram(BuildPath("bin/memprof"), options);
+}
+
+// A guest whose standard input ends with this. Its output is read on a thread, so that it never waits.
+class Program {
+ public:
+  Program(const TempDirectory& directory, const std::string& how, bool preload = false,
+          std::map<std::string, std::string> environment = {}) {
+    EXPECT_EQ(pipe2(input_, O_CLOEXEC), 0);
+    GuestOptions options{.preload = preload, .directory = directory.path()};
+    if (!preload) options.output = "";
+    options.environment = std::move(environment);
+    options.arguments = {how};
+    options.input = input_[0];
+    guest_ = std::make_unique<RunningGuest>(GuestPath("guest_attached"), options);
+    close(input_[0]);
+    reader_ = std::thread([this] {
+      for (std::string line = guest_->ReadLine(); !line.empty(); line = guest_->ReadLine()) {
+        const std::lock_guard lock(mutex_);
+        lines_.push_back(line);
+      }
+    });
+  }
+  ~Program() { End(); }
+
+  std::string pid() const { return std::to_string(guest_->pid()); }
+  // Waits for so many more lines.
+  void Go(std::size_t more) {
+    const std::size_t wanted = Count() + more;
+    for (int i = 0; i < 12000 && Count() < wanted; ++i) usleep(10000);
+    EXPECT_GE(Count(), wanted);
+  }
+  // Its exit status, and what it printed.
+  int End() {
+    if (guest_ == nullptr) return 0;
+    close(input_[1]);
+    reader_.join();
+    const GuestResult result = guest_->Wait();
+    EXPECT_EQ(result.err, "");
+    guest_.reset();
+    return result.status;
+  }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::size_t Count() {
+    const std::lock_guard lock(mutex_);
+    return lines_.size();
+  }
+
+  int input_[2];
+  std::unique_ptr<RunningGuest> guest_;
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+  std::thread reader_;
+};
+
+// The calls in the log, as the guest prints them.
+std::vector<std::string> Recorded(const TempDirectory& directory, const std::string& log) {
+  const GuestResult dump = Memprof(directory, {"dump", "--json", directory.File(log)});
+  std::vector<std::string> calls;
+  for (const std::string& line : dump.lines()) {
+    const auto event = nlohmann::json::parse(line);
+    const std::string op = event.at("op");
+    if (op != "alloc" && op != "free") continue;
+    const std::string address = event.at("address");
+    calls.push_back(op + " linear " + address.substr(2) + " " +
+                    (op == "free" ? "0" : std::to_string(event.at("bytes").get<std::uint64_t>())));
+  }
+  return calls;
+}
+
+#define ATTACH_OR_SKIP(result)                                                    \
+  if ((result).err.find("may not be traced") != std::string::npos ||              \
+      (result).err.find("needs an x86-64") != std::string::npos)                  \
+    GTEST_SKIP() << (result).err;                                                 \
+  ASSERT_EQ((result).status, 0) << (result).err
+
+TEST(Attach, RecordsWhatComesThenAndNothingElse) {
+  const TempDirectory directory;
+  Program program(directory, "waits");
+  program.Go(50);
+  const GuestResult attached = Memprof(directory, {"attach", "-o", "a.mprof", program.pid()});
+  ATTACH_OR_SKIP(attached);
+  EXPECT_THAT(attached.out, HasSubstr("Recording process " + program.pid() + " to " +
+                                      directory.File("a.mprof")));
+  program.Go(200);
+  const GuestResult again = Memprof(directory, {"attach", program.pid()});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.err, HasSubstr("is recorded already, to " + directory.File("a.mprof")));
+  const GuestResult detached = Memprof(directory, {"detach", program.pid()});
+  EXPECT_EQ(detached.status, 0) << detached.err;
+  program.Go(50);
+  EXPECT_EQ(program.End(), 0);
+  const std::vector<std::string> recorded = Recorded(directory, "a.mprof");
+  EXPECT_GE(recorded.size(), 200u);
+  EXPECT_NE(std::search(program.lines().begin(), program.lines().end(), recorded.begin(),
+                        recorded.end()),
+            program.lines().end())
+      << "the log's " << recorded.size() << " calls are not a part of what the program did";
+  const GuestResult verified = Memprof(directory, {"verify", directory.File("a.mprof")});
+  EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
+}
+
+TEST(Attach, AThreadThatNeverSleepsComputesOn) {
+  const TempDirectory directory;
+  Program program(directory, "busy");
+  program.Go(10);
+  for (int i = 0; i < 15; ++i) {
+    const GuestResult attached = Memprof(directory, {"attach", "-o", "a.mprof", program.pid()});
+    ATTACH_OR_SKIP(attached);
+    program.Go(3);
+    EXPECT_EQ(Memprof(directory, {"detach", program.pid()}).status, 0);
+  }
+  EXPECT_EQ(program.End(), 0);
+}
+
+TEST(Attach, EndsByItselfAfterItsTime) {
+  const TempDirectory directory;
+  Program program(directory, "waits");
+  program.Go(5);
+  const GuestResult attached =
+      Memprof(directory, {"attach", "-o", "a.mprof", "--for", "1", program.pid()});
+  ATTACH_OR_SKIP(attached);
+  EXPECT_THAT(attached.out, HasSubstr("The recording of process " + program.pid() + " has ended"));
+  EXPECT_GT(Recorded(directory, "a.mprof").size(), 5u);
+  EXPECT_EQ(program.End(), 0);
+}
+
+TEST(Attach, BeginsAPausedRecordingOfAPreloadedRecorder) {
+  const TempDirectory directory;
+  Program program(directory, "waits", true, {{"MEMPROF_START", "paused"}});
+  program.Go(20);
+  const GuestResult attached = Memprof(directory, {"attach", "-o", "a.mprof", program.pid()});
+  ATTACH_OR_SKIP(attached);
+  program.Go(100);
+  EXPECT_EQ(Memprof(directory, {"detach", program.pid()}).status, 0);
+  EXPECT_EQ(program.End(), 0);
+  const std::vector<std::string> recorded = Recorded(directory, "a.mprof");
+  EXPECT_GE(recorded.size(), 100u);
+  EXPECT_NE(std::search(program.lines().begin(), program.lines().end(), recorded.begin(),
+                        recorded.end()),
+            program.lines().end());
+}
+
+TEST(Attach, SaysWhyNot) {
+  const TempDirectory directory;
+  const auto says = [&](std::vector<std::string> arguments, const std::string& why) {
+    const GuestResult result = Memprof(directory, std::move(arguments));
+    EXPECT_EQ(result.status, 1);
+    EXPECT_THAT(result.err, HasSubstr(why));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  };
+  Program program(directory, "waits");
+  program.Go(1);
+  says({"attach", "4194999"}, "there is no process 4194999");
+  says({"detach", "4194999"}, "there is no process 4194999");
+  says({"detach", program.pid()}, "memprof is not attached to process " + program.pid());
+  says({"attach", "-o", "no/such/folder/a.mprof", program.pid()}, "no/such/folder");
+  kill(std::stoi(program.pid()), SIGSTOP);
+  usleep(100000);
+  says({"attach", program.pid()}, "is stopped: let it go on first");
+  kill(std::stoi(program.pid()), SIGCONT);
+  EXPECT_EQ(program.End(), 0);
+}
+
+}  // namespace
+}  // namespace memprof::testing
