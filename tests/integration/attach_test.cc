@@ -141,6 +141,17 @@ TEST(Attach, AThreadThatNeverSleepsComputesOn) {
   EXPECT_EQ(program.End(), 0);
 }
 
+TEST(Attach, ACallThatWaitsGoesOnWaiting) {
+  const TempDirectory directory;
+  Program program(directory, "sleeps");
+  program.Go(1);
+  usleep(200000);
+  const GuestResult attached = Memprof(directory, {"attach", "-o", "a.mprof", program.pid()});
+  ATTACH_OR_SKIP(attached);
+  EXPECT_EQ(Memprof(directory, {"detach", program.pid()}).status, 0);
+  EXPECT_EQ(program.End(), 0);
+}
+
 TEST(Attach, EndsByItselfAfterItsTime) {
   const TempDirectory directory;
   Program program(directory, "waits");

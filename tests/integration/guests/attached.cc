@@ -3,10 +3,12 @@
 //
 //   waits    allocates and frees, and sleeps between; a second thread computes
 //   busy     one thread, which computes and allocates, and never sleeps
+//   sleeps   one thread, which sleeps for two seconds at a time
 //
 // Ends when its standard input does.
 #include <cuda_runtime_api.h>
 #include <poll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -59,9 +61,28 @@ void Fail(const char* what) {
   std::exit(3);
 }
 
+// In one call: interrupted sleeps of others are often begun again unnoticed.
+int Sleep() {
+  while (!InputHasEnded()) {
+    std::printf("sleeps\n");
+    std::fflush(stdout);
+    timespec begin, end;
+    const timespec two_seconds{2, 0};
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (nanosleep(&two_seconds, nullptr) != 0) Fail("a sleep was interrupted");
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const double slept = static_cast<double>(end.tv_sec - begin.tv_sec) +
+                         static_cast<double>(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    if (slept < 2) Fail("a sleep was too short");
+  }
+  std::printf("ended\n");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "sleeps") == 0) return Sleep();
   const bool busy = argc > 1 && std::strcmp(argv[1], "busy") == 0;
   std::thread other;
   if (!busy) other = std::thread(ComputeOn);
