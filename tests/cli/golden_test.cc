@@ -85,6 +85,8 @@ std::vector<Case> Cases() {
       {"help_footprint.txt", {"footprint", "--help"}},
       {"help_doctor.txt", {"doctor", "--help"}},
       {"help_holders.txt", {"holders", "--help"}},
+      {"help_attach.txt", {"attach", "--help"}},
+      {"help_detach.txt", {"detach", "--help"}},
       {"help_fleet.txt", {"fleet", "--help"}},
       {"help_mcp.txt", {"mcp", "--help"}},
   };

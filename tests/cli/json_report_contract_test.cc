@@ -74,6 +74,8 @@ Json RunShape() {
              {"pid", "uint"},
              {"hostname", "string"},
              {"complete", "bool"},
+             {"attached", "bool"},
+             {"before_attach_bytes", "uint"},
              {"clock_shift_ns", "uint"},
              {"run", "uint"},
              {"rank?", "int"}}}}};

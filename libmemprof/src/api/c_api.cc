@@ -104,7 +104,7 @@ int Destroy(Layer layer, int device, const void* pointer) {
 // Samples free memory at steps and snapshots.
 void SampleNow() {
   WorkGuard guard;
-  if (guard.outermost()) SampleMemory(guard.slot());
+  if (guard.outermost() && BoundState(guard.slot()) != nullptr) SampleMemory(guard.slot());
 }
 
 }  // namespace

@@ -100,11 +100,13 @@ void Wait() {
 void End() {
   SetState(AttachState::kEnding);
   RunInPython(Lookup("MEMPROF_PYTHON_END"));
-  if (InjectedOnly()) RestoreTorch();
-  StopRecording();
   if (InjectedOnly()) {
+    RestoreTorch();
+    EndAttached();
     FinishRecording();
     TakeDownRecording();
+  } else {
+    StopRecording();
   }
   SetState(AttachState::kEnded);
 }

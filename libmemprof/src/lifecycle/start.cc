@@ -234,6 +234,15 @@ int StartAttached(EnvironmentLookup lookup) {
   return CreateRecorder(ReadSettings(lookup, true));
 }
 
+void EndAttached() {
+  Mode expected = Mode::kRecording;
+  if (!g_control.mode.compare_exchange_strong(expected, Mode::kStarting)) return;
+  WorkGuard guard;
+  g_control.epoch.store(0, std::memory_order_release);
+  EndTransition(Mode::kPaused);
+  StopCuptiSource();
+}
+
 bool TakeDownRecording() {
   constexpr std::uint64_t kMostWaitNs = 5'000'000'000, kPollNs = 2'000'000, kGraceNs = 50'000'000;
   Mode expected = Mode::kPaused;

@@ -16,6 +16,8 @@ int StopRecording();
 // For a recorder that was loaded into a running program: begins a recording with the settings that
 // `lookup` finds, or resumes one that is paused.
 int StartAttached(EnvironmentLookup lookup);
+// Stops it for good: without an event, and the log keeps which sources were on.
+void EndAttached();
 // Frees a recording that is stopped and whose log has ended, so that another one can begin. Waits up
 // to some seconds until no thread is within the recorder; false = one still is, and all stays as it
 // is. Not for a recorder whose hooks the program calls.

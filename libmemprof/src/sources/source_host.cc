@@ -70,7 +70,7 @@ std::uint32_t SourceIntern(const char* text, std::size_t length) {
 void SourceStateChanged(const char* name, std::uint32_t state, const char* detail) {
   Visit visit;
   Recorder* recorder = TheRecorder();
-  if (recorder == nullptr || name == nullptr) return;
+  if (recorder == nullptr || name == nullptr || !Recording()) return;
   EntryGuard guard;
   recorder->definitions()->AddSource(name, state, detail == nullptr ? "" : detail);
   if (state == kSourceRefused) recorder->Count(log::Anomaly::kCuptiRefused);

@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "analysis/symbols/symbols.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/support/load_log.h"
 
@@ -140,6 +141,29 @@ TEST(PresentTest, OldSegmentsAreMetAgainAndNewOnesAreNew) {
   EXPECT_GT(born.at({Layer::kSegment, 0x300000}), kBegin);
   EXPECT_GT(born.at({Layer::kLinear, 0x300000}), kBegin);
   EXPECT_LE(born.at({Layer::kSegment, 0x500000}), kBegin);
+}
+
+TEST(PresentTest, StacksAreThoseOfTheListOrSaySo) {
+  LogBuilder log;
+  BeAttached(&log);
+  log.Event(Op::kPresent, Layer::kBlock, 0x1000, 512,
+            log.String("inner (/a b/c.py:12)\nouter (d:e.py)\nodd"));
+  List(&log, Layer::kBlock, 0x2000, 512);
+  const auto session = testing::LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  ASSERT_EQ(session->records().size(), 2u);
+  Symbols symbols(session);
+  const std::vector<SourceFrame> known = symbols.ResolveStack(session->records()[0].stack);
+  ASSERT_EQ(known.size(), 3u);
+  EXPECT_EQ(known[0].function, "inner");
+  EXPECT_EQ(known[0].file, "/a b/c.py");
+  EXPECT_EQ(known[0].line, 12);
+  EXPECT_EQ(known[1].function, "outer");
+  EXPECT_EQ(known[1].file, "d:e.py");
+  EXPECT_EQ(known[2].function, "odd");
+  const std::vector<SourceFrame> unknown = symbols.ResolveStack(session->records()[1].stack);
+  ASSERT_EQ(unknown.size(), 1u);
+  EXPECT_EQ(unknown[0].function, "before memprof was attached");
 }
 
 TEST(PresentTest, WithoutAnAttachedRecorderFreesOfUnknownBlocksAreAnomalies) {

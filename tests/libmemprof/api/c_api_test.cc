@@ -45,6 +45,7 @@ std::vector<NamedCall> ValidCalls() {
       {"holders", [] { return memprof_holders(1, 2, 3); }},
       {"pool_usage", [] { return memprof_pool_usage(-1, "KV cache", 0, 8, 8, 0, 0); }},
       {"pool_create", [] { return memprof_pool_create(1, 0); }},
+      {"present", [] { return memprof_present(0, 17, At(8), 1, 1, nullptr, 0, nullptr); }},
   };
 }
 
@@ -94,6 +95,9 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
       {"nothing held", [] { return memprof_held(0, nullptr, 1, 1, "a"); }},
       {"kind too low", [] { return memprof_held(0, At(8), 1, 0, "a"); }},
       {"kind too high", [] { return memprof_held(0, At(8), 1, 5, "a"); }},
+      {"nothing present", [] { return memprof_present(0, 17, nullptr, 1, 1, nullptr, 0, "a"); }},
+      {"a tensor present", [] { return memprof_present(0, 18, At(8), 1, 1, nullptr, 0, "a"); }},
+      {"present on the host", [] { return memprof_present(-1, 17, At(8), 1, 1, nullptr, 0, "a"); }},
       {"pool without name", [] { return memprof_pool_usage(0, nullptr, 1, 2, 1, 0, 0); }},
       {"more blocks in use than there are",
        [] { return memprof_pool_usage(0, "KV cache", 1, 2, 3, 0, 0); }},
@@ -192,6 +196,22 @@ TEST_F(CApi, APoolsUsageKeepsItsFigures) {
   EXPECT_EQ(event.aux0, 0xfffffffe00000007u);
   EXPECT_EQ(event.aux1, std::uint64_t{16} << 32 | 100);
   EXPECT_EQ(log_.Text(event.label), "KV cache\nx=0.5");
+}
+
+TEST_F(CApi, WhatIsPresentHasItsStackAsText) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  ASSERT_EQ(memprof_present(1, 16, At(0x7000), 4096, 4000, At(5), 7, "f (a.py:3)\ng (b.py:4)"),
+            MEMPROF_OK);
+  const testing::Event event = TheEvent();
+  EXPECT_EQ(event.op, log::OP_PRESENT);
+  EXPECT_EQ(event.layer, log::LAYER_SEGMENT);
+  EXPECT_EQ(event.device, 1);
+  EXPECT_EQ(event.address, 0x7000u);
+  EXPECT_EQ(event.bytes, 4096u);
+  EXPECT_EQ(event.aux0, 4000u);
+  EXPECT_EQ(event.aux1, 7u);
+  EXPECT_EQ(event.stream, 5u);
+  EXPECT_EQ(log_.Text(event.label), "f (a.py:3)\ng (b.py:4)");
 }
 
 TEST_F(CApi, EveryNegativeDeviceIsTheHost) {

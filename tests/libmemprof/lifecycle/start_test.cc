@@ -48,6 +48,50 @@ TEST_F(StartTest, AStartThatDoesNotEndIsWaitedForOnce) {
   EXPECT_TRUE(WantEvents(StartCause::kHook));
 }
 
+// As `memprof detach` does, and then `memprof attach`.
+TEST_F(StartTest, ARecordingIsTakenDownWhileThreadsGoOnCalling) {
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&ends, t] {
+      for (std::uint64_t i = 0; !ends; ++i) {
+        char name[32];
+        snprintf(name, sizeof name, "name %d of %d", static_cast<int>(i % 100), t);
+        memprof_range_push(name);
+        memprof_block_create(0, reinterpret_cast<void*>(0x1000 * (1 + t)), 512, 512, nullptr);
+        memprof_block_destroy(0, reinterpret_cast<void*>(0x1000 * (1 + t)));
+        memprof_range_pop();
+        if (i % 7 == 0) memprof_snapshot(name);
+        if (i % 11 == 0) memprof_flush();
+        char path[256];
+        memprof_log_path(path, sizeof path);
+        if (i % 13 == 0) std::thread([] { memprof_step(1); }).join();
+      }
+    });
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(memprof_start(), MEMPROF_OK);
+    usleep(5000);
+    ASSERT_EQ(memprof_stop(), MEMPROF_OK);
+    FinishRecording();
+    ASSERT_TRUE(TakeDownRecording());
+    EXPECT_EQ(TheRecorder(), nullptr);
+    const testing::Log log = testing::ReadLog(path_);
+    EXPECT_TRUE(log.has_trailer);
+    for (const testing::Event& event : log.events)
+      if (event.op == log::OP_RANGE_PUSH) EXPECT_TRUE(log.Text(event.label).starts_with("name "));
+    std::filesystem::remove(path_);
+  }
+  ends = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(StartTest, ARecordingThatRunsIsNotTakenDown) {
+  EXPECT_FALSE(TakeDownRecording());
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  EXPECT_FALSE(TakeDownRecording());
+  EXPECT_TRUE(Recording());
+}
+
 TEST_F(StartTest, StoppedMeansStoppedHoweverManyThreadsSaySo) {
   ASSERT_EQ(memprof_start(), MEMPROF_OK);
   for (int round = 0; round < 50; ++round) {
