@@ -124,8 +124,8 @@ Row PtraceRow(const Machine& machine) {
                         : scope == "2" ? "only root may attach to a program"
                                        : "nobody may attach to a program";
   return {"ptrace", State::kNote, absl::StrCat(meaning, " (ptrace_scope ", scope, ")"),
-          "memprof run attaches to nothing: start the program with it; for debuggers, root sets "
-          "kernel.yama.ptrace_scope"};
+          "memprof attach needs root then, or kernel.yama.ptrace_scope=0 set by root; memprof run "
+          "attaches to nothing"};
 }
 
 }  // namespace memprof::cli::doctor

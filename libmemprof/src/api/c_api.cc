@@ -28,7 +28,8 @@ int Publish(RingEvent* event, bool with_stack) {
   if (!RecordEventHere(guard.slot(), event, with_stack)) return MEMPROF_NOT_RECORDING;
   Recorder* recorder = TheRecorder();
   if (recorder->settings().agent && recorder->NoteAgent())
-    recorder->definitions()->AddSource("agent", kSourceOn, "memprof run --torch");
+    recorder->definitions()->AddSource("agent", kSourceOn,
+                                       IsAttached() ? "memprof attach" : "memprof run --torch");
   return MEMPROF_OK;
 }
 

@@ -151,6 +151,9 @@ int Attach(const char* settings) {
   return error == 0 ? MEMPROF_OK : MEMPROF_UNAVAILABLE;
 }
 
-bool IsAttached() { return g_page.state.load() == AttachState::kStarting; }
+bool IsAttached() {
+  const AttachState state = g_page.state.load();
+  return state == AttachState::kStarting || state == AttachState::kRecording;
+}
 
 }  // namespace memprof::recorder

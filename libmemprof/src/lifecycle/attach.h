@@ -37,7 +37,7 @@ struct alignas(arch::kMaxPageBytes) AttachPage {
 // Returns at once; the page tells the rest. Any thread that may call pthread_create.
 int Attach(const char* settings);
 
-// Whether this recording was attached: for the log.
+// Whether the recording of this process is, or will be, one that was attached.
 bool IsAttached();
 
 }  // namespace memprof::recorder
