@@ -76,7 +76,7 @@ enum class Op : std::uint8_t {
   kHolders = 42,
   kPoolUsage = 43,
   kFrameworkPool = 44,
-  kPresent = 46,  // in logs; an allocation at the beginning of the session
+  kPresent = 47,  // in logs; an allocation at the beginning of the session
 };
 
 enum class Layer : std::uint8_t {

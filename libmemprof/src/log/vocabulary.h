@@ -47,7 +47,7 @@ enum Op : std::uint8_t {
   kOpHolders = 42,
   kOpPoolUsage = 43,
   kOpFrameworkPool = 44,
-  kOpPresent = 46,
+  kOpPresent = 47,
 };
 
 enum Layer : std::uint8_t {
