@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "analysis/base/units.h"
 #include "cli/console/lines.h"
@@ -45,6 +46,16 @@ struct Rows {
                 Percent(static_cast<double>(b), static_cast<double>(last.sample.used_bytes()))});
   }
 };
+
+// By how much free memory fell during loads of code beyond what counts as code (docs:
+// what-uses-the-rest.md).
+std::uint64_t NotCountedAsCode(const Session& session, int device) {
+  std::uint64_t bytes = 0;
+  for (const analysis::AllocationRecord& record : session.records())
+    if (record.layer == Layer::kModule && record.device == device)
+      bytes += session.events().aux0(record.birth.value) - record.bytes;
+  return bytes;
+}
 
 std::string DeviceLedgerText(const Session& session, const DeviceFigures& device) {
   const analysis::DeviceLedger& ledger = device.ledger;
@@ -89,6 +100,11 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
            " of these layers was not on the device: managed memory lives where it is used, and a "
            "checkpoint sets all memory aside.");
   }
+  if (const std::uint64_t bytes = NotCountedAsCode(session, device.info.id)) {
+    Append(words, " Free memory fell by ", FormatBytes(bytes),
+           " while code was loaded that is not counted as kernels' code: memory of other processes "
+           "grew then, or is not known of then.");
+  }
   if (device.info.uses_system_memory) {
     Append(words,
            " This GPU uses the system's memory: what it counts as used, and what is untracked, can "
@@ -117,6 +133,44 @@ std::string SourcesLine(const Session& session) {
   return Wrap(Cat("..Sources: ", text), kWidth, 11).replace(0, 2, "  ") + "\n";
 }
 
+// "device 0", "devices 0-3, 6".
+std::string DeviceRanges(const std::vector<int>& devices) {
+  std::string text = devices.size() == 1 ? "device " : "devices ";
+  for (std::size_t i = 0, last = 0; i < devices.size(); i = last + 1) {
+    for (last = i; last + 1 < devices.size() && devices[last + 1] == devices[last] + 1;) ++last;
+    Append(text, i == 0 ? "" : ", ", devices[i]);
+    if (last != i) Append(text, "-", devices[last]);
+  }
+  return text;
+}
+
+std::string EstimateText(const std::string& devices, const analysis::Report& report,
+                         const analysis::DeviceEstimates& device) {
+  const auto figures =
+      std::find_if(report.devices.begin(), report.devices.end(),
+                   [&](const DeviceFigures& one) { return one.info.id == device.device; });
+  Table table({Align::kLeft, Align::kRight, Align::kLeft});
+  table.Header({Cat(devices, "  ", CutEnd(Printable(figures->info.name), 28)), "estimate", ""});
+  for (const analysis::Estimate& part : device.parts)
+    table.Row({std::string(EstimateName(part.kind)), FormatBytes(part.bytes),
+               part.error_bytes ? Cat("± ", FormatBytes(*part.error_bytes)) : "at most at once"});
+  const std::string fit =
+      device.fit == analysis::Fit::kDoesNotFit ? "It does not fit: memory ran out at"
+      : device.fit == analysis::Fit::kClose    ? "Too close to say whether it fits:"
+                                               : "It fits:";
+  return Cat(
+      table.Text(kWidth), "  ",
+      Wrap(Cat("..", fit, " ", FormatBytes(device.peak_bytes), " of ",
+               FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
+               device.framework
+                   ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
+                     "4060). The rest, PyTorch and the program requested themselves."
+                   : ". The rest, the program requested itself."),
+           kWidth, 2)
+          .substr(2),
+      "\n");
+}
+
 }  // namespace
 
 std::string LedgerText(const Session& session, const std::vector<DeviceFigures>& devices) {
@@ -135,32 +189,20 @@ std::string LedgerText(const Session& session, const std::vector<DeviceFigures>&
 
 std::string EstimatesText(const analysis::Report& report,
                           const std::vector<analysis::DeviceEstimates>& estimates) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> alike;  // by what is said of them
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    const std::string said = EstimateText("", report, estimates[i]);
+    auto same = std::find_if(alike.begin(), alike.end(),
+                             [&](const auto& group) { return group.first == said; });
+    if (same == alike.end()) same = alike.insert(same, {said, {}});
+    same->second.push_back(i);
+  }
   std::string text;
-  for (const analysis::DeviceEstimates& device : estimates) {
-    const auto figures =
-        std::find_if(report.devices.begin(), report.devices.end(),
-                     [&](const DeviceFigures& one) { return one.info.id == device.device; });
-    Table table({Align::kLeft, Align::kRight, Align::kLeft});
-    table.Header({Cat("device ", device.device, "  ", CutEnd(Printable(figures->info.name), 28)),
-                  "estimate", ""});
-    for (const analysis::Estimate& part : device.parts)
-      table.Row({std::string(EstimateName(part.kind)), FormatBytes(part.bytes),
-                 part.error_bytes ? Cat("± ", FormatBytes(*part.error_bytes)) : "at most at once"});
-    const std::string fit =
-        device.fit == analysis::Fit::kDoesNotFit ? "It does not fit: memory ran out at"
-        : device.fit == analysis::Fit::kClose    ? "Too close to say whether it fits:"
-                                                 : "It fits:";
-    Append(
-        text, text.empty() ? "" : "\n", table.Text(kWidth), "  ",
-        Wrap(Cat("..", fit, " ", FormatBytes(device.peak_bytes), " of ",
-                 FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
-                 device.framework
-                     ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
-                       "4060). The rest, PyTorch and the program requested themselves."
-                     : ". The rest, the program requested itself."),
-             kWidth, 2)
-            .substr(2),
-        "\n");
+  for (const auto& [said, rows] : alike) {
+    std::vector<int> devices;
+    for (const std::size_t row : rows) devices.push_back(estimates[row].device);
+    Append(text, text.empty() ? "" : "\n",
+           EstimateText(DeviceRanges(devices), report, estimates[rows[0]]));
   }
   return text;
 }

@@ -15,7 +15,8 @@ namespace memprof::cli {
 std::string LedgerText(const analysis::Session& session,
                        const std::vector<analysis::DeviceFigures>& devices);
 
-// What the stand-in estimated of these figures, and whether the run fits; "" if nothing is.
+// What the stand-in estimated of these figures, and whether the run fits, once for devices of which
+// the same is said; "" if nothing is.
 std::string EstimatesText(const analysis::Report& report,
                           const std::vector<analysis::DeviceEstimates>& estimates);
 

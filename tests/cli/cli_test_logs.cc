@@ -190,7 +190,7 @@ void WriteShared(LogBuilder& log) {
               {.aux0 = 1024 * kMiB, .aux1 = 1 + others * kMiB});
   };
   log.Event(Op::kModuleLoad, Layer::kModule, 0xa0, 100'000, log.String("kernels.cubin"),
-            {.stack = load, .aux0 = 2 * kMiB});
+            {.stack = load, .aux0 = 5 * kMiB});
   log.Event(Op::kModuleGlobal, Layer::kModule, 0x500000, 64, log.String("lookup"), {.aux0 = 0xa0});
   for (std::uint64_t i = 0; i < 3; ++i)
     log.Alloc(Layer::kImported, 0x1000000 + i * 0x100000, 0,
@@ -212,6 +212,18 @@ void WriteShared(LogBuilder& log) {
   sample(370, 306);
 }
 
+void WriteAlike(LogBuilder& log) {
+  log.header().set_executable("/opt/train/ranks");
+  const int stack = log.Stack({"main (ranks.cc:7)"});
+  for (int device = 0; device < 4; ++device) log.Device(device, 1024 * kMiB, "test GPU");
+  for (int device = 0; device < 4; ++device) {
+    log.Alloc(Layer::kLinear, 0x1000000, 100 * kMiB, {.device = device, .stack = stack});
+    const std::uint64_t context = device == 2 ? 90 : 60;
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, (924 - context) * kMiB, 0,
+              {.device = device, .aux0 = 1024 * kMiB});
+  }
+}
+
 Logs::Logs() {
   path_ = std::filesystem::path(directory_.File("")).parent_path().string();
   LogBuilder training;
@@ -226,6 +238,9 @@ Logs::Logs() {
   LogBuilder shared;
   WriteShared(shared);
   directory_.Write("shared.mprof", shared.Bytes());
+  LogBuilder alike;
+  WriteAlike(alike);
+  directory_.Write("alike.mprof", alike.Bytes());
   LogBuilder serving;
   WriteServing(serving);
   directory_.Write("serve.mprof", serving.Bytes());

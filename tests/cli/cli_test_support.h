@@ -40,8 +40,9 @@ Result MemprofOn(const Streams& streams, const std::vector<std::string>& argumen
 void ExpectGolden(const std::string& name, const std::string& text);
 
 // A directory with "train.mprof" (see WriteTraining), "raw.mprof" (no steps, no allocator, not
-// closed), "shared.mprof" (see WriteShared), "serve.mprof" (see WriteServing), "pools.mprof" (see
-// WritePools), and "ours.supp", which suppresses the leak in the first log.
+// closed), "shared.mprof" (see WriteShared), "alike.mprof" (see WriteAlike), "serve.mprof" (see
+// WriteServing), "pools.mprof" (see WritePools), and "ours.supp", which suppresses the leak in the
+// first log.
 class Logs {
  public:
   Logs();
@@ -56,6 +57,8 @@ class Logs {
 // A training run of 40 steps on two devices: an allocator with tensors and fragmentation, a leak of
 // 1 MiB per step in "HistoryLeak (history.cc:42)", pinned memory, a failed allocation.
 void WriteTraining(analysis::testing::LogBuilder& log);
+// Four devices of the stand-in, of which one has more.
+void WriteAlike(analysis::testing::LogBuilder& log);
 // Driver memory only.
 void WriteRaw(analysis::testing::LogBuilder& log);
 // An allocator with a chosen private pool, whose memory is idle, and one of a capture.

@@ -42,6 +42,7 @@ std::vector<Case> Cases() {
       {"report_train.txt", {"report", "train.mprof"}},
       {"report_raw.txt", {"report", "--top=3", "raw.mprof"}},
       {"report_shared.txt", {"report", "shared.mprof"}},
+      {"report_alike.txt", {"report", "alike.mprof"}},
       {"report_together.txt", {"report", "--top=3", "raw.mprof", "train.mprof"}},
       {"dump_shared.json", {"dump", "--json", "shared.mprof"}},
       {"leaks_train.txt", {"leaks", "train.mprof"}},

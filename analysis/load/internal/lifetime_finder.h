@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analysis/load/internal/code_bytes.h"
 #include "analysis/load/internal/lifetimes.h"
 #include "analysis/load/internal/spaces.h"
 #include "analysis/store/private_pools.h"
@@ -82,6 +83,7 @@ class LifetimeFinder {
   std::vector<AllocationRecord>& allocations_;
   std::vector<Id> first_child_, next_sibling_;  // empty if no framework layer was recorded
   bool frameworks_ = false;
+  CodeBytes code_;
   std::vector<char> void_free_;  // frees that failed; empty if there were none
 
   PrivatePools private_pools_;

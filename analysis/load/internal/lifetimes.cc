@@ -13,11 +13,12 @@ namespace lifetimes {
 // Counts the events, and finds which indices are needed and which frees failed.
 void LifetimeFinder::Prepare() {
   std::array<bool, 256> seen{};
-  std::uint64_t births = 0, failed = 0;
+  std::uint64_t births = 0, failed = 0, loads = 0;
   for (std::size_t i = 0; i < raw_.kinds.size(); ++i) {
     const EventKind& kind = raw_.kinds[i];
     if (raw_.rows_of_kind[i] == 0) continue;
     if (kind.op == Op::kFreeFailed) failed += raw_.rows_of_kind[i];
+    if (kind.op == Op::kModuleLoad) loads += raw_.rows_of_kind[i];
     managed_.used |= IsMark(kind.op);
     if (kind.op == Op::kAlloc || kind.op == Op::kModuleLoad) births += raw_.rows_of_kind[i];
     if (kind.op == Op::kAlloc) seen[static_cast<std::uint8_t>(kind.layer)] = true;
@@ -28,6 +29,7 @@ void LifetimeFinder::Prepare() {
   driver_.used = frameworks_ = segments_.used || has(Layer::kSegment);
   events_.Reserve(order_.size(), births);
   if (failed > 0) FindFailedFrees();
+  if (loads > 0) code_.Find(raw_, order_);
 }
 
 void LifetimeFinder::FindFailedFrees() {
@@ -134,7 +136,8 @@ AllocationRecord LifetimeFinder::Fresh(std::uint32_t i, Layer layer, const Event
   if (layer == Layer::kSegment) fresh.extra = event.aux1;
   if (layer == Layer::kTensor) fresh.extra = event.label;
   if (layer == Layer::kModule) {
-    fresh.bytes = event.aux0;
+    const std::uint64_t* const less = code_.LessThanLogged(i);
+    fresh.bytes = less != nullptr ? *less : event.aux0;
     fresh.extra = event.bytes;
   }
   constexpr auto kKinds = static_cast<std::uint64_t>(ImportKind::kOwn) + 1;

@@ -97,6 +97,38 @@ TEST_F(HolderSearchTest, SizesAreWrittenAsReadersDo) {
   }
 }
 
+// A word that is a multiple of 4 GiB, in blocks that a variable holds.
+TEST_F(HolderSearchTest, HalfOfAnOldPointerHoldsNothing) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have a malloc of their own";
+  constexpr std::size_t kPadded = 40;
+  g_search_array = new std::uint64_t[kPadded + 1]{};
+  std::vector<std::unique_ptr<std::uint64_t[]>> padded;
+  for (std::size_t i = 0; i < kPadded; ++i) {
+    padded.push_back(std::make_unique<std::uint64_t[]>(100 + 2 * i));
+    padded[i][i % 7] = Address(0);
+    g_search_array[i] = reinterpret_cast<std::uint64_t>(padded[i].get());
+  }
+  EXPECT_THAT(Search()[0], IsEmpty());
+  const auto array = std::make_unique<std::uint64_t[]>(500);  // behind them
+  g_search_array[kPadded] = reinterpret_cast<std::uint64_t>(array.get());
+  for (std::size_t i = 0; i < kCount; ++i) array[7 * i] = Address(i);
+  const std::vector<std::vector<std::string>> in_array = Search();
+  ASSERT_EQ(in_array[0].size(), 1u) << "as two others are in the same block";
+  EXPECT_THAT(in_array[0][0], StartsWith("heap block of 3.9 KiB, in heap block of 328 bytes, in "));
+  g_search_array[0] = reinterpret_cast<std::uint64_t>(array.get());
+  array[0] = 0;
+  g_search_word = Address(0);
+  const std::vector<std::vector<std::string>> in_variable = Search();
+  ASSERT_EQ(in_variable[0].size(), 1u);
+  EXPECT_THAT(in_variable[0][0], StartsWith("global of /"));
+  g_search_word = 0;
+  for (std::unique_ptr<std::uint64_t[]>& block : padded)
+    for (int i = 0; i < 7; ++i) block[i] = 0;
+  for (std::size_t i = 0; i < kCount; ++i) array[7 * i] = 0;
+  delete[] g_search_array;
+  g_search_array = nullptr;
+}
+
 TEST(HolderSearchSelection, TheLargestAreFollowed) {
   constexpr std::size_t kMore = HolderSearch::kMostTargets + 500;
   std::vector<ScanTarget> targets(kMore);

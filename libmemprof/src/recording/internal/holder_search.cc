@@ -21,6 +21,8 @@ constexpr char kFewTargets[] = "holders were looked for of the 20,000 largest al
 constexpr char kNoTime[] = "the time did not suffice to find all holders";
 constexpr char kManyWords[] = "there are more pointers than were looked at: holders may be missing";
 
+constexpr std::uint8_t kNoClass = HolderGraph::kClasses;
+
 int ClassOf(Spot::Kind kind) {
   if (kind == Spot::Kind::kGlobal || kind == Spot::Kind::kThreadLocal) return 0;
   return kind == Spot::Kind::kStack ? 1 : 2;
@@ -80,16 +82,20 @@ bool HolderSearch::Classify(const std::uint32_t* nodes) {
       if (node == HolderGraph::kNone)
         shortfall_ = kManyWords;
       else if (nodes == nullptr)
-        held_.Append({word.target, node, HolderGraph::kNone, 0, 0});
+        held_.Append({word.target, node, HolderGraph::kNone,
+                      static_cast<std::uint32_t>(word.at - spot.block.begin), 0, 0,
+                      word.may_be_half});
       else
         graph_.AddEdge(node, nodes[word.target], first_new);
       continue;
     }
     const auto root = static_cast<std::uint32_t>(roots_.size());
     const int of_class = ClassOf(spot.kind);
+    if (nodes == nullptr && word.may_be_half && of_class != 0) continue;
     if (!roots_.Append({spot.kind, spot.number, spot.module, spot.offset})) continue;
     if (nodes == nullptr)
-      held_.Append({word.target, HolderGraph::kNone, root, 0, static_cast<std::uint8_t>(of_class)});
+      held_.Append({word.target, HolderGraph::kNone, root, 0, 0,
+                    static_cast<std::uint8_t>(of_class), false});
     else
       graph_.AddRoot(nodes[word.target], root, of_class);
   }
@@ -105,9 +111,31 @@ bool HolderSearch::AllSettled() {
   return true;
 }
 
+// Takes the way from words that may be half of a pointer, unless two others are in the same block
+// or at the same place of its like.
+void HolderSearch::DropHalves() {
+  const auto in_block = [](const Held& held) { return Mix(Mix(held.node), held.root); };
+  const auto in_alike = [&](const Held& held) {
+    return Mix(Mix(Mix(graph_.node(held.node).alike), held.root), held.offset);
+  };
+  ways_.Clear();
+  for (const Held& held : held_) {
+    if (held.node == HolderGraph::kNone || held.of_class == kNoClass || held.may_be_half) continue;
+    ways_.Append(in_block(held));
+    ways_.Append(in_alike(held));
+  }
+  std::sort(ways_.begin(), ways_.end());
+  const auto is_common = [&](std::uint64_t way) {
+    const auto [first, last] = std::equal_range(ways_.begin(), ways_.end(), way);
+    return last - first >= 2;
+  };
+  for (Held& held : held_)
+    if (held.may_be_half && !is_common(in_block(held)) && !is_common(in_alike(held)))
+      held.of_class = kNoClass;
+}
+
 // By target; the best holders first, those without a way last.
 void HolderSearch::SortHeld() {
-  constexpr std::uint8_t kNoClass = HolderGraph::kClasses;
   for (Held& held : held_) {
     if (held.node == HolderGraph::kNone) continue;
     const HolderGraph::Node& node = graph_.node(held.node);
@@ -115,6 +143,8 @@ void HolderSearch::SortHeld() {
     held.length = node.length;
     held.root = node.root;
   }
+  if (std::any_of(held_.begin(), held_.end(), [](const Held& held) { return held.may_be_half; }))
+    DropHalves();
   std::sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
     if (a.target != b.target) return a.target < b.target;
     if (a.of_class != b.of_class) return a.of_class < b.of_class;
@@ -226,7 +256,7 @@ void HolderSearch::WriteRoot(const Root& root) {
 // The label: the whole way from the memory to the root, then the root, then the blocks from the
 // root on. False if `held` is of a later class than the target's best holder.
 bool HolderSearch::Describe(const Held& held, const Held& best, Holder* holder) {
-  if (held.of_class != best.of_class || held.of_class == HolderGraph::kClasses) return false;
+  if (held.of_class != best.of_class || held.of_class == kNoClass) return false;
   std::uint64_t blocks[2 * kMostLevels];  // without repetitions, from the memory on
   int count = 0;
   for (std::uint32_t at = held.node; at != HolderGraph::kNone; at = graph_.node(at).before) {

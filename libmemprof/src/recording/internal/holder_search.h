@@ -5,6 +5,10 @@
 // so on, until there is a root: a variable of a module, thread-local memory, a stack, other memory.
 // holder_graph.h chooses one of several ways.
 //
+// A word that is a multiple of 4 GiB may be a zero of 32 bits beside half of an old pointer, as in
+// the padding of structures. In memory that is used again, blocks of malloc and stacks, it counts
+// only where two other allocations are held alike.
+//
 // Left out are words in free blocks and dead stacks, the C library's and the recorder's memory, and
 // what leads to the driver's variables only: that is nobody's variable.
 #pragma once
@@ -80,13 +84,16 @@ class HolderSearch {
   // A word that points to a target: in the block `node`, or else itself a root.
   struct Held {
     std::uint32_t target, node, root;
+    std::uint32_t offset;  // in the block
     std::uint16_t length;
     std::uint8_t of_class;
+    bool may_be_half;
   };
   bool Classify(const std::uint32_t* nodes);
   bool FindNext(std::size_t first);
   bool AllSettled();
   void SortHeld();
+  void DropHalves();
   bool Describe(const Held& held, const Held& best, Holder* holder);
   void WriteRoot(const Root& root);
   void Write(const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -105,6 +112,7 @@ class HolderSearch {
   HolderGraph graph_;
   MappedArray<Root> roots_;
   MappedArray<Held> held_;
+  MappedArray<std::uint64_t> ways_;
 };
 
 }  // namespace memprof::recorder

@@ -89,9 +89,16 @@ class Scanner {
       ScanTarget& target = *(after - 1);
       if (buffer_[i] - target.address >= target.bytes) continue;
       ++target.references;
-      if (notes_ != nullptr && target.unfollowed == 0 && target.references <= notes_->words_each)
-        Note({from + i * sizeof(std::uint64_t), static_cast<std::uint32_t>(&target - targets_)});
+      if (notes_ != nullptr && target.unfollowed == 0 && target.references <= MostWords(target))
+        Note({from + i * sizeof(std::uint64_t), static_cast<std::uint32_t>(&target - targets_),
+              static_cast<std::uint32_t>(buffer_[i]) == 0});
     }
+  }
+
+  std::uint32_t MostWords(const ScanTarget& target) const {
+    const std::uint64_t last = target.address + target.bytes - 1;
+    const bool has_multiple = (target.address - 1) >> 32 != last >> 32;
+    return notes_->words_each * (has_multiple ? 64 : 1);
   }
 
   void Note(PointerWord word) {

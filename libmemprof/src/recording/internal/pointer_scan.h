@@ -20,6 +20,7 @@ struct ScanTarget {
 struct PointerWord {
   std::uint64_t at;
   std::uint32_t target;
+  bool may_be_half;  // a multiple of 4 GiB: perhaps a zero beside half of an old pointer
 };
 // What may be the header of a block that malloc has mapped on its own (heap_blocks.h).
 struct MappedChunk {
@@ -31,9 +32,10 @@ struct MappedChunk {
 struct PassNotes {
   PointerWord* words;  // in the order of their addresses
   std::size_t words_room, words_count;
-  std::uint32_t words_each;  // the most that are kept of each target
-  bool words_left_out;       // for lack of room
-  MappedChunk* chunks;       // null: not wanted
+  // The most that are kept of each target; 64 times as many if it has a multiple of 4 GiB in it.
+  std::uint32_t words_each;
+  bool words_left_out;  // for lack of room
+  MappedChunk* chunks;  // null: not wanted
   std::size_t chunks_room, chunks_count;
 };
 
