@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "analysis/allocators/device.h"
 #include "analysis/allocators/reserved_curve.h"
 #include "analysis/allocators/trace.h"
 #include "analysis/store/session.h"
@@ -59,6 +60,10 @@ struct RecordedRun {
   std::uint64_t odd_sizes = 0;   // number of blocks whose size is no multiple of 512 bytes
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
 };
+
+// The device gives what a replayed allocator takes the recorded addresses: PyTorch's takes the
+// lowest of equal blocks.
+void ExpectRecorded(const RecordedRun& run, Device* device);
 
 struct RecordedOptions {
   bool over_time = false;  // also Trace::rows and RecordedRun::reserved
