@@ -219,7 +219,7 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
     if (distance == 0 || course->stopped()) break;
   }
   result->uncertain =
-      result->unchecked ||
+      result->unchecked || run.releases_unclear ||
       static_cast<double>(least) > 0.01 * static_cast<double>(result->recorded.peak_reserved);
 }
 

@@ -59,6 +59,9 @@ struct RecordedRun {
   std::uint64_t smallest_unsplit = kUnlimited;
   std::uint64_t odd_sizes = 0;   // number of blocks whose size is no multiple of 512 bytes
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
+  // Blocks lie in so many segments that these were not followed: which releases emptied the cache
+  // is not known, and they are repeated one by one.
+  bool releases_unclear = false;
 };
 
 // The device gives what a replayed allocator takes the recorded addresses: PyTorch's takes the
