@@ -18,6 +18,8 @@ tensor_create = _library.function("memprof_tensor_create", hold=True)
 pool_create = _library.function("memprof_pool_create", hold=True)
 pool_begin = _library.function("memprof_pool_begin", hold=True)
 pool_end = _library.function("memprof_pool_end", hold=True)
+stream_use = _library.function("memprof_stream_use", hold=True)
+waiting = _library.function("memprof_waiting", hold=True)
 
 
 def available():
