@@ -110,8 +110,7 @@ TEST(AdviceReserveTest, NearMisses) {
 }
 
 // 40 MiB of segments, a block on stream 1 that stream 2 uses, and what waits.
-Scenario Waits(std::uint64_t bytes) {
-  Scenario s;
+void Waits(Scenario& s, std::uint64_t bytes) {
   const auto segment = s.Alloc("Segment", 40 * kMiB);
   s.AllocAt(segment, "Segment", 40 * kMiB, Layer::kSegment);
   s.AllocAt(segment, "Block", 3 * kMiB, Layer::kBlock);
@@ -119,11 +118,11 @@ Scenario Waits(std::uint64_t bytes) {
                 {.stack = s.Stack("Prefetch"), .stream = 2});
   s.Free(segment, Layer::kBlock);
   s.log().Event(Op::kWaiting, Layer::kBlock, 0, bytes, 0, {.aux0 = 1});
-  return s;
 }
 
 TEST(AdviceWaitingTest, SavesAtMostWhatWaited) {
-  Scenario s = Waits(3 * kMiB);
+  Scenario s;
+  Waits(s, 3 * kMiB);
   const auto found = s.Of(s.Advice(), Pattern::kWaiting, "Prefetch");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].saves_bytes, 3 * kMiB);
@@ -133,7 +132,8 @@ TEST(AdviceWaitingTest, SavesAtMostWhatWaited) {
 }
 
 TEST(AdviceWaitingTest, NotATwentiethOfTheReserve) {
-  Scenario s = Waits(2 * kMiB);
+  Scenario s;
+  Waits(s, 2 * kMiB);
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kWaiting).empty());
 }
 

@@ -103,7 +103,7 @@ TEST(RequestedBytesTest, HoldWhatWasRequestedWhereverSegmentsLie) {
       wide += asked[i].most - asked[i].least >= 512 ? 1 : 0;
     }
   }
-  EXPECT_EQ(wide, 0u);
+  EXPECT_GT(wide, 100u);
 }
 
 TEST(RequestedBytesTest, AreTheBlocksWhereTheLogHasThemOrTheAllocatorIsAnother) {

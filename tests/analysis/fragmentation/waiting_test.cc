@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/base/sizes.h"
 #include "tests/support/load_log.h"
 
 namespace memprof::analysis {
@@ -14,8 +15,6 @@ namespace {
 
 using testing::LoadLog;
 using testing::LogBuilder;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 void Sample(LogBuilder& log, std::uint64_t bytes, std::uint64_t blocks, std::uint64_t peak,
             int device = 0) {
