@@ -221,7 +221,7 @@ void AddNotes(const Session& session, AdviceReport* report) {
 
 bool IsTradeOff(Pattern pattern) {
   return pattern == Pattern::kIdle || pattern == Pattern::kOverReservation ||
-         pattern >= Pattern::kCheckpointing;
+         pattern == Pattern::kWaiting || pattern >= Pattern::kCheckpointing;
 }
 
 namespace advice {
@@ -229,11 +229,12 @@ namespace {
 
 // Runs the finders one by one; false after a request to stop.
 bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
-  static constexpr std::array kFinders = {
-      FindLeakSavings,    FindUnused,          FindGaps,           FindReusable,
-      FindRounding,       FindOverReservation, FindDeadWrites,     FindNeedlessCopies,
-      FindPageableCopies, FindPinnedMisuse,    FindManagedFaults,  FindChurn,
-      FindRetries,        FindIdleSettings,    FindPinnedRounding, FindRemedies};
+  static constexpr std::array kFinders = {FindLeakSavings,  FindUnused,         FindGaps,
+                                          FindReusable,     FindRounding,       FindOverReservation,
+                                          FindDeadWrites,   FindNeedlessCopies, FindPageableCopies,
+                                          FindPinnedMisuse, FindManagedFaults,  FindChurn,
+                                          FindRetries,      FindIdleSettings,   FindPinnedRounding,
+                                          FindWaiting,      FindRemedies};
   // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {

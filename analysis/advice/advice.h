@@ -39,6 +39,7 @@ enum class Pattern : std::uint8_t {
   kRetriedFailure,
   kSetting,
   kPinnedRounding,
+  kWaiting,
   // Remedies of the peak, in the order of RemedyOfPeak.
   kFusedStep,
   kFreedGradients,
@@ -49,7 +50,7 @@ enum class Pattern : std::uint8_t {
   kSmallState,
   kNoState,
 };
-inline constexpr int kPatternCount = 29;
+inline constexpr int kPatternCount = 30;
 
 // PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);

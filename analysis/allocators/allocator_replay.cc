@@ -99,14 +99,6 @@ class Course {
   double reported_ = 0;
 };
 
-// The device gives what the recorded allocator takes the recorded addresses.
-void ExpectRecorded(const RecordedRun& run, Device* device) {
-  for (const allocators::TraceRange& range : run.segments)
-    device->ExpectAddress(range.bytes, range.address);
-  for (const allocators::TraceRange& range : run.ranges)
-    device->ExpectRange({.address = range.address, .bytes = range.bytes});
-}
-
 WhatIf Simulate(const RecordedRun& run, const AllocatorSpec& spec, std::uint64_t capacity,
                 Course* course) {
   Device device(capacity);
@@ -227,7 +219,7 @@ void FindRecorded(const Session& session, const RecordedRun& run, const ReplayOp
     if (distance == 0 || course->stopped()) break;
   }
   result->uncertain =
-      result->unchecked ||
+      result->unchecked || run.releases_unclear ||
       static_cast<double>(least) > 0.01 * static_cast<double>(result->recorded.peak_reserved);
 }
 

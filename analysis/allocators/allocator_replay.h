@@ -55,7 +55,8 @@ struct DeviceReplay {
   WhatIf replayed;
   SpecOrigin origin = SpecOrigin::kLog;
   std::int64_t residual = 0;  // replayed - recorded bytes
-  bool uncertain = false;     // the residual is more than 1 % of the peak
+  // The residual is more than 1 % of the peak, or RecordedRun::releases_unclear.
+  bool uncertain = false;
   bool unchecked = false;     // cudaMalloc, with too few samples for a residual
   std::uint64_t samples = 0;  // of the device's free memory that the residual comes from; 0 = none
   std::uint64_t refused = 0;  // requests that failed in the recording, and are tried again

@@ -4,11 +4,13 @@
 
 namespace memprof::analysis::allocators {
 
-std::vector<AskedBytes> RequestedBytes(const Trace& trace, const AllocatorSpec& spec) {
+std::vector<AskedBytes> RequestedBytes(const RecordedRun& run, const AllocatorSpec& spec) {
+  const Trace& trace = run.trace;
   std::vector<AskedBytes> asked;
   for (const TraceBlock& block : trace.blocks) asked.push_back({block.bytes, block.bytes});
   if (spec.kind != AllocatorKind::kCaching) return asked;
   Device device;
+  ExpectRecorded(run, &device);
   CachingAllocator allocator(spec.caching, &device);
   Replay(trace, &allocator, &device,
          {.as_recorded = true, .served = [&](std::uint32_t block, Handle handle) {

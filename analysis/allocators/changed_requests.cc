@@ -99,6 +99,7 @@ std::unique_ptr<const ReservedReplay> ReservedReplay::Of(const Session& session,
 
 std::uint64_t ReservedReplay::With(const RequestChanges& changes) const {
   allocators::Device device;
+  allocators::ExpectRecorded(run_, &device);
   const auto allocator = allocators::MakeAllocator(spec_, &device);
   allocators::Replay(ChangedTrace(run_, changes), allocator.get(), &device);
   return allocator->figures().peak_reserved;
@@ -109,6 +110,7 @@ bool ReservedReplay::EndsFailures(const RequestChanges& changes) const {
       std::min(run_.available, run_.capacity > 0 ? run_.capacity : allocators::kUnlimited);
   if (run_.refused == 0 || capacity == allocators::kUnlimited) return false;
   allocators::Device device(capacity);
+  allocators::ExpectRecorded(run_, &device);
   const auto allocator = allocators::MakeAllocator(spec_, &device);
   allocators::Replay(ChangedTrace(run_, changes), allocator.get(), &device);
   return allocator->figures().failures == 0;

@@ -116,4 +116,10 @@ std::vector<RecordedRun> RecordedRuns(const Session& session, const RecordedOpti
   return reader.Finish();
 }
 
+void ExpectRecorded(const RecordedRun& run, Device* device) {
+  for (const TraceRange& range : run.segments) device->ExpectAddress(range.bytes, range.address);
+  for (const TraceRange& range : run.ranges)
+    device->ExpectRange({.address = range.address, .bytes = range.bytes});
+}
+
 }  // namespace memprof::analysis::allocators

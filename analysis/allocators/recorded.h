@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "analysis/allocators/device.h"
 #include "analysis/allocators/reserved_curve.h"
 #include "analysis/allocators/trace.h"
 #include "analysis/store/session.h"
@@ -58,7 +59,14 @@ struct RecordedRun {
   std::uint64_t smallest_unsplit = kUnlimited;
   std::uint64_t odd_sizes = 0;   // number of blocks whose size is no multiple of 512 bytes
   std::uint64_t rounded_up = 0;  // number of blocks larger than rounding to 512 bytes explains
+  // Blocks lie in so many segments that these were not followed: which releases emptied the cache
+  // is not known, and they are repeated one by one.
+  bool releases_unclear = false;
 };
+
+// The device gives what a replayed allocator takes the recorded addresses: PyTorch's takes the
+// lowest of equal blocks.
+void ExpectRecorded(const RecordedRun& run, Device* device);
 
 struct RecordedOptions {
   bool over_time = false;  // also Trace::rows and RecordedRun::reserved

@@ -51,6 +51,8 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kHolders, "holders"},
     {Op::kPoolUsage, "pool_usage"},
     {Op::kFrameworkPool, "framework_pool"},
+    {Op::kStreamUse, "stream_use"},
+    {Op::kWaiting, "waiting"},
     {Op::kPresent, "present"},
 };
 

@@ -76,6 +76,8 @@ enum class Op : std::uint8_t {
   kHolders = 42,
   kPoolUsage = 43,
   kFrameworkPool = 44,
+  kStreamUse = 45,
+  kWaiting = 46,
   kPresent = 47,  // in logs; an allocation at the beginning of the session
 };
 

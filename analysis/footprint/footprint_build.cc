@@ -98,7 +98,7 @@ class FootprintBuilder {
     std::vector<RequestKeys> keys;
     for (FootprintPart& part : parts_) {
       keys.emplace_back(*part.session, part.requests);
-      part.asked = NarrowBySteps(RequestedBytes(part.run->trace, data_.spec), keys.back());
+      part.asked = NarrowBySteps(RequestedBytes(*part.run, data_.spec), keys.back());
     }
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       for (std::size_t j = 0; j < parts_.size(); ++j) {

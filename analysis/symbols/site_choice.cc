@@ -17,7 +17,7 @@ constexpr std::uint32_t kShare = 4;
 // called operator; else one that is neither CUDA's nor an allocator's.
 std::size_t MostInformative(const std::vector<SourceFrame>& frames) {
   const auto python = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
-    return IsPythonCode(frame) && frame.symbolised;
+    return IsPythonCode(frame) && frame.symbolised && !IsAgentFile(frame.file);
   });
   if (python != frames.end()) return static_cast<std::size_t>(python - frames.begin());
   for (std::size_t i = frames.size(); i-- > 0;)

@@ -4,6 +4,7 @@
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/largest.h"
 #include "cli/fragmentation/internal/pools.h"
+#include "cli/fragmentation/internal/waiting.h"
 #include "cli/shared/names.h"
 #include "cli/shared/object_json.h"
 
@@ -76,6 +77,8 @@ Json FragmentationJson(const Session& session, Symbols& symbols,
                {"pools_left_out", report.pools.size() - listed.size()}};
   if (Json uses = PoolUsesJson(session, symbols, report); !uses.empty())
     json["private_pools"] = std::move(uses);
+  if (Json waiting = WaitingJson(session, symbols); !waiting.empty())
+    json["waiting"] = std::move(waiting);
   return json;
 }
 

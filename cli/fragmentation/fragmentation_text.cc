@@ -10,6 +10,7 @@
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/largest.h"
 #include "cli/fragmentation/internal/pools.h"
+#include "cli/fragmentation/internal/waiting.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -90,7 +91,8 @@ std::string FragmentationText(const Session& session, analysis::Symbols& symbols
                FormatBytes(pool.releasable_bytes), Percent(pool.external, 1)});
   }
   Append(text, table.Text(kWidth), MoreLine(listed.size(), report.pools.size()));
-  return Cat(text, PoolUsesText(session, symbols, report), PinsText(session, symbols, report, top));
+  return Cat(text, PoolUsesText(session, symbols, report), WaitingText(session, symbols),
+             PinsText(session, symbols, report, top));
 }
 
 }  // namespace memprof::cli

@@ -19,6 +19,8 @@ _ARGUMENTS = {
     "memprof_pool_create": (ctypes.c_uint64, ctypes.c_uint64),
     "memprof_pool_begin": (ctypes.c_int, ctypes.c_uint64, ctypes.c_int),
     "memprof_pool_end": (ctypes.c_int, ctypes.c_uint64),
+    "memprof_stream_use": (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p),
+    "memprof_waiting": (ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_size_t),
     "memprof_held": (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, _NAMES),
     "memprof_holders": (ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64),
     "memprof_present": (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t,

@@ -173,6 +173,35 @@ void WritePools(LogBuilder& log) {
   segment(40 * kMiB, 0, serve);
 }
 
+void WriteStreams(LogBuilder& log) {
+  log.header().clear_argument();
+  log.header().add_argument("prefetch");
+  log.header().set_hostname("gpu-host");
+  log.header().set_pid(14);
+  log.Device(0, 256 * kMiB, "test GPU");
+  const int load = log.Stack({"main (train.py:30)", "load (train.py:8)"});
+  const int give = log.Stack({"main (train.py:31)", "prefetch (train.py:12)"});
+  const int other = log.Stack({"main (train.py:33)", "gather (train.py:20)"});
+  constexpr std::uint64_t kBase = 0x7f0000000000;
+  log.Alloc(Layer::kLinear, kBase, 100 * kMiB, {.stack = load, .api = "cuMemAlloc_v2"});
+  log.Alloc(Layer::kSegment, kBase, 100 * kMiB, {.stack = load, .stream = 1});
+  const auto sample = [&log](std::uint64_t bytes, std::uint64_t blocks, std::uint64_t peak) {
+    log.Event(Op::kWaiting, Layer::kBlock, 0, bytes, 0, {.aux0 = blocks, .aux1 = peak});
+  };
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    log.Step(step);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const std::uint64_t block = kBase + i * 20 * kMiB, bytes = (i + 1) * 4 * kMiB;
+      log.Alloc(Layer::kBlock, block, bytes, {.stack = load, .stream = 1});
+      log.Event(Op::kStreamUse, Layer::kBlock, block, 0, 0,
+                {.stack = i == 2 ? other : give, .stream = 2});
+      if (step == 1) sample(i * (i + 1) / 2 * 4 * kMiB, i, 40 * kMiB);
+      log.Free(Layer::kBlock, block);
+    }
+    sample(0, 0, 40 * kMiB);
+  }
+}
+
 void WriteShared(LogBuilder& log) {
   log.header().clear_argument();
   log.header().add_argument("serve");
@@ -247,6 +276,9 @@ Logs::Logs() {
   LogBuilder pools;
   WritePools(pools);
   directory_.Write("pools.mprof", pools.Bytes());
+  LogBuilder streams;
+  WriteStreams(streams);
+  directory_.Write("streams.mprof", streams.Bytes());
   directory_.Write("ours.supp", "# We know of this one.\nleak:^HistoryLeak$\nleak:never.cc\n");
 }
 

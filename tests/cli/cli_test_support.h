@@ -63,6 +63,7 @@ void WriteAlike(analysis::testing::LogBuilder& log);
 void WriteRaw(analysis::testing::LogBuilder& log);
 // An allocator with a chosen private pool, whose memory is idle, and one of a capture.
 void WritePools(analysis::testing::LogBuilder& log);
+void WriteStreams(analysis::testing::LogBuilder& log);
 
 // A process that shares its device with others: it imports memory and closes some of it, loads a
 // module, launches a graph, gives advice on managed memory, and queries the used memory.

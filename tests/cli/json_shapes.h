@@ -108,7 +108,8 @@ inline Json PeakShape() {
       {"tensors", {piece}},
       {"tensors_total", "uint"},
       {"blocks", {piece}},
-      {"blocks_total", "uint"},    {"garbage_bytes?", "uint"},
+      {"blocks_total", "uint"},
+      {"garbage_bytes?", "uint"},
       {"by_category", {CategoryShape()}},
       {"by_library", {LibraryShape()}}};
 }
@@ -147,9 +148,22 @@ inline Json Fragmentation() {
                         {"before?", "hex"},
                         {"after?", "hex"}}}},
                      {"pins", {pin}}};
+  const Json waiting = {
+      {"device", "int"},
+      {"exact", "bool"},
+      {"most_bytes", "uint"},
+      {"most_blocks", "uint"},
+      {"time_ns", "uint"},
+      {"step", "int"},
+      {"reserved_bytes", "uint"},
+      {"peak_active_bytes", "uint"},
+      {"used_blocks", "uint"},
+      {"used_bytes", "uint"},
+      {"sites", {{{"blocks", "uint"}, {"bytes", "uint"}, {"site", "text"}, {"stack", {Frame()}}}}}};
   return {{"time_ns", "uint"},          {"step", "int"},
           {"utilisation", "number"},    {"at_peak", "number"},
-          {"pools_left_out", "number"}, {"pools", {pool}}};
+          {"pools_left_out", "number"}, {"pools", {pool}},
+          {"waiting?", {waiting}}};
 }
 
 inline Json Common() {

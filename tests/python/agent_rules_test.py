@@ -19,11 +19,11 @@ def load():
     spec = importlib.machinery.ModuleSpec("_memprof", None, is_package=True)
     spec.submodule_search_locations = [os.path.join(SOURCE, "python", "memprof")]
     sys.modules["_memprof"] = importlib.util.module_from_spec(spec)
-    from _memprof._agent import calls, guard, paths, pools, steps, tensors
-    return calls, guard, paths, pools, steps, tensors
+    from _memprof._agent import calls, guard, paths, pools, steps, streams, tensors
+    return calls, guard, paths, pools, steps, streams, tensors
 
 
-calls, guard, paths, pools, steps, tensors = load()
+calls, guard, paths, pools, steps, streams, tensors = load()
 
 
 class Optimizer:
@@ -101,6 +101,70 @@ class ThePools(unittest.TestCase):
             sys.stderr.close()
             sys.stderr = errors
         self.assertEqual(guard.failures, before + 1)
+
+
+class TheStreams(unittest.TestCase):
+    def setUp(self):
+        self.said = []
+        self.recording = True
+        self.active, self.allocated, self.asked = 100, 100, 0
+        guard.failures, guard.off = 0, False
+        calls.stream_use = lambda *use: self.say("use", *use)
+        calls.waiting = lambda *now: self.say("wait", *now)
+        self.torch = types.SimpleNamespace(
+            _C=types.SimpleNamespace(_cuda_memoryStats=self.stats),
+            cuda=types.SimpleNamespace(is_initialized=lambda: True, current_device=lambda: 1),
+            Tensor=type("Tensor", (), {"record_stream": lambda self, s: "recorded", "get_device": lambda self: 2,
+                                       "untyped_storage": lambda self: types.SimpleNamespace(
+                                           data_ptr=lambda: 4096)}))
+        self.step = streams.install(self.torch)
+        self.stream = types.SimpleNamespace(cuda_stream=7)
+        streams._PAUSE = 0
+
+    def stats(self, _):
+        self.asked += 1
+        blocks = {"all": {"current": 3}}, {"all": {"current": 1}}
+        return {"active_bytes": {"all": {"current": self.active, "peak": 500}}, "active": blocks[0],
+                "allocated_bytes": {"all": {"current": self.allocated}}, "allocation": blocks[1]}
+
+    def say(self, *words):
+        self.said.append(words)
+        return 0 if self.recording else calls.NOT_RECORDING
+
+    def test_uses_and_what_waits(self):
+        self.step()
+        self.assertEqual(self.said, [], "nothing waits, and no stream was named")
+        tensor = self.torch.Tensor()
+        self.assertEqual(tensor.record_stream(self.stream), "recorded")
+        self.allocated = 40
+        self.assertEqual(tensor.record_stream(s=self.stream), "recorded")
+        tensor.record_stream(self.stream)
+        use = ("use", 2, 4096, 7)
+        self.assertEqual(self.said, [use, ("wait", 2, 0, 2, 500), use, ("wait", 2, 60, 2, 500), use])
+        self.said.clear()
+        self.step()
+        self.assertEqual(self.said, [("wait", 1, 60, 2, 500)], "the current device too")
+
+    def test_asks_seldom(self):
+        streams._PAUSE = 1e9
+        for _ in range(5):
+            self.torch.Tensor().record_stream(self.stream)
+        self.assertEqual(self.asked, 1)
+
+    def test_asks_nothing_while_nothing_is_recorded(self):
+        self.recording = False
+        self.torch.Tensor().record_stream(self.stream)
+        self.assertEqual(self.asked, 0)
+
+    def test_failures_stay_here(self):
+        calls.stream_use = lambda *_: 1 // 0
+        errors, sys.stderr = sys.stderr, open(os.devnull, "w", encoding="utf-8")
+        try:
+            self.assertEqual(self.torch.Tensor().record_stream(self.stream), "recorded")
+        finally:
+            sys.stderr.close()
+            sys.stderr = errors
+        self.assertEqual(guard.failures, 1)
 
 
 class TheSteps(unittest.TestCase):

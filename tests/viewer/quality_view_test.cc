@@ -192,6 +192,16 @@ TEST(QualityModel, SaysAnAreaOnce) {
             static_cast<int>(Grade::kError));
 }
 
+TEST(QualityModel, NumbersKeepTheirUnitsOnTheScreen) {
+  QualityModel model;
+  const QString a = QStringLiteral("A"), plain = QStringLiteral("0.1 % of it");
+  model.SetRows({{a, a, Grade::kGood, plain, plain}});
+  for (const int column : {QualityModel::kFinding, QualityModel::kAdvice}) {
+    EXPECT_EQ(model.index(0, column).data().toString(), QStringLiteral("0.1\u00a0% of it"));
+    EXPECT_EQ(model.index(0, column).data(QualityModel::kPlainRole).toString(), plain);
+  }
+}
+
 TEST(QualityVerdicts, AreAsBadAsTheWorstFinding) {
   const auto judge = [](std::vector<Grade> grades) {
     std::vector<QualityRow> rows;

@@ -36,5 +36,18 @@ TEST(Words, MicrosecondsHaveOneSpelling) {
             QString::fromUtf8("after 178 µs: 3 users tell us"));
 }
 
+TEST(Words, NumbersKeepTheirUnits) {
+  const QString text =
+      QString::fromUtf8("0.1 % of 3 MiB, 5 B in 178 µs, 2 min 05 s; 3 steps, 4 Bytes, 5 min.");
+  QString expected = text;
+  for (const char* unit : {"1 %", "3 MiB", "5 B", "178 µs", "2 min 0", "05 s;", "5 min."}) {
+    QString joined = QString::fromUtf8(unit);
+    joined.replace(joined.indexOf(QLatin1Char(' ')), 1, QChar(0xa0));
+    expected.replace(QString::fromUtf8(unit), joined);
+  }
+  EXPECT_EQ(WithUnits(text), expected);
+  EXPECT_EQ(expected.count(QChar(0xa0)), 7);
+}
+
 }  // namespace
 }  // namespace memprof::viewer

@@ -31,4 +31,10 @@ QString WordsHtml(std::string_view text) {
   return WithCode(ForWindow(text).toHtmlEscaped(), QStringLiteral("<code>\\1\\2</code>"));
 }
 
+QString WithUnits(QString text) {
+  static const QRegularExpression kUnit(
+      QStringLiteral("(\\d) (?=(%|[KMGTPE]iB|B|[nµm]?s|min|h)(?!\\w))"));
+  return text.replace(kUnit, QStringLiteral("\\1\u00a0"));
+}
+
 }  // namespace memprof::viewer

@@ -11,5 +11,7 @@ namespace memprof::viewer {
 QString Words(std::string_view text);
 // The same as rich text: escaped, names and commands in a font for code.
 QString WordsHtml(std::string_view text);
+// With a no-break space between each number and its unit: for texts that are wrapped.
+QString WithUnits(QString text);
 
 }  // namespace memprof::viewer

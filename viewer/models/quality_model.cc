@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "viewer/geometry/words.h"
+
 namespace memprof::viewer {
 
 void QualityModel::SetRows(std::vector<QualityRow> rows) {
@@ -37,10 +39,10 @@ QVariant QualityModel::data(const QModelIndex& index, int role) const {
           return shown.subject;
         case kGrade:
           return role == kPlainRole ? GradeName(shown.grade) : GradeLabel(shown.grade);
-        case kFinding:
-          return shown.finding;
-        default:
-          return shown.advice;
+        default: {
+          const QString& text = index.column() == kFinding ? shown.finding : shown.advice;
+          return role == kPlainRole ? text : WithUnits(text);
+        }
       }
     case Qt::ToolTipRole:
       return index.column() == kAdvice ? shown.advice : shown.finding;

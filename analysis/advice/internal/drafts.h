@@ -133,6 +133,7 @@ void FindChurn(Drafts& drafts);  // of the driver, of a framework's segments
 void FindRetries(Drafts& drafts);
 void FindIdleSettings(Drafts& drafts);  // of PyTorch's allocator
 void FindPinnedRounding(Drafts& drafts);
+void FindWaiting(Drafts& drafts);
 void FindRemedies(Drafts& drafts);  // of the peak
 
 // Fills in the sentences.

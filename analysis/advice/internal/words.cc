@@ -35,6 +35,7 @@ constexpr std::array<PatternWords, kPatternCount> kWords = {{
     {"retried-failure", "failure that was retried"},
     {"idle-setting", "setting without effect"},
     {"pinned-rounding", "pinned memory rounded up"},
+    {"waiting-memory", "memory kept for other streams"},
     {"fused-step", "temporaries of the optimizer's step"},
     {"freed-gradients", "gradients kept through forward passes"},
     {"chunked-loss", "logits of the whole batch"},
@@ -203,6 +204,16 @@ Sentences OfTheDriver(const advice::Draft& draft) {
               "Let segments grow (PyTorch: expandable_segments:True), or limit splitting; 'memprof "
               "fragmentation' shows which blocks separate the free memory.",
               "An allocator needs at least what is in use: the saving is a bound, not a forecast."};
+    case Pattern::kWaiting:
+      return {absl::StrCat(FormatBytes(f.bytes), " of the ", FormatBytes(draft.reserved),
+                           " that the allocator held then were freed, but waited for other streams "
+                           "(record_stream): nothing else could use them."),
+              "Let the streams wait for each other (Stream.wait_stream) and free after that, "
+              "without record_stream. Of PyTorch's own: limit_all_gathers=True, or fully_shard in "
+              "place of FSDP; for collectives TORCH_NCCL_AVOID_RECORD_STREAMS=1, the default of "
+              "newer releases.",
+              "A stream that waits may cost time, and the saving is a bound: the allocator may "
+              "need the memory anyway."};
     case Pattern::kChurn:
       return {absl::StrCat(FormatNumberOf(f.count, "pair"), " of allocation and free in the loop, ",
                            FormatBytes(f.bytes), " in total."),
@@ -346,6 +357,7 @@ std::string MissingFor(const Session& session, Pattern pattern, const AccessEvid
                                                     : "copies and memsets (memprof run --cupti)";
     case Pattern::kOverReservation:
     case Pattern::kCacheChurn:
+    case Pattern::kWaiting:
       return HasSegments(session) ? "" : "a framework's allocator";
     default:
       return "";

@@ -200,7 +200,7 @@ void DeviceReader::FlushReleases() {
 
 void DeviceReader::FlushReleases(PrivatePool* pool) {
   if (pool->releases.empty()) return;
-  if (pool->idle_segments > 0 || (pool->is_default && short_of_memory_)) {
+  if (run_.releases_unclear || pool->idle_segments > 0 || (pool->is_default && short_of_memory_)) {
     for (const TraceRange& range : pool->releases) {
       run_.trace.releases.push_back(range);
       Add(TraceOp::kReleaseSegment, static_cast<std::uint32_t>(run_.trace.releases.size() - 1));
@@ -214,11 +214,17 @@ void DeviceReader::FlushReleases(PrivatePool* pool) {
 }
 
 void DeviceReader::CountBlock(const AllocationRecord& block, int sign) {
-  if (segments_.empty()) return;
+  // PyTorch's pages have 2 or 20 MiB: real blocks lie in a few of them.
+  constexpr std::uint64_t kMostPages = 64, kAnyway = std::uint64_t{1} << 22;
+  if (segments_.empty() || run_.releases_unclear) return;
   auto at = segments_.upper_bound(block.address);
   if (at != segments_.begin()) --at;
   for (; at != segments_.end() && at->first < block.address + block.bytes; ++at) {
     Segment& segment = at->second;
+    if (++pages_ > kAnyway + kMostPages * run_.figures.allocations) {
+      run_.releases_unclear = true;
+      return;
+    }
     if (segment.end <= block.address) continue;
     if (sign < 0 && segment.blocks == 0) continue;  // its own segment has ended before it
     if (segment.blocks == 0) --segment.pool->idle_segments;

@@ -125,6 +125,7 @@ class DeviceReader {
   std::map<std::uint64_t, PrivatePool> private_pools_;  // by number
   std::map<std::uint64_t, Reservation> reservations_;   // by address
   std::map<std::uint64_t, Segment> segments_;           // live ones, by address
+  std::uint64_t pages_ = 0;                             // segments visited by CountBlock
   std::vector<std::uint32_t>& numbers_;                 // of requests by allocation
   // By private pool and stream: neither shares free memory with any other.
   std::map<std::pair<std::uint64_t, std::uint64_t>, StreamNumber> streams_;

@@ -43,7 +43,7 @@ std::uint64_t EstimateRequests(const Session& session, const AllocatorSpec& spec
   if (run->source != RequestSource::kBlocks || run->odd_sizes > 0 ||
       std::none_of(blocks.begin(), blocks.end(), [](const TraceBlock& b) { return b.whole; }))
     return 0;
-  const std::vector<AskedBytes> asked = RequestedBytes(run->trace, spec);
+  const std::vector<AskedBytes> asked = RequestedBytes(*run, spec);
   const auto stack_of = [&](std::size_t block) {
     const AllocationId id = session.events().allocation(run->requests[block].value);
     return id.valid() ? session.record(id).stack : StackId();

@@ -89,6 +89,11 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
       return;
     case Op::kFrameworkPool:
       return private_pools_.Join(event->address, event->aux0);
+    case Op::kFreeRequested:
+    case Op::kStreamUse:
+      event->allocation = AllocationId(
+          live_.Find(Space::kBlock, event->address, event->device, false, allocations_));
+      return;
     case Op::kUnreachable:
       event->allocation = AllocationId(
           live_.Find(Space::kDevice, event->address, event->device, true, allocations_));

@@ -103,6 +103,13 @@ int memprof_pool_create(uint64_t pool, uint64_t also);
 int memprof_pool_begin(int device, uint64_t pool, int captures);
 int memprof_pool_end(int device, uint64_t pool);
 
+/* `stream`, which is not the block's own, uses the block at `ptr`: the allocator keeps it after its
+ * memprof_block_destroy until that stream has done its work. memprof_waiting: what the allocator
+ * keeps for that reason now, and the most bytes that were in use or kept so far, `peak`. `memprof
+ * run --torch` calls both for PyTorch programs. */
+int memprof_stream_use(int device, const void* ptr, const void* stream);
+int memprof_waiting(int device, size_t bytes, uint64_t blocks, size_t peak);
+
 /* The allocator described by segments and blocks could not serve `requested` bytes. */
 int memprof_framework_oom(int device, size_t requested, size_t allocated, size_t reserved);
 
@@ -131,8 +138,8 @@ int memprof_attach(const char* settings);
  * a server; call it when the number changes. `pool` is its name, and may go on with a line for each
  * setting that gives its size ("KV cache\ngpu_memory_utilization=0.92"). `device` may be -1 (the
  * process's only one), and `bytes`, the memory of all `blocks`, 0 (unknown). Each block has
- * `block_slots` places, such as one for a token, 0 = unknown; `used_slots` counts over all blocks in
- * use. `memprof budget` reports it: docs/budget.md. */
+ * `block_slots` places, such as one for a token, 0 = unknown; `used_slots` counts over all blocks
+ * in use. `memprof budget` reports it: docs/budget.md. */
 int memprof_pool_usage(int device, const char* pool, size_t bytes, uint32_t blocks, uint32_t used,
                        uint32_t block_slots, uint32_t used_slots);
 

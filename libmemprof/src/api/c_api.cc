@@ -232,6 +232,23 @@ MEMPROF_EXPORT int memprof_pool_end(int device, uint64_t pool) {
   return Recording() ? MEMPROF_OK : MEMPROF_NOT_RECORDING;
 }
 
+MEMPROF_EXPORT int memprof_stream_use(int device, const void* ptr, const void* stream) {
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  if (ptr == nullptr) return MEMPROF_INVALID_ARGUMENT;
+  RingEvent event = DeviceEvent(kOpStreamUse, kLayerBlock, device, ptr);
+  event.stream = reinterpret_cast<std::uint64_t>(stream);
+  return Publish(&event, true);
+}
+
+MEMPROF_EXPORT int memprof_waiting(int device, size_t bytes, uint64_t blocks, size_t peak) {
+  if (!Recording()) return MEMPROF_NOT_RECORDING;
+  RingEvent event = DeviceEvent(kOpWaiting, kLayerBlock, device, nullptr);
+  event.bytes = bytes;
+  event.aux0 = blocks;
+  event.aux1 = peak;
+  return Publish(&event, false);
+}
+
 MEMPROF_EXPORT int memprof_framework_oom(int device, size_t requested, size_t allocated,
                                          size_t reserved) {
   if (!Recording()) return MEMPROF_NOT_RECORDING;

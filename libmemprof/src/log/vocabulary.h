@@ -47,6 +47,8 @@ enum Op : std::uint8_t {
   kOpHolders = 42,
   kOpPoolUsage = 43,
   kOpFrameworkPool = 44,
+  kOpStreamUse = 45,
+  kOpWaiting = 46,
   kOpPresent = 47,
 };
 

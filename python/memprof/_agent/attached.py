@@ -36,11 +36,11 @@ def _start(torch):
     """Hooks stay once they are registered, and do nothing while nothing is recorded: to remove them could disturb a
     loop of the program over them."""
     global _hooks  # pylint: disable=global-statement
-    from . import hooks, pools
+    from . import hooks, pools, streams
     if _hooks is not None:
         _hooks.forked()  # another log: names and steps are told again
     elif _may_register(torch):
-        _hooks = hooks.install(torch)
+        _hooks = hooks.install(torch, ended=streams.install(torch))
         pools.install(torch)
         _follow_ranges(torch)
 

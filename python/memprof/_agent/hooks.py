@@ -30,7 +30,7 @@ class _Thread(threading.local):
 
 
 class Hooks:
-    def __init__(self, torch, watch=None):
+    def __init__(self, torch, watch=None, ended=None):
         self._tensor = torch.Tensor
         self._grad_enabled = torch.is_grad_enabled
         self._compiling = torch.compiler.is_compiling  # a constant for compilers, which then omit the rest of a hook
@@ -40,7 +40,7 @@ class Hooks:
         self._passes = 0  # incremented when a later backward pass is a new one
         self._paths = Paths()
         self._names = Names(torch, self._paths)
-        self._steps = Steps(torch, watch)
+        self._steps = Steps(torch, watch, ended)
         self._states = {}  # by id of the optimizer: how many parameters have state that was named
 
     # --- forward
@@ -195,10 +195,10 @@ class Hooks:
             root.named = None
 
 
-def install(torch, watch=None):
+def install(torch, watch=None, ended=None):
     from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
-    hooks = Hooks(torch, watch)
+    hooks = Hooks(torch, watch, ended)
     register_module_forward_pre_hook(hooks.before_forward)
     register_module_forward_hook(hooks.after_forward, always_call=True)
     register_optimizer_step_pre_hook(hooks.before_step)

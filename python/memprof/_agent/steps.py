@@ -24,8 +24,9 @@ def _program_marks():
 class Steps:
     """Marks steps; called by the hooks of modules and of optimizers."""
 
-    def __init__(self, torch, watch=None):
+    def __init__(self, torch, watch=None, ended=None):
         self._watch = watch  # looks for holders (`memprof run --holders`)
+        self._ended = ended  # called when a step has ended
         self._cuda = torch.cuda
         self._optimizer_type = torch.optim.Optimizer
         self._number = 0
@@ -56,6 +57,8 @@ class Steps:
         if self._due or not self._ends_step(optimizer):
             return  # one of many optimizers that step without a forward pass between them, each for one parameter
         self._without_leader.clear()
+        if self._ended is not None:
+            self._ended()
         self._number += 1
         self._due = True
         if not self._ran:  # no module runs, so the next step begins now

@@ -109,6 +109,34 @@ TEST(AdviceReserveTest, NearMisses) {
   EXPECT_TRUE(s.Of(s.Advice(), Pattern::kOverReservation).empty());
 }
 
+// 40 MiB of segments, a block on stream 1 that stream 2 uses, and what waits.
+void Waits(Scenario& s, std::uint64_t bytes) {
+  const auto segment = s.Alloc("Segment", 40 * kMiB);
+  s.AllocAt(segment, "Segment", 40 * kMiB, Layer::kSegment);
+  s.AllocAt(segment, "Block", 3 * kMiB, Layer::kBlock);
+  s.log().Event(Op::kStreamUse, Layer::kBlock, segment, 0, 0,
+                {.stack = s.Stack("Prefetch"), .stream = 2});
+  s.Free(segment, Layer::kBlock);
+  s.log().Event(Op::kWaiting, Layer::kBlock, 0, bytes, 0, {.aux0 = 1});
+}
+
+TEST(AdviceWaitingTest, SavesAtMostWhatWaited) {
+  Scenario s;
+  Waits(s, 3 * kMiB);
+  const auto found = s.Of(s.Advice(), Pattern::kWaiting, "Prefetch");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].saves_bytes, 3 * kMiB);
+  EXPECT_TRUE(found[0].upper_bound);
+  EXPECT_TRUE(IsTradeOff(found[0].pattern));
+  EXPECT_THAT(found[0].why, ::testing::HasSubstr("3.00 MiB of the 40.0 MiB"));
+}
+
+TEST(AdviceWaitingTest, NotATwentiethOfTheReserve) {
+  Scenario s;
+  Waits(s, 2 * kMiB);
+  EXPECT_TRUE(s.Of(s.Advice(), Pattern::kWaiting).empty());
+}
+
 TEST(AdviceChurnTest, EachStepAllocatesAndFrees) {
   Scenario s;
   for (std::uint64_t step = 0; step < 6; ++step) {

@@ -73,6 +73,22 @@ TEST(WhatIfTest, DriverMemoryBesideTheAllocatorTakesOfTheCapacity) {
   EXPECT_TRUE(replays[0].others[1].fits);
 }
 
+// A log of a thousand blocks in ten thousand segments each is not followed to its end.
+TEST(WhatIfTest, BlocksInTooManySegmentsMakeReleasesUnclear) {
+  for (const std::uint64_t blocks : {100u, 1000u}) {
+    LogBuilder log;
+    log.Device(0, std::uint64_t{1} << 40);
+    constexpr std::uint64_t kSegments = 10'000, kBase = 0x700000000000;
+    for (std::uint64_t i = 0; i < kSegments; ++i)
+      log.Alloc(Layer::kSegment, kBase + i * 2 * kMiB, 2 * kMiB);
+    for (std::uint64_t i = 0; i < blocks; ++i)
+      log.Alloc(Layer::kBlock, kBase + i * 512, kSegments * 2 * kMiB - i * 512);
+    const auto runs = allocators::RecordedRuns(*LoadLog(log));
+    ASSERT_EQ(runs.size(), 1u);
+    EXPECT_EQ(runs[0].releases_unclear, blocks == 1000);
+  }
+}
+
 TEST(WhatIfTest, StreamOrderedMemoryIsAPool) {
   LogBuilder log;
   log.Device(0, 1024 * kMiB);

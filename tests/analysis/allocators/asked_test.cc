@@ -7,13 +7,14 @@
 #include <random>
 
 #include "analysis/allocators/caching.h"
+#include "tests/analysis/allocators/allocator_replay_fixture.h"
 
 namespace memprof::analysis::allocators {
 namespace {
 
 // Random requests and frees, and the blocks that they got.
 struct Recorded {
-  Trace trace;  // with the sizes of blocks
+  RecordedRun run;  // with the sizes of blocks
   std::vector<std::uint64_t> requested;
 };
 
@@ -27,14 +28,14 @@ Recorded RecordAtRandom(std::uint32_t seed, const CachingOptions& options) {
     if (live.size() > 20 && random() % 2 == 0) {
       const std::size_t at = random() % live.size();
       allocator.Free(live[at].second);
-      recorded.trace.Free(live[at].first);
+      recorded.run.trace.Free(live[at].first);
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
       continue;
     }
     const std::uint64_t bytes = 1 + random() % (random() % 4 == 0 ? 30'000'000 : 3'000'000);
     const Handle handle = allocator.Allocate(bytes, 0);
-    const std::uint32_t block = recorded.trace.Allocate(allocator.PlaceOf(handle).bytes);
-    recorded.trace.blocks[block].whole = true;
+    const std::uint32_t block = recorded.run.trace.Allocate(allocator.PlaceOf(handle).bytes);
+    recorded.run.trace.blocks[block].whole = true;
     recorded.requested.push_back(bytes);
     live.emplace_back(block, handle);
   }
@@ -60,27 +61,49 @@ TEST(RequestedBytesTest, HoldWhatWasRequestedAndNoMore) {
       const Recorded recorded = RecordAtRandom(seed, options);
       AllocatorSpec spec;
       spec.caching = options;
-      const std::vector<AskedBytes> asked = RequestedBytes(recorded.trace, spec);
+      const std::vector<AskedBytes> asked = RequestedBytes(recorded.run, spec);
       std::size_t wide = 0;
       for (std::size_t i = 0; i < asked.size(); ++i) {
         EXPECT_LE(asked[i].least, recorded.requested[i]);
         EXPECT_GE(asked[i].most, recorded.requested[i]);
-        EXPECT_EQ(asked[i].most, recorded.trace.blocks[i].bytes);
+        EXPECT_EQ(asked[i].most, recorded.run.trace.blocks[i].bytes);
         wide += asked[i].most - asked[i].least >= 512 ? 1 : 0;
       }
       EXPECT_GT(wide, 10u);
       // With the least of one request, its block is the recorded one; with 512 bytes less it is
       // not.
       for (std::size_t i = 0; i < asked.size(); i += 29) {
-        Trace trace = recorded.trace;
+        Trace trace = recorded.run.trace;
         trace.blocks[i].bytes = asked[i].least;
-        EXPECT_EQ(BlocksOf(trace, options)[i], recorded.trace.blocks[i].bytes);
+        EXPECT_EQ(BlocksOf(trace, options)[i], recorded.run.trace.blocks[i].bytes);
         if (asked[i].least <= 512) continue;
         trace.blocks[i].bytes = asked[i].least - 1;
-        EXPECT_NE(BlocksOf(trace, options)[i], recorded.trace.blocks[i].bytes) << i;
+        EXPECT_NE(BlocksOf(trace, options)[i], recorded.run.trace.blocks[i].bytes) << i;
       }
     }
   }
+}
+
+// The driver gives addresses downwards, and which of several equal blocks is the lowest decides.
+TEST(RequestedBytesTest, HoldWhatWasRequestedWhereverSegmentsLie) {
+  std::size_t wide = 0;
+  for (std::uint32_t seed = 1; seed <= 24; ++seed) {
+    testing::ReferenceLog said, unsaid;
+    unsaid.SayBlocksOnly();
+    for (testing::ReferenceLog* log : {&said, &unsaid}) {
+      log->GiveAddressesDownwards();
+      log->Churn(seed, 500, 1);
+    }
+    const std::vector<RecordedRun> exact = RecordedRuns(*testing::LoadLog(said.log()));
+    const std::vector<RecordedRun> runs = RecordedRuns(*testing::LoadLog(unsaid.log()));
+    const std::vector<AskedBytes> asked = RequestedBytes(runs[0], {});
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      EXPECT_LE(asked[i].least, exact[0].trace.blocks[i].bytes) << seed;
+      EXPECT_GE(asked[i].most, exact[0].trace.blocks[i].bytes) << seed;
+      wide += asked[i].most - asked[i].least >= 512 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(wide, 100u);
 }
 
 TEST(RequestedBytesTest, AreTheBlocksWhereTheLogHasThemOrTheAllocatorIsAnother) {
@@ -91,10 +114,10 @@ TEST(RequestedBytesTest, AreTheBlocksWhereTheLogHasThemOrTheAllocatorIsAnother) 
     return std::all_of(asked.begin(), asked.end(),
                        [](const AskedBytes& one) { return one.least == one.most; });
   };
-  EXPECT_TRUE(exact(RequestedBytes(recorded.trace, other)));
-  EXPECT_FALSE(exact(RequestedBytes(recorded.trace, {})));
-  for (TraceBlock& block : recorded.trace.blocks) block.whole = false;
-  EXPECT_TRUE(exact(RequestedBytes(recorded.trace, {})));
+  EXPECT_TRUE(exact(RequestedBytes(recorded.run, other)));
+  EXPECT_FALSE(exact(RequestedBytes(recorded.run, {})));
+  for (TraceBlock& block : recorded.run.trace.blocks) block.whole = false;
+  EXPECT_TRUE(exact(RequestedBytes(recorded.run, {})));
 }
 
 }  // namespace

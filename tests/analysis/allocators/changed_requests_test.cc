@@ -8,6 +8,7 @@
 
 #include "analysis/base/sizes.h"
 #include "analysis/testing/log_builder.h"
+#include "tests/analysis/allocators/allocator_replay_fixture.h"
 #include "tests/support/random_log.h"
 
 namespace memprof::analysis {
@@ -83,6 +84,19 @@ TEST(ReservedReplay, NoneWithoutPyTorchsBlocks) {
   const auto session = LoadLog(log);
   EXPECT_EQ(ReservedReplay::Of(*session, 0, 0), nullptr);
   EXPECT_EQ(ReservedReplay::Of(*session, 1, 0), nullptr);
+}
+
+// Which of several equal blocks is the lowest decides what stays reserved.
+TEST(ReservedReplay, OfTheSameRequestsIsWhatWasRecordedWhereverSegmentsLie) {
+  for (std::uint32_t seed = 1; seed <= 24; ++seed) {
+    testing::ReferenceLog log;
+    log.GiveAddressesDownwards();
+    log.Churn(seed, 500, 1);
+    const auto session = LoadLog(log.log());
+    const auto replay = ReservedReplay::Of(*session, 0, 0);
+    ASSERT_NE(replay, nullptr);
+    EXPECT_EQ(replay->With({}), log.peak()) << seed;
+  }
 }
 
 TEST(ReservedReplay, OfRequestsThatAreGone) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/base/sizes.h"
 #include "analysis/store/private_pools.h"
 #include "tests/support/load_log.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 using testing::LoadLog;
 using testing::LogBuilder;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 int DeviceOf(std::uint64_t segment) { return static_cast<int>(segment / (256 * kMiB) % 2); }
 

@@ -180,6 +180,13 @@ TEST(SiteChoiceTest, TheStoryBeginsAtTheSiteAndLeavesOutPlumbing) {
 }
 
 // Named frames without a file, below a Python program, are C++, as in imported stacks.
+// As a call of PyTorch's own on a thread of the autograd engine.
+TEST(SiteChoiceTest, WhereAllIsPlumbingTheAgentIsNoPlace) {
+  EXPECT_EQ(SitesOf({{"hook (/lib/python3/site-packages/torch/distributed/fsdp/utils.py:7)",
+                      "used (/opt/memprof/python/memprof/_agent/streams.py:40)"}}),
+            std::vector<std::string>{"hook (fsdp/utils.py:7)"});
+}
+
 TEST(SiteChoiceTest, FramesWithoutAFileAreNoSites) {
   LogBuilder log;
   const int stack =

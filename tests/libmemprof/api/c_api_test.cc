@@ -45,6 +45,8 @@ std::vector<NamedCall> ValidCalls() {
       {"holders", [] { return memprof_holders(1, 2, 3); }},
       {"pool_usage", [] { return memprof_pool_usage(-1, "KV cache", 0, 8, 8, 0, 0); }},
       {"pool_create", [] { return memprof_pool_create(1, 0); }},
+      {"stream_use", [] { return memprof_stream_use(0, At(8), At(9)); }},
+      {"waiting", [] { return memprof_waiting(0, 1, 2, 3); }},
       {"present", [] { return memprof_present(0, 17, At(8), 1, 1, nullptr, 0, nullptr); }},
   };
 }
@@ -102,6 +104,7 @@ TEST_F(CApi, WhatMakesNoSenseIsRefusedAndLeavesNoEvent) {
       {"more blocks in use than there are",
        [] { return memprof_pool_usage(0, "KV cache", 1, 2, 3, 0, 0); }},
       {"stats", [] { return memprof_get_stats(nullptr); }},
+      {"use of nothing", [] { return memprof_stream_use(0, nullptr, At(9)); }},
       {"pool of the host", [] { return memprof_pool_begin(-1, 1, 0); }},
       {"pool zero", [] { return memprof_pool_begin(0, 0, 0); }},
   };
@@ -196,6 +199,27 @@ TEST_F(CApi, APoolsUsageKeepsItsFigures) {
   EXPECT_EQ(event.aux0, 0xfffffffe00000007u);
   EXPECT_EQ(event.aux1, std::uint64_t{16} << 32 | 100);
   EXPECT_EQ(log_.Text(event.label), "KV cache\nx=0.5");
+}
+
+TEST_F(CApi, AUseByAnotherStreamAndWhatWaitsForIt) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  ASSERT_EQ(memprof_stream_use(1, At(0x7000), At(0x9000)), MEMPROF_OK);
+  ASSERT_EQ(memprof_waiting(1, 10, 20, 30), MEMPROF_OK);
+  const testing::Log log = Finish();
+  ASSERT_EQ(log.events.size(), 2u);
+  const testing::Event& use = log.events[0];
+  EXPECT_EQ(use.op, log::OP_STREAM_USE);
+  EXPECT_EQ(use.layer, log::LAYER_BLOCK);
+  EXPECT_EQ(use.device, 1);
+  EXPECT_EQ(use.address, 0x7000u);
+  EXPECT_EQ(use.stream, 0x9000u);
+  EXPECT_EQ(use.stack != 0, kTestStacks);
+  const testing::Event& waiting = log.events[1];
+  EXPECT_EQ(waiting.op, log::OP_WAITING);
+  EXPECT_EQ(waiting.device, 1);
+  EXPECT_EQ(waiting.bytes, 10u);
+  EXPECT_EQ(waiting.aux0, 20u);
+  EXPECT_EQ(waiting.aux1, 30u);
 }
 
 TEST_F(CApi, WhatIsPresentHasItsStackAsText) {
