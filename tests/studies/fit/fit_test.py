@@ -1,8 +1,10 @@
 """The rows of the study, their source's format, and the table, on made-up results."""
 import json
 import pathlib
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import bert
 import rows as rows_of
@@ -35,6 +37,7 @@ class RowsTest(unittest.TestCase):
     def test_the_rows_are_complete(self):
         rows = rows_of.read_rows()
         self.assertEqual(len({one.id for one in rows}), len(rows))
+        self.assertEqual(len({rows_of.training(one) for one in rows}), len(rows))
         known = {*CONVOLUTIONAL, *TRANSFORMERS}
         for one in rows:
             self.assertIn(one.set, rows_of.SETS)
@@ -62,6 +65,21 @@ class RowsTest(unittest.TestCase):
     def test_names(self):
         path = "x/plot/data/002-Monte Carlo/CNN/001/VGG16_SGD_657_0_b7d3/NVIDIA-GeForce-RTX-4060/evaluation_result.json"
         self.assertEqual(rows_of.name_of(path), "M/001/b7d3")
+        path = "x/plot/data_new/002-Monte Carlo/Transformer/facebook-opt-125m_AdamW_18_1_8-86aa/NVIDIA-GeForce-RTX-3060/y"
+        self.assertEqual(rows_of.name_of(path), "M/new/86aa")
+
+    def test_a_sample_leaves_out_the_trainings_that_are_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for batch, run in ((8, "1"), (8, "2"), (9, "3"), (10, "4")):
+                path = pathlib.Path(folder) / "plot/data/001-Anova/CNN/001" / f"VGG16_SGD_{batch}_1_{run}/GPU"
+                path.mkdir(parents=True)
+                info = {**PUBLISHED["train info"], "batch_size": batch}
+                (path / "evaluation_result.json").write_text(json.dumps({**PUBLISHED, "train info": info}))
+            into = pathlib.Path(folder) / "rows.csv"
+            rows_of.write_rows([row("x")._replace(model="gpt2", optimizer="AdamW", batch=9, zero_grad=1)], into)
+            with mock.patch.object(sys, "argv", ["rows.py", "--checkout", folder, "--into", str(into)]):
+                rows_of.main()
+            self.assertEqual(sorted(one.batch for one in rows_of.read_rows(into)), [8, 9, 10])
 
 
 class TableTest(unittest.TestCase):

@@ -2,18 +2,19 @@
 
     rows.py --checkout XMEM [--sample N --seed S] [--set NAME] [--into rows.csv]
 
-reads evaluation_result.json of a checkout of github.com/Stone-ResearchLife/xMem (plot/data), and writes a sample of
-them as rows; the repository itself is not needed to run the study."""
+reads evaluation_result.json of a checkout of github.com/Stone-ResearchLife/xMem (plot/data, plot/data_new), and writes
+a sample of them as rows; the repository itself is not needed to run the study."""
 import argparse
 import csv
 import json
 import pathlib
 import random
+import re
 import sys
 from typing import NamedTuple, Optional
 
 ROWS = pathlib.Path(__file__).resolve().parent / "rows.csv"
-SETS = ("train", "first", "second", "more", "third")
+SETS = ("train", "first", "second", "more", "third", "fourth")
 FACTS = 10  # of the fields of a row, those that are not of a tool
 TOOLS = {"xmem": "solution", "dnnmem": "DNNmem", "schedtune": "SchedTune", "llmem": "LLmem"}
 GPUS = {"NVIDIA GeForce RTX 3060": "3060", "NVIDIA GeForce RTX 4060": "4060"}
@@ -22,7 +23,7 @@ GPUS = {"NVIDIA GeForce RTX 3060": "3060", "NVIDIA GeForce RTX 4060": "4060"}
 class Row(NamedTuple):
     id: str  # experiment and the authors' number
     # train: looked at while the estimate was made; first: judged its first version; second: its second;
-    # more: looked at before the third; third: judged that
+    # more: looked at before the third; third: judged that; fourth: judged it again
     set: str
     model: str
     optimizer: str
@@ -80,10 +81,15 @@ def row_of(text, name, group) -> Optional[Row]:
 
 
 def name_of(path):
-    """M/f8b5 of 002-Monte Carlo/CNN/001/MobeNetV3Large_SGD_603_1_f8b5/…"""
-    parts = pathlib.Path(path).parts
-    at = next(i for i, part in enumerate(parts) if part[:3].isdigit() and part[3:4] == "-")
-    return f"{parts[at].split('-', 1)[1][0]}/{parts[at + 2]}/{parts[at + 3].rsplit('_', 1)[-1]}"
+    """M/001/f8b5 of data/002-Monte Carlo/CNN/001/MobeNetV3Large_SGD_603_1_f8b5/GPU/FILE, M/new/… of data_new/…/CNN/…"""
+    *_, group, run, _, _ = parts = pathlib.Path(path).parts
+    experiment = next(part for part in parts if part[:3].isdigit() and part[3:4] == "-")
+    return f"{experiment[4]}/{group if group.isdigit() else 'new'}/{re.split('[_-]', run)[-1]}"
+
+
+def training(row):
+    """Runs of one training hold the same bytes."""
+    return row.model, row.optimizer, row.batch, row.gpu, row.zero_grad
 
 
 def main():
@@ -95,12 +101,16 @@ def main():
     parser.add_argument("--into", type=pathlib.Path, default=ROWS)
     arguments = parser.parse_args()
     known = read_rows(arguments.into) if arguments.into.exists() else []
-    names = {row.id for row in known}
-    paths = sorted(path for path in (arguments.checkout / "plot" / "data").rglob("evaluation_result.json")
-                   if name_of(path) not in names)
+    paths = sorted((arguments.checkout / "plot").rglob("evaluation_result.json"))
     random.Random(arguments.seed).shuffle(paths)
-    made = [row_of(path.read_text(), name_of(path), arguments.set) for path in paths[:arguments.sample]]
-    write_rows([*known, *(row for row in made if row)], arguments.into)
+    made = {training(row): row for row in known}
+    for path in paths:
+        if len(made) == len(known) + arguments.sample:
+            break
+        row = row_of(path.read_text(), name_of(path), arguments.set)
+        if row:
+            made.setdefault(training(row), row)
+    write_rows(made.values(), arguments.into)
     return 0
 
 
