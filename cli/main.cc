@@ -30,6 +30,7 @@
 #include "cli/run/run.h"
 #include "cli/source/source.h"
 #include "cli/steps/steps.h"
+#include "cli/top/top.h"
 
 namespace memprof::cli {
 namespace {
@@ -42,6 +43,7 @@ struct Verb {
 const std::vector<Verb>& Verbs() {
   static const std::vector<Verb> verbs = {
       {"run", "record a program", RunVerb},
+      {"top", "the memory of programs while they run, page after page", TopVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},
