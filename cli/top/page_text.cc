@@ -20,6 +20,9 @@ using analysis::TimeNs;
 
 using Lines = std::vector<std::string>;
 
+// What is younger is as good as new.
+constexpr TimeNs kLongAgo = 5'000'000'000;
+
 Style StyleOf(std::string_view tier) {
   return tier.empty() ? Style::kPlain : tier == "growing" ? Style::kYellow : Style::kRed;
 }
@@ -143,7 +146,7 @@ class DetailLines {
   }
 
   Lines Head() const {
-    Lines lines = {Line().Add(Printable(process_.command), Style::kBold).Text(width_), RunLine()};
+    Lines lines = {Line().Add(Command(), Style::kBold).Text(width_), RunLine()};
     if (process_.simulated && width_ > 90)
       lines.back() += Styled(Style::kYellow, CutEnd("; on the stand-in GPU", 22));
     if (!process_.losses.empty()) lines.push_back(LossLine());
@@ -231,18 +234,16 @@ class DetailLines {
     const TopFailure& failure = *process_.failure;
     const TimeNs ago = process_.Elapsed(page_.now_unix_ns) -
                        std::min(process_.Elapsed(page_.now_unix_ns), failure.time);
-    std::string head = Cat(FormatNumberOf(process_.failures, "failed request"), ", the last of ",
-                           FormatBytes(failure.bytes));
-    if (failure.recovered) head += ", then served";
+    std::string head =
+        Cat("Last failed request: ", FormatBytes(failure.bytes),
+            process_.state == TopState::kRunning ? Cat(", ", FormatDuration(ago), " ago")
+                                                 : Cat(", after ", FormatDuration(failure.time)));
     if (failure.step >= 0) Append(head, ", at step ", failure.step);
-    Append(head,
-           process_.state == TopState::kRunning ? Cat(", ", FormatDuration(ago), " ago")
-                                                : Cat(", after ", FormatDuration(failure.time)),
-           ": ");
-    Line line;
-    line.Add(head, failure.recovered ? Style::kYellow : Style::kRed);
-    const std::size_t left = width_ > line.columns() ? width_ - line.columns() : 0;
-    return {line.Add(CutSite(failure.site, left)).Text(width_)};
+    if (failure.recovered) head += ", later served";
+    if (process_.failures > 1) Append(head, "; ", FormatCount(process_.failures), " in all");
+    const std::size_t left = width_ - std::min<std::size_t>(width_, 2);
+    return {Line().Add(head, failure.recovered ? Style::kYellow : Style::kRed).Text(width_),
+            Line().Add("  ").Add(CutSite(failure.site, left), Style::kCyan).Text(width_)};
   }
 
  private:
@@ -257,6 +258,13 @@ class DetailLines {
     return device_->layers;
   }
 
+  // Without the folder of the program.
+  std::string Command() const {
+    const std::string command = Printable(process_.command);
+    const std::size_t slash = command.substr(0, command.find(' ')).rfind('/');
+    return slash == std::string::npos ? command : command.substr(slash + 1);
+  }
+
   std::string RunLine() const {
     Line line;
     line.Add(Cat("pid ", process_.pid, " on ", Printable(process_.host), ", "));
@@ -264,8 +272,10 @@ class DetailLines {
     if (process_.state == TopState::kRunning) {
       line.Add("running", Style::kGreen).Add(Cat(" for ", FormatDuration(elapsed)));
       const TimeNs idle = elapsed - process_.last_event;
-      if (idle > 5'000'000'000)
-        line.Add(Cat("; no event for ", FormatDuration(idle)), Style::kYellow);
+      if (idle > kLongAgo) line.Add(Cat("; no event for ", FormatDuration(idle)), Style::kYellow);
+      const TimeNs ago = process_.last_event - std::min(process_.last_event, process_.judged);
+      if (ago > kLongAgo)
+        line.Add(Cat("; growth as of ", FormatDuration(ago), " ago"), Style::kDim);
       return line.Text(width_);
     }
     const bool plain = process_.end_reason.empty() || process_.end_reason == "exit";
@@ -294,14 +304,10 @@ class DetailLines {
   }
 
   std::string GrowthLine() const {
-    constexpr TimeNs kLongAgo = 10'000'000'000;
-    const TimeNs ago = process_.last_event - std::min(process_.last_event, process_.judged);
-    const std::string as_of = ago > kLongAgo ? Cat(" (as of ", FormatDuration(ago), " ago)") : "";
-    if (device_->growth <= 0) {
-      const std::string_view words =
-          process_.too_short ? "Too early to judge growth" : "Nothing grows steadily";
-      return Line().Add(words).Add(as_of).Text(width_);
-    }
+    if (device_->growth <= 0)
+      return Line()
+          .Add(process_.too_short ? "Too early to judge growth" : "Nothing grows steadily")
+          .Text(width_);
     std::string text =
         Cat("Grows by ", FormatBytes(device_->growth), " a ", process_.by_time ? "second" : "step");
     if (device_->steps_to_oom >= 0)
@@ -309,7 +315,7 @@ class DetailLines {
     if (device_->seconds_to_oom >= 0)
       Append(text, device_->steps_to_oom >= 0 ? ", " : ": out of memory in about ",
              Ahead(device_->seconds_to_oom));
-    return Line().Add(text, StyleOf(device_->growth_tier)).Add(as_of).Text(width_);
+    return Line().Add(text, StyleOf(device_->growth_tier)).Text(width_);
   }
 
   const TopPage& page_;

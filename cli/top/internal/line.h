@@ -33,6 +33,7 @@ class Line {
     std::size_t left = width;
     std::size_t blanks = 0;
     for (const auto& [style, piece] : pieces_) {
+      if (left == 0) break;
       std::string text = CutEnd(piece, left);
       left -= Columns(text);
       const std::size_t last = text.find_last_not_of(' ');
@@ -43,7 +44,6 @@ class Line {
       line.append(blanks, ' ');
       blanks = text.size() - last - 1;
       line += Styled(style, text.substr(0, last + 1));
-      if (left == 0) break;
     }
     return line;
   }

@@ -4,6 +4,7 @@
 usage: top_test.py BUILD
 """
 
+import codecs
 import errno
 import fcntl
 import json
@@ -55,14 +56,15 @@ class Terminal:
         self.master, self.end = pty.openpty()
         self.resize(columns, lines)
         self.before = termios.tcgetattr(self.end)
-        self.alternate, self.cursor, self.seen = False, True, b""
+        self.alternate, self.cursor, self.rest = False, True, ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.process = subprocess.Popen([MEMPROF, "top", *arguments], env=environment(), stdin=self.end,
                                         stdout=self.end, stderr=self.end, start_new_session=True)
 
     def resize(self, columns, lines):
         self.columns, self.lines = columns, lines
         fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        self.rows, self.row = [""] * lines, 0
+        self.rows, self.row, self.column = [""] * lines, 0, 0
 
     def read(self, seconds):
         end = time.monotonic() + seconds
@@ -74,27 +76,36 @@ class Terminal:
             except OSError as error:
                 assert error.errno == errno.EIO
                 return
-            self.seen += data
-            self.interpret(data.decode("utf-8", "replace"))
+            text = self.rest + self.decoder.decode(data)
+            whole = len(text) - len(re.search(r"(\033(\[[?0-9;]*)?)?$", text).group())
+            self.rest = text[whole:]  # of a sequence that is still to come
+            self.interpret(text[:whole])
 
     def interpret(self, text):
-        for part in re.findall(r"\033\[[?0-9;]*[A-Za-z]|\r\n|\n|[^\033\r\n]+|\r", text):
+        for part in re.findall(r"\033\[[?0-9;]*[A-Za-z]|\r|\n|[^\033\r\n]+", text):
             if part in ("\033[?1049h", "\033[?1049l"):
                 self.alternate = part.endswith("h")
             elif part in ("\033[?25h", "\033[?25l"):
                 self.cursor = part.endswith("h")
             elif part == "\033[H":
-                self.row = 0
+                self.row = self.column = 0
             elif part == "\033[2K":
                 self.rows[self.row] = ""
+            elif part == "\033[K":
+                self.rows[self.row] = self.rows[self.row][:self.column]
             elif part in ("\033[J", "\033[2J"):
-                self.rows[self.row if part == "\033[J" else 0:] = [""] * (self.lines - (self.row if part == "\033[J" else 0))
-            elif part == "\r\n":
+                first = self.row if part == "\033[J" else 0
+                self.rows[first:] = [""] * (self.lines - first)
+            elif part == "\r":
+                self.column = 0
+            elif part == "\n":
                 self.row += 1
                 assert self.row < self.lines, "it scrolls"
             elif not part.startswith("\033"):
-                self.rows[self.row] += part
-                assert len(self.rows[self.row]) <= self.columns, self.rows[self.row]
+                row = self.rows[self.row].ljust(self.column)
+                self.rows[self.row] = row[:self.column] + part + row[self.column + len(part):]
+                self.column += len(part)
+                assert self.column <= self.columns, self.rows[self.row]
 
     def page(self):
         return "\n".join(self.rows)
