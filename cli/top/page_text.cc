@@ -94,7 +94,7 @@ class TableLines {
     line.Add("memprof top", Style::kBold).Add(Cat("  ", text));
     if (page_.every > 0) {
       std::string every = Cat("updated every ", FormatDuration(page_.every));
-      if (page_.whole_every > page_.every)
+      if (page_.whole_every >= 2 * page_.every)
         Append(every, ", growth every ", FormatDuration(page_.whole_every));
       if (line.columns() + Columns(every) + 2 <= width_)
         line.Add(std::string(width_ - line.columns() - Columns(every), ' '))
