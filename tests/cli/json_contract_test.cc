@@ -164,20 +164,12 @@ TEST(JsonContractTest, Verify) {
 
 TEST(JsonContractTest, Top) {
   const Logs logs;
-  const Json device = {{"device", "int"},
-                       {"name", "string"},
-                       {"total_bytes", "uint"},
-                       {"used_bytes", "uint"},
-                       {"allocated_bytes", "uint"},
-                       {"reserved_bytes", "uint"},
-                       {"peak_bytes", "uint"},
-                       {"headroom_bytes", "number"},
-                       {"growth_bytes", "number"},
-                       {"growth_tier", "string"},
-                       {"steps_to_oom", "number"},
-                       {"seconds_to_oom", "number"},
-                       {"by_category", "counts"},
-                       {"by_layer", "counts"}};
+  const Json device = {
+      {"device", "int"},         {"name", "string"},           {"total_bytes", "uint"},
+      {"used_bytes", "uint"},    {"allocated_bytes", "uint"},  {"reserved_bytes", "uint"},
+      {"peak_bytes", "uint"},    {"headroom_bytes", "number"}, {"growth_bytes", "number"},
+      {"growth_tier", "string"}, {"steps_to_oom", "number"},   {"seconds_to_oom", "number"},
+      {"by_category", "counts"}, {"by_layer", "counts"}};
   const Json leak = {{"tier", "text"},           {"device", "int"}, {"in_use", "bool"},
                      {"growth_bytes", "number"}, {"bytes", "uint"}, {"site", "text"}};
   const Json failure = {{"device", "int"}, {"bytes", "uint"}, {"time_ns", "uint"},
@@ -211,12 +203,10 @@ TEST(JsonContractTest, Top) {
   EXPECT_TRUE(no_growth["steps_to_oom"].is_null());
   top["processes"][0]["devices"].erase(1);
   std::set<std::string> seen;
-  ExpectShape(top,
-              {{"schema", "text"},
-               {"now_unix_ns", "uint"},
-               {"processes", {process}},
-               {"errors", {"text"}}},
-              "", &seen);
+  ExpectShape(
+      top,
+      {{"schema", "text"}, {"now_unix_ns", "uint"}, {"processes", {process}}, {"errors", {"text"}}},
+      "", &seen);
   EXPECT_TRUE(seen.contains(".processes[].leaks[].site"));
 }
 
