@@ -31,6 +31,7 @@
 #include "cli/run/run.h"
 #include "cli/source/source.h"
 #include "cli/steps/steps.h"
+#include "cli/top/top.h"
 
 namespace memprof::cli {
 namespace {
@@ -45,6 +46,7 @@ const std::vector<Verb>& Verbs() {
       {"run", "record a program", RunVerb},
       {"attach", "record a program that runs already", AttachVerb},
       {"detach", "end the recording that attach began", DetachVerb},
+      {"top", "the memory of programs while they run, page after page", TopVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},

@@ -60,7 +60,8 @@ LogReader::LogReader(std::string path, int descriptor, std::uint64_t file_bytes)
 
 LogReader::~LogReader() { close(descriptor_); }
 
-absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, Mode mode) {
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, Mode mode,
+                                                           std::uint64_t from) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return OpenError(path, errno);
@@ -78,9 +79,9 @@ absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& pa
   if (mode == Mode::kFirst) {
     if (reader->ReadFrame(kFirstChunk, &first)) reader->chunks_.push_back(first);
   } else if (mode == Mode::kScan || !reader->LoadIndex()) {
-    reader->Scan();
+    reader->Scan(std::max<std::uint64_t>(from, kFirstChunk));
   }
-  if (reader->chunks_.empty()) {
+  if (reader->chunks_.empty() && from == 0) {
     return absl::DataLossError(
         reader->damage_.empty()
             ? absl::StrCat(path, ": is cut off before its first chunk; nothing was recorded")
@@ -195,11 +196,11 @@ bool LogReader::LoadIndexEntries(const Chunk& index) {
   return expected == index.offset;
 }
 
-void LogReader::Scan() {
+void LogReader::Scan(std::uint64_t from) {
   // After damage, the search for the next sound chunk computes a checksum for every four bytes that
   // look like a chunk's beginning. The budget bounds the time for a hostile file.
   std::uint64_t budget = 16 * file_bytes_ + (64u << 20);
-  for (std::uint64_t at = kFirstChunk; at < file_bytes_;) {
+  for (std::uint64_t at = from; at < file_bytes_;) {
     Chunk chunk;
     const bool framed = ReadFrame(at, &chunk);
     if (framed && ChecksumHolds(chunk)) {

@@ -42,12 +42,14 @@ class LogReader {
  public:
   // kUseIndex trusts the index of a cleanly ended log for the positions of chunks (wrong checksums
   // are then only found by ReadPayload); kScan reads the whole file and checks everything; kFirst
-  // reads only where the first chunk is, the header.
+  // reads only where the first chunk is, the header. With `from`, where a chunk ends, kScan begins
+  // there; then no chunk is no error.
   enum class Mode { kUseIndex, kScan, kFirst };
 
   // Errors: kNotFound, kPermissionDenied, kInvalidArgument (empty, foreign, newer format),
   // kDataLoss (no sound chunk in it). One line that names the file.
-  static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, Mode mode);
+  static absl::StatusOr<std::unique_ptr<LogReader>> Open(const std::string& path, Mode mode,
+                                                         std::uint64_t from = 0);
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
@@ -77,7 +79,7 @@ class LogReader {
   bool LoadIndex();
   bool FindTrailer(Chunk* trailer) const;
   bool LoadIndexEntries(const Chunk& index);
-  void Scan();
+  void Scan(std::uint64_t from);
   std::uint64_t NextSound(std::uint64_t from, std::uint64_t* budget) const;
   bool ReadAt(std::uint64_t offset, void* data, std::size_t size) const;
   bool ReadFrame(std::uint64_t offset, Chunk* chunk) const;

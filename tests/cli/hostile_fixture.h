@@ -18,6 +18,6 @@ inline const std::string kVerbs[] = {
     "report",     "leaks",         "steps",        "categories",      "source",         "peak",
     "advise",     "fragmentation", "oom",          "replay",          "diff",           "dump",
     "export csv", "export html",   "export pprof", "export perfetto", "export pytorch", "verify",
-    "fleet rows", "budget"};
+    "fleet rows", "budget",        "top"};
 
 }  // namespace memprof::cli::testing

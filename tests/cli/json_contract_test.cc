@@ -162,6 +162,54 @@ TEST(JsonContractTest, Verify) {
   EXPECT_TRUE(Check({"verify", "--json"}, shape).contains(".chunks[].name"));
 }
 
+TEST(JsonContractTest, Top) {
+  const Logs logs;
+  const Json device = {
+      {"device", "int"},         {"name", "string"},           {"total_bytes", "uint"},
+      {"used_bytes", "uint"},    {"allocated_bytes", "uint"},  {"reserved_bytes", "uint"},
+      {"peak_bytes", "uint"},    {"headroom_bytes", "number"}, {"growth_bytes", "number"},
+      {"growth_tier", "string"}, {"steps_to_oom", "number"},   {"seconds_to_oom", "number"},
+      {"by_category", "counts"}, {"by_layer", "counts"}};
+  const Json leak = {{"tier", "text"},           {"device", "int"}, {"in_use", "bool"},
+                     {"growth_bytes", "number"}, {"bytes", "uint"}, {"site", "text"}};
+  const Json failure = {{"device", "int"}, {"bytes", "uint"}, {"time_ns", "uint"},
+                        {"step", "int"},   {"site", "text"},  {"recovered", "bool"}};
+  const Json process = {{"log", "text"},
+                        {"command", "text"},
+                        {"pid", "uint"},
+                        {"host", "string"},
+                        {"rank", "int"},
+                        {"simulated", "bool"},
+                        {"state", "text"},
+                        {"end_reason", "string"},
+                        {"elapsed_ns", "uint"},
+                        {"last_event_ns", "uint"},
+                        {"step", "int"},
+                        {"steps_completed", "uint"},
+                        {"steps_per_second", "number"},
+                        {"growth_per", "text"},
+                        {"too_early_to_judge", "bool"},
+                        {"losses", "counts"},
+                        {"devices", {device}},
+                        {"leaks", {leak}},
+                        {"failed_requests", "uint"},
+                        {"last_failed_request", failure}};
+  const Result result = Memprof({"top", "--json", "train.mprof"}, logs.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  Json top = Json::parse(result.out);
+  // What is unknown is null.
+  const Json no_growth = top["processes"][0]["devices"][1];
+  EXPECT_EQ(no_growth["growth_bytes"], 0);
+  EXPECT_TRUE(no_growth["steps_to_oom"].is_null());
+  top["processes"][0]["devices"].erase(1);
+  std::set<std::string> seen;
+  ExpectShape(
+      top,
+      {{"schema", "text"}, {"now_unix_ns", "uint"}, {"processes", {process}}, {"errors", {"text"}}},
+      "", &seen);
+  EXPECT_TRUE(seen.contains(".processes[].leaks[].site"));
+}
+
 TEST(JsonContractTest, Dump) {
   const auto seen = Check({"dump", "--json"}, EventShape());
   for (const char* path : {".name", ".dtype", ".shape[]", ".number", ".result", ".api", ".aux0",

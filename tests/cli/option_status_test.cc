@@ -94,6 +94,9 @@ TEST(StatusTest, WrongValuesOfEveryOption) {
       {"export", "--force=1", "-o", "-"},
       {"export", "-x", "-o", "-"},
       {"verify", "--json=1"},
+      {"top", "--interval=0"},
+      {"top", "--interval=soon"},
+      {"top", "--sort=size"},
   };
   for (std::vector<std::string> arguments : wrong) {
     SCOPED_TRACE(arguments[0] + " " + arguments[1]);

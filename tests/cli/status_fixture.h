@@ -12,7 +12,7 @@ namespace memprof::cli::testing {
 
 inline const char* const kReadingVerbs[] = {
     "report", "leaks",  "steps", "categories", "peak",   "advise", "fragmentation",
-    "oom",    "replay", "dump",  "export",     "verify", "budget"};
+    "oom",    "replay", "dump",  "export",     "verify", "budget", "top"};
 
 // One line on standard error, and nothing on standard output.
 inline void ExpectError(const Result& result, int status) {

@@ -1,0 +1,207 @@
+#include "cli/top/internal/figures.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/categories/categories.h"
+#include "analysis/leaks/clock.h"
+#include "analysis/leaks/forecast.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/oom/oom.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/timeline/ledger.h"
+#include "analysis/timeline/timeline.h"
+#include "cli/console/text.h"
+#include "cli/shared/names.h"
+
+namespace memprof::cli {
+namespace {
+
+using analysis::DeviceTimeline;
+using analysis::Session;
+using analysis::TimeNs;
+
+TimeNs SinceStart(const Session& session, TimeNs time) {
+  return time - std::min(time, session.run().start_time);
+}
+
+std::string CommandOf(const analysis::RunInfo& run) {
+  std::string command;
+  for (const std::string& argument : run.arguments)
+    Append(command, command.empty() ? "" : " ", argument);
+  if (command.empty()) command = run.executable;
+  return command.empty() ? "(unknown program)" : command;
+}
+
+void AddRun(const Session& session, TopProcess* process) {
+  const analysis::RunInfo& run = session.run();
+  process->path = session.path();
+  process->command = CommandOf(run);
+  process->host = run.hostname;
+  process->pid = run.pid;
+  process->rank = session.processes()[0].rank;
+  process->state = run.growing    ? TopState::kRunning
+                   : run.complete ? TopState::kEnded
+                                  : TopState::kKilled;
+  process->end_reason = run.end_reason;
+  process->start_unix_ns = run.start_unix_ns;
+  process->last_event = process->judged = SinceStart(session, run.end_time);
+  process->simulated = Simulated(session);
+  for (const analysis::AnomalyCount& count : session.anomalies()) {
+    const AnomalyText text = DescribeAnomaly(count.anomaly);
+    if (text.severity == "data loss" || text.severity == "error")
+      process->losses.emplace_back(text.name, count.count);
+  }
+}
+
+// The last step is the one that runs.
+void AddSteps(const Session& session, TopProcess* process) {
+  const auto steps = session.StepsOf(0);
+  if (steps.empty()) return;
+  process->step = steps.back().number;
+  process->steps = steps.size() - 1;
+  std::vector<TimeNs> recent;
+  for (const analysis::StepInfo& step : steps.last(std::min(kTopRecentSteps + 1, steps.size())))
+    recent.push_back(step.begin);
+  process->steps_per_second = TopStepRate(recent);
+}
+
+template <std::size_t N, typename Name>
+std::vector<TopPart> Parts(const std::array<std::uint64_t, N>& bytes, Name name) {
+  std::vector<TopPart> parts;
+  for (std::size_t i = 0; i < N; ++i)
+    if (bytes[i] > 0) parts.push_back(name(i, bytes[i]));
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const TopPart& a, const TopPart& b) { return a.bytes > b.bytes; });
+  return parts;
+}
+
+class DeviceFigures {
+ public:
+  DeviceFigures(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols)
+      : session_(*session),
+        samples_(analysis::SamplesOf(*session)),
+        leaks_(analysis::LeaksOf(*session)),
+        headrooms_(analysis::FindHeadroom(*session)),
+        clock_(analysis::ClockForLeaks(*session, 0)),
+        categories_(*session, &symbols),
+        end_(session->run().end_time) {}
+
+  TopDevice Of(const DeviceTimeline& timeline, const TopProcess& process) const {
+    TopDevice device{.device = timeline.device};
+    for (const analysis::DeviceInfo& info : session_.devices())
+      if (info.id == timeline.device) device.name = info.name;
+    device.framework = !timeline.framework_allocated.empty();
+    const analysis::Series& allocated =
+        device.framework ? timeline.framework_allocated : timeline.total;
+    device.allocated = allocated.At(end_);
+    device.peak = allocated.max();
+    device.reserved = timeline.reserved.At(end_);
+    device.used = device.reserved;
+    const auto ledger = LedgerAt(session_, samples_->Of(timeline.device), timeline, end_);
+    if (ledger)
+      device.used = ledger->known_bytes() + ledger->untracked_bytes -
+                    std::min(ledger->elsewhere_bytes, ledger->known_bytes());
+    AddGrowth(timeline, process, &device);
+    AddParts(timeline, &device);
+    AddCurve(allocated, &device);
+    return device;
+  }
+
+ private:
+  void AddGrowth(const DeviceTimeline& timeline, const TopProcess& process,
+                 TopDevice* device) const {
+    for (const analysis::Leak& leak : leaks_->leaks) {  // the worst tier first
+      if (leak.device != timeline.device || leak.imported()) continue;
+      device->growth += process.by_time ? leak.bytes_per_second : leak.bytes_per_step;
+      if (device->growth_tier.empty()) device->growth_tier = LeakTierName(leak.tier);
+    }
+    for (const analysis::Headroom& headroom : headrooms_)
+      if (headroom.device == timeline.device && headroom.total > 0) {
+        device->capacity = headroom.total;
+        device->headroom = static_cast<double>(headroom.lowest + headroom.reusable);
+      }
+    const double by_steps = HeadroomForLeaks(session_, clock_, timeline, *samples_,
+                                             process.by_time ? 0 : device->growth);
+    if (by_steps >= 0) device->headroom = by_steps;
+    if (device->growth <= 0 || device->headroom < 0) return;
+    const double left = device->headroom / device->growth;
+    if (process.by_time) {
+      device->seconds_to_oom = left;
+      return;
+    }
+    device->steps_to_oom = left;
+    if (process.steps_per_second > 0) device->seconds_to_oom = left / process.steps_per_second;
+  }
+
+  void AddParts(const DeviceTimeline& timeline, TopDevice* device) const {
+    if (session_.events().size() == 0) return;
+    const analysis::EventId last(static_cast<std::uint32_t>(session_.events().size() - 1));
+    device->categories =
+        Parts(categories_.At(timeline.device, last).bytes, [](std::size_t i, std::uint64_t bytes) {
+          const auto category = static_cast<analysis::Category>(i);
+          return TopPart{std::string(CategoryName(category)), std::string(CategoryKey(category)),
+                         bytes};
+        });
+    std::array<std::uint64_t, analysis::kLayerCount> layers{};
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      if (OccupiesDevice(static_cast<analysis::Layer>(i))) layers[i] = timeline.layer[i].At(end_);
+    device->layers = Parts(layers, [](std::size_t i, std::uint64_t bytes) {
+      const std::string name(LayerName(static_cast<analysis::Layer>(i)));
+      return TopPart{name, name, bytes};
+    });
+  }
+
+  void AddCurve(const analysis::Series& series, TopDevice* device) const {
+    const TimeNs start = session_.run().start_time;
+    device->curve_end = SinceStart(session_, end_) / kTopSlot + 1;
+    for (std::uint64_t slot = device->curve_end - std::min(device->curve_end, kTopPoints);
+         slot < device->curve_end; ++slot) {
+      const auto part = series.Between(start + slot * kTopSlot,
+                                       std::min(start + (slot + 1) * kTopSlot, end_ + 1));
+      device->curve.emplace_back(part.min, part.max);
+    }
+  }
+
+  const Session& session_;
+  std::shared_ptr<const analysis::MemorySamples> samples_;
+  std::shared_ptr<const analysis::LeakReport> leaks_;
+  std::vector<analysis::Headroom> headrooms_;
+  analysis::StepClock clock_;
+  analysis::Categories categories_;
+  TimeNs end_;
+};
+
+void AddLeaks(const Session& session, analysis::Symbols& symbols, TopProcess* process) {
+  for (const analysis::Leak& leak : analysis::LeaksOf(session)->leaks)
+    process->leaks.push_back({std::string(LeakTierName(leak.tier)), leak.device, leak.in_use,
+                              process->by_time ? leak.bytes_per_second : leak.bytes_per_step,
+                              leak.bytes, SiteLabel(symbols, leak.stack)});
+  const auto failures = analysis::FailuresOf(session);
+  process->failures = failures->size();
+  if (failures->empty()) return;
+  const analysis::FailedRequest& last = failures->back();
+  process->failure = TopFailure{last.device, last.bytes,     SinceStart(session, last.time),
+                                last.step,   last.recovered, SiteLabel(symbols, last.stack)};
+}
+
+}  // namespace
+
+TopProcess FiguresOf(const std::shared_ptr<const Session>& session) {
+  TopProcess process;
+  AddRun(*session, &process);
+  AddSteps(*session, &process);
+  const auto leaks = analysis::LeaksOf(*session);
+  process.by_time = leaks->basis == analysis::LeakBasis::kTime;
+  process.too_short = leaks->horizon_too_short;
+  analysis::Symbols symbols(session);
+  AddLeaks(*session, symbols, &process);
+  const DeviceFigures figures(session, symbols);
+  for (const DeviceTimeline& timeline : *analysis::TimelinesOf(*session))
+    if (timeline.device != analysis::kNoDevice &&
+        (!timeline.total.empty() || !timeline.framework_allocated.empty()))
+      process.devices.push_back(figures.Of(timeline, process));
+  return process;
+}
+
+}  // namespace memprof::cli
