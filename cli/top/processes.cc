@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<std::string>> LogsOfProcess(pid_t pid) {
   if (!logs.empty()) return logs;
   return absl::FailedPreconditionError(
       loaded ? Cat("process ", pid, " has not used a GPU yet: there is no log of it so far")
-             : Cat("process ", pid, " is not recorded: start it with 'memprof run -- PROGRAM'"));
+             : Cat("process ", pid, " is not recorded: 'memprof attach ", pid, "' begins that"));
 }
 
 }  // namespace memprof::cli

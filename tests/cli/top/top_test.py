@@ -222,7 +222,7 @@ class Top(unittest.TestCase):
     def test_of_a_process_without_a_recorder(self):
         done = top("--once", str(os.getpid()))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("is not recorded: start it with 'memprof run", done.stderr)
+        self.assertIn("is not recorded: 'memprof attach", done.stderr)
 
     def test_leaves_out_what_cannot_be_read(self):
         program = self.start()
