@@ -77,8 +77,8 @@ TEST_F(StartTest, ARecordingIsTakenDownWhileThreadsGoOnCalling) {
     EXPECT_EQ(TheRecorder(), nullptr);
     const testing::Log log = testing::ReadLog(path_);
     EXPECT_TRUE(log.has_trailer);
-    for (const testing::Event& event : log.events)
-      if (event.op == log::OP_RANGE_PUSH) EXPECT_TRUE(log.Text(event.label).starts_with("name "));
+    for (const testing::Event& event : log.WithOp(log::OP_RANGE_PUSH))
+      EXPECT_TRUE(log.Text(event.label).starts_with("name "));
     std::filesystem::remove(path_);
   }
   ends = true;
