@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -81,10 +82,16 @@ absl::Status Target::Refresh() {
         (path != mapping.path &&
          holders::FindSymbols(pid_, mappings_, mapping.path, {"memprof_attach_page"}).empty()))
       continue;
-    recorder_ = path;
+    recorder_ = SeenThere(path);
     recorder_file_ = mapping.path;
   }
   return absl::OkStatus();
+}
+
+std::string Target::SeenThere(const std::string& mapped) const {
+  std::error_code error;
+  const std::string root = std::filesystem::read_symlink(Cat("/proc/", pid_, "/root"), error);
+  return absl::StartsWith(mapped, root + "/") ? mapped.substr(root.size()) : mapped;
 }
 
 absl::StatusOr<StubParts> Target::Functions() const {
@@ -158,7 +165,7 @@ absl::Status Target::CheckLibrary(const std::string& library) const {
           Cat("process ", pid_, " uses musl, and the recorder needs glibc: use a build of the "
               "program for glibc, in an image such as Debian's"));
     if (!absl::StartsWith(name, "libc.so.") && !absl::StartsWith(name, "libc-2.")) continue;
-    const std::string file = Cat("/proc/", pid_, "/root", mapping.path);
+    const std::string file = Cat("/proc/", pid_, "/root", SeenThere(mapping.path));
     const ElfFile c_library(file);
     if (!c_library.valid()) continue;
     const std::set<std::string> missing = MissingVersions(ElfFile(library), c_library);

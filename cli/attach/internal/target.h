@@ -38,6 +38,8 @@ class Target {
 
  private:
   explicit Target(pid_t pid) : pid_(pid) {}
+  // The program's path of a mapping: that of here is longer if the program's root is a folder.
+  std::string SeenThere(const std::string& mapped) const;
 
   pid_t pid_;
   std::vector<holders::Mapping> mappings_;

@@ -2,7 +2,7 @@
 
     attach_loop.py [asleep]
 
-"asleep": a long call of C from the start on, in which the interpreter does nothing. Ends when its input ends."""
+"asleep": its main thread waits for six seconds first, and executes nothing meanwhile. Ends when its input ends."""
 import ctypes
 import sys
 import threading
@@ -35,6 +35,6 @@ def wait_for_input():
 kept = allocate_one()
 print("ready", flush=True)
 if len(sys.argv) > 1:
-    ctypes.CDLL(None).usleep(ctypes.c_uint(6_000_000))
+    time.sleep(6)
 threading.Thread(target=wait_for_input, daemon=True).start()
 loop()
