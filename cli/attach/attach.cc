@@ -233,7 +233,8 @@ int WaitForEnd(Target* target, const Request& request, std::optional<ProgramFold
   for (;;) {
     const absl::StatusOr<AttachReport> now = ReadPage(*target);
     if (!now.ok() && !absl::IsNotFound(now.status())) return Fail(now.status());
-    if (!now.ok() || now->phase == AttachPhase::kEnded) break;
+    // kNever: the process has ended, and with it what could be read of it.
+    if (!now.ok() || now->phase == AttachPhase::kEnded || now->phase == AttachPhase::kNever) break;
     if (g_interrupted != 0) {
       const absl::StatusOr<AttachReport> ended = End(target);
       if (!ended.ok()) return Fail(ended.status());

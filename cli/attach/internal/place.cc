@@ -27,6 +27,11 @@ absl::Status CopyLibraries(const std::string& library, ProgramFolder* folder) {
                                           : absl::OkStatus();
 }
 
+// Whether the program can make a log there: another user cannot, nor one who sees another folder.
+bool MayWrite(pid_t pid, const std::string& log) {
+  return UserOf(pid) == geteuid() && SeesSameFile(pid, fs::path(log).parent_path().string());
+}
+
 absl::Status Fill(const Target& target, bool python, Place* place) {
   ProgramFolder* folder = &*place->folder;
   if (target.recorder().empty()) {
@@ -34,13 +39,11 @@ absl::Status Fill(const Target& target, bool python, Place* place) {
     place->library = folder->path() + "/libmemprof.so";
   }
   if (python) {
-    if (absl::Status copied = folder->CopyPython(place->python, kPython); !copied.ok()) return copied;
+    if (absl::Status copied = folder->CopyPython(place->python, kPython); !copied.ok())
+      return copied;
     place->python = Cat(folder->path(), "/", kPython);
   }
-  if (!SeesSameFile(target.pid(), fs::path(place->log).parent_path().string())) {
-    place->log = Cat(folder->path(), "/", kLog);
-    place->log_in_folder = true;
-  }
+  if (!MayWrite(target.pid(), place->log)) place->log = Cat(folder->path(), "/", kLog);
   return folder->HandOver();
 }
 
@@ -58,9 +61,7 @@ absl::StatusOr<Place> MakePlace(const Target& target, const std::string& output,
     if (!agent.ok()) return agent.status();
     place.python = (fs::path(*agent).parent_path() / kPython).string();
   }
-  if (SeesSameFile(target.pid(), *library) &&
-      SeesSameFile(target.pid(), fs::path(output).parent_path().string()))
-    return place;
+  if (SeesSameFile(target.pid(), *library) && MayWrite(target.pid(), output)) return place;
   // The name of before, so that the folder can be found by the path of the recorder too.
   absl::StatusOr<ProgramFolder> folder = ProgramFolder::Make(
       target.pid(), fs::path(target.recorder()).parent_path().filename().string());

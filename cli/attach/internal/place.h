@@ -1,5 +1,5 @@
-// Where a program finds what it needs to record, by paths that it knows: those of here, or copies if
-// it is in a container that has other files.
+// Where a program finds what it needs to record, by paths that it knows: those of here, or copies
+// if it is in a container that has other files, or another user's.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,6 @@ namespace memprof::cli {
 struct Place {
   std::string library, python, log;     // python: the agent's folder, or ""
   std::optional<ProgramFolder> folder;  // with the copies
-  bool log_in_folder = false;
 };
 
 // Of the recorder, for a log at `output` as seen from here. Copies what the program cannot see.

@@ -50,7 +50,8 @@ int OpenTmp(pid_t pid) {
 }
 
 std::string RandomName() {
-  static constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  static constexpr char kLetters[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
   unsigned char random[6] = {};
   if (getrandom(random, sizeof random, 0) != sizeof random) return "";
   std::string name = kPrefix;
@@ -77,7 +78,8 @@ bool CopyBytes(int from, int to) {
     if (bytes < 0) return false;
     left -= bytes;
     for (ssize_t done = 0; done < bytes;) {
-      const ssize_t written = write(to, buffer.data() + done, static_cast<std::size_t>(bytes - done));
+      const ssize_t written =
+          write(to, buffer.data() + done, static_cast<std::size_t>(bytes - done));
       if (written < 0 && errno != EINTR) return false;
       if (written > 0) done += written;
     }
@@ -147,8 +149,10 @@ uid_t UserOf(pid_t pid, gid_t* group) {
     if (word != "Uid:" && word != "Gid:") continue;
     long ids[4] = {-1, -1, -1, -1};  // real, effective, saved, of the file system
     for (long& id : ids) file >> id;
-    if (word == "Uid:") user = static_cast<uid_t>(ids[3]);
-    else if (group != nullptr) *group = static_cast<gid_t>(ids[3]);
+    if (word == "Uid:")
+      user = static_cast<uid_t>(ids[3]);
+    else if (group != nullptr)
+      *group = static_cast<gid_t>(ids[3]);
   }
   return user;
 }

@@ -44,7 +44,8 @@ class ProgramFolder {
   void Remove();
 
  private:
-  ProgramFolder(pid_t pid, int tmp, std::string name) : pid_(pid), tmp_(tmp), name_(std::move(name)) {}
+  ProgramFolder(pid_t pid, int tmp, std::string name)
+      : pid_(pid), tmp_(tmp), name_(std::move(name)) {}
 
   pid_t pid_;
   int tmp_, folder_ = -1;

@@ -1,6 +1,6 @@
-// By CPython's own description of its structures (Include/internal/pycore_debug_offsets.h), with which
-// its memory begins. What is read may be anything: an address that is wrong cannot be written to, or
-// changes nothing outside of the program that is attached to anyway.
+// By CPython's own description of its structures (Include/internal/pycore_debug_offsets.h), with
+// which its memory begins. What is read may be anything: an address that is wrong cannot be written
+// to, or changes nothing outside of the program that is attached to anyway.
 #include "cli/attach/internal/python_door.h"
 
 #include <sys/uio.h>
@@ -17,7 +17,8 @@ constexpr std::size_t kMostWords = 128;
 using Description = std::array<std::uint64_t, kMostWords>;
 
 // Words of the description, each an offset in the structure that the comment names.
-constexpr std::size_t kVersion = 1, kInterpreters = 5 /* of all */, kMainThread = 10 /* interpreter */;
+constexpr std::size_t kVersion = 1, kInterpreters = 5 /* of all */,
+                      kMainThread = 10 /* interpreter */;
 struct Words {  // ... of which the place changes
   std::uint64_t minor;
   std::size_t first;  // eval_breaker, remote_debugger_support, remote_debugging_enabled, ...
@@ -33,7 +34,8 @@ bool Get(pid_t pid, std::uint64_t address, Value* value) {
 }
 
 bool Put(pid_t pid, std::uint64_t address, const void* from, std::size_t bytes) {
-  const iovec local{const_cast<void*>(from), bytes}, remote{reinterpret_cast<void*>(address), bytes};
+  const iovec local{const_cast<void*>(from), bytes},
+      remote{reinterpret_cast<void*>(address), bytes};
   return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
@@ -72,14 +74,14 @@ std::optional<PythonDoor> PythonDoor::Find(const Target& target) {
   return door;
 }
 
-// As CPython does it. A bit that the program sets in the breaker between our two calls is lost, as it
-// is there: Python sets those again that matter.
+// As CPython does it. A bit that the program sets in the breaker between our two calls is lost, as
+// it is there: Python sets those again that matter.
 absl::Status PythonDoor::Ask(const std::string& script) const {
   const std::int32_t one = 1;
   std::uint64_t breaker = 0;
   if (script.size() + 1 > most_script_) return absl::OutOfRangeError("the path is too long");
-  if (!Put(pid_, script_, script.c_str(), script.size() + 1) || !Put(pid_, pending_, &one, sizeof one) ||
-      !Get(pid_, breaker_, &breaker))
+  if (!Put(pid_, script_, script.c_str(), script.size() + 1) ||
+      !Put(pid_, pending_, &one, sizeof one) || !Get(pid_, breaker_, &breaker))
     return absl::UnavailableError(Cat("the Python of process ", pid_, " cannot be asked"));
   breaker |= kPleaseStop;
   return Put(pid_, breaker_, &breaker, sizeof breaker)

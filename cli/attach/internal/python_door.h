@@ -1,5 +1,5 @@
-// The way that CPython 3.14 and later keep open for debuggers (PEP 768, as sys.remote_exec): its main
-// thread executes a file when it next comes to a safe place. Nobody is stopped for it.
+// The way that CPython 3.14 and later keep open for debuggers (PEP 768, as sys.remote_exec): its
+// main thread executes a file when it next comes to a safe place. Nobody is stopped for it.
 #pragma once
 
 #include <cstdint>
