@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -292,6 +293,7 @@ int AttachVerb(int argc, char** argv) {
     Append(text, "'memprof detach ", inside ? Cat("-o ", request.output, " ") : "", request.pid,
            "' ends it", inside ? ", and brings the log there.\n" : ".\n");
   if (!WriteOut(text)) return kExitFailed;
+  std::fflush(stdout);  // whoever reads a pipe wants to know it now
   return request.seconds == 0 ? kExitFine
                               : WaitForEnd(&*target, request, std::move(folder), report->log);
 }
