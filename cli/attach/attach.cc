@@ -6,14 +6,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "analysis/base/status_text.h"
 #include "cli/attach/internal/interrupt.h"
 #include "cli/attach/internal/page.h"
+#include "cli/attach/internal/place.h"
+#include "cli/attach/internal/program_folder.h"
+#include "cli/attach/internal/python_door.h"
 #include "cli/attach/internal/target.h"
 #include "cli/console/command_line.h"
 #include "cli/console/options.h"
@@ -26,8 +32,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
+namespace fs = std::filesystem;
 
-constexpr milliseconds kMostTries(5000), kMostStart(10000), kMostEnd(20000), kPoll(5);
+constexpr milliseconds kMostPython(3000), kMostTries(5000), kMostStart(10000), kMostEnd(20000),
+    kPoll(5);
 volatile sig_atomic_t g_interrupted = 0;
 
 struct Request {
@@ -37,11 +45,6 @@ struct Request {
   bool python = true;
 };
 
-std::string SelfFolder() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
-}
-
 // Text as a literal of Python, in one line.
 std::string PythonText(const std::string& text) {
   std::string literal = "'";
@@ -49,6 +52,17 @@ std::string PythonText(const std::string& text) {
     if (c == '\'' || c == '\\') literal += '\\';
     if (c == '\n') literal += "\\n";
     else literal += c;
+  }
+  return literal + "'";
+}
+
+// The same for any bytes, and as bytes.
+std::string PythonBytes(const std::string& bytes) {
+  std::string literal = "b'";
+  for (const char c : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    Append(literal, "\\x", kDigits[byte >> 4], kDigits[byte & 15]);
   }
   return literal + "'";
 }
@@ -65,15 +79,13 @@ std::string PythonCall(const std::string& folder, const std::string& library,
              ", {})");
 }
 
-absl::StatusOr<std::string> Settings(const Request& request, const std::string& library) {
-  std::string settings = Cat("MEMPROF_OUTPUT=", request.output, "\nMEMPROF_ATTACH=ptrace\n");
+std::string Settings(const Request& request, const Place& place, const char* way) {
+  std::string settings = Cat("MEMPROF_OUTPUT=", place.log, "\nMEMPROF_ATTACH=", way, "\n");
   if (request.seconds > 0) Append(settings, "MEMPROF_FOR=", request.seconds, "\n");
-  if (!request.python) return settings;
-  const absl::StatusOr<std::string> agent = FindAgent(SelfFolder());
-  if (!agent.ok()) return agent.status();
-  const std::string folder = (std::filesystem::path(*agent).parent_path() / "python").string();
-  Append(settings, "MEMPROF_AGENT=1\nMEMPROF_PYTHON_BEGIN=", PythonCall(folder, library, "begin"),
-         "\nMEMPROF_PYTHON_END=", PythonCall(folder, library, "end"), "\n");
+  if (request.python)
+    Append(settings, "MEMPROF_AGENT=1\nMEMPROF_PYTHON_BEGIN=",
+           PythonCall(place.python, place.library, "begin"), "\nMEMPROF_PYTHON_END=",
+           PythonCall(place.python, place.library, "end"), "\n");
   return settings;
 }
 
@@ -89,7 +101,69 @@ absl::StatusOr<AttachReport> Await(Target* target, milliseconds limit, Done done
   }
 }
 
-absl::StatusOr<AttachReport> Begin(Target* target, const Request& request) {
+// Loads the recorder by the program's Python. False if it has none that does it now.
+bool EnterByPython(const Target& target, const Request& request, const Place& place) {
+  constexpr char kScript[] = "attach.py";
+  const std::optional<PythonDoor> door = PythonDoor::Find(target);
+  if (!door) return false;
+  absl::StatusOr<ProgramFolder> folder = ProgramFolder::Make(target.pid());
+  if (!folder.ok()) return false;
+  const std::string script = Cat(folder->path(), "/", kScript);
+  // The file vanishes once the call was made.
+  const std::string code = Cat(
+      "try:\n  import ctypes, os\n  ctypes.CDLL(os.fsdecode(", PythonBytes(place.library),
+      ")).memprof_attach(", PythonBytes(Settings(request, place, "remote_exec")),
+      ")\n  os.unlink('", script, "')\nexcept Exception:\n  pass\n");
+  const auto await = [](milliseconds limit, auto done) {
+    const auto end = Clock::now() + limit;
+    while (!done() && Clock::now() < end) std::this_thread::sleep_for(kPoll);
+    return done();
+  };
+  const auto called = [&] { return !folder->Has(kScript); };
+  bool entered = folder->Write(kScript, code).ok() && folder->HandOver().ok() &&
+                 door->Ask(script).ok();
+  if (entered) {
+    const bool answered = await(kMostPython, [&] { return door->Answered(); });
+    if (!answered) door->Withdraw();  // the main thread is in a long call
+    entered = await(answered ? kMostStart : 10 * kPoll, called);
+  }
+  folder->Remove();
+  return entered;
+}
+
+absl::Status EnterByPtrace(const Target& target, const Request& request, const Place& place) {
+  if (!HasStub())
+    return absl::UnimplementedError(
+        "attach needs an x86-64 processor so far, or a program in CPython 3.14 or later that allows "
+        "sys.remote_exec: start the program with 'memprof run'");
+  absl::StatusOr<StubParts> parts = target.Functions();
+  if (!parts.ok()) return parts.status();
+  parts->library = place.library;
+  parts->settings = Settings(request, place, "ptrace");
+  return RunStub(target, *parts, kMostTries);
+}
+
+absl::StatusOr<AttachReport> Enter(Target* target, const Request& request, const Place& place,
+                                   AttachPhase before) {
+  if (!request.python || !EnterByPython(*target, request, place))
+    if (absl::Status entered = EnterByPtrace(*target, request, place); !entered.ok()) return entered;
+  absl::StatusOr<AttachReport> report = Await(target, kMostStart, [&](const AttachReport& now) {
+    return now.phase == AttachPhase::kRecording || now.phase == AttachPhase::kEnding ||
+           (now.phase == AttachPhase::kEnded && before != AttachPhase::kEnded) ||
+           (now.phase == AttachPhase::kFailed && before != AttachPhase::kFailed);
+  });
+  if (absl::IsDeadlineExceeded(report.status()))
+    return absl::DeadlineExceededError(
+        Cat("process ", request.pid, " was entered, but did not load ", place.library, " within ",
+            kMostStart.count() / 1000, " s; it goes on without"));
+  if (report.ok() && report->phase == AttachPhase::kFailed)
+    return absl::FailedPreconditionError(
+        Cat("process ", request.pid, " is not recorded: ", report->error));
+  return report;
+}
+
+absl::StatusOr<AttachReport> Begin(Target* target, const Request& request,
+                                   std::optional<ProgramFolder>* folder) {
   const absl::StatusOr<AttachReport> before = ReadPage(*target);
   if (!before.ok()) return before;
   if (before->phase == AttachPhase::kRecording || before->phase == AttachPhase::kStarting ||
@@ -97,31 +171,11 @@ absl::StatusOr<AttachReport> Begin(Target* target, const Request& request) {
     return absl::FailedPreconditionError(
         Cat("process ", request.pid, " is recorded already, to ", before->log,
             " (memprof detach ", request.pid, " ends that)"));
-  absl::StatusOr<StubParts> parts = target->Functions();
-  if (!parts.ok()) return parts.status();
-  if (!target->recorder().empty()) {
-    parts->library = target->recorder();
-  } else {
-    const absl::StatusOr<std::string> library = FindRecorder(SelfFolder());
-    if (!library.ok()) return library.status();
-    parts->library = *library;
-  }
-  const absl::StatusOr<std::string> settings = Settings(request, parts->library);
-  if (!settings.ok()) return settings.status();
-  parts->settings = *settings;
-  if (absl::Status entered = RunStub(*target, *parts, kMostTries); !entered.ok()) return entered;
-  absl::StatusOr<AttachReport> report = Await(target, kMostStart, [&](const AttachReport& now) {
-    return now.phase == AttachPhase::kRecording || now.phase == AttachPhase::kEnding ||
-           (now.phase == AttachPhase::kEnded && before->phase != AttachPhase::kEnded) ||
-           (now.phase == AttachPhase::kFailed && before->phase != AttachPhase::kFailed);
-  });
-  if (absl::IsDeadlineExceeded(report.status()))
-    return absl::DeadlineExceededError(
-        Cat("process ", request.pid, " was entered, but did not load ", parts->library, " within ",
-            kMostStart.count() / 1000, " s; it goes on without"));
-  if (report.ok() && report->phase == AttachPhase::kFailed)
-    return absl::FailedPreconditionError(
-        Cat("process ", request.pid, " is not recorded: ", report->error));
+  absl::StatusOr<Place> place = MakePlace(*target, request.output, request.python);
+  if (!place.ok()) return place.status();
+  absl::StatusOr<AttachReport> report = Enter(target, request, *place, before->phase);
+  if (place->folder && !report.ok()) place->folder->Remove();
+  if (place->folder) folder->emplace(*std::move(place->folder));
   return report;
 }
 
@@ -159,8 +213,20 @@ bool ReadPid(const Options& options, pid_t* pid) {
          *pid > 0;
 }
 
+// The path of the log from here, and with a folder in a container the end of that.
+int Leave(std::optional<ProgramFolder> folder, const std::string& log, const std::string& output,
+          const std::string& text) {
+  std::string at = log;
+  if (folder) {
+    at = fs::path(log).parent_path() == folder->path() ? output : log;
+    if (absl::Status left = LeavePlace(*std::move(folder), log, output); !left.ok()) return Fail(left);
+  }
+  return WriteOut(Cat(text, at, ".\n")) ? kExitFine : kExitFailed;
+}
+
 // With --for: until the recorder ends by itself, or the user does not want to wait.
-int WaitForEnd(Target* target, const Request& request) {
+int WaitForEnd(Target* target, const Request& request, std::optional<ProgramFolder> folder,
+               const std::string& log) {
   struct sigaction action {};
   action.sa_handler = [](int) { g_interrupted = 1; };
   sigaction(SIGINT, &action, nullptr);
@@ -168,7 +234,8 @@ int WaitForEnd(Target* target, const Request& request) {
   for (;;) {
     const absl::StatusOr<AttachReport> now = ReadPage(*target);
     if (!now.ok() && !absl::IsNotFound(now.status())) return Fail(now.status());
-    if (!now.ok() || now->phase == AttachPhase::kEnded) break;
+    // kNever: the process has ended, and with it what could be read of it.
+    if (!now.ok() || now->phase == AttachPhase::kEnded || now->phase == AttachPhase::kNever) break;
     if (g_interrupted != 0) {
       const absl::StatusOr<AttachReport> ended = End(target);
       if (!ended.ok()) return Fail(ended.status());
@@ -176,8 +243,8 @@ int WaitForEnd(Target* target, const Request& request) {
     }
     std::this_thread::sleep_for(milliseconds(50));
   }
-  return WriteOut(Cat("The recording of process ", request.pid, " has ended.\n")) ? kExitFine
-                                                                                 : kExitFailed;
+  return Leave(std::move(folder), log, request.output,
+               Cat("The recording of process ", request.pid, " has ended. Its log is "));
 }
 
 }  // namespace
@@ -207,31 +274,38 @@ int AttachVerb(int argc, char** argv) {
     return UsageError("attach", "--for is a number of seconds up to a year");
   if (output.empty() || output.find('\n') != std::string::npos)
     return UsageError("attach", "give -o the path of a log");
-  if (!HasStub())
-    return Fail(absl::UnimplementedError(
-        "attach needs an x86-64 processor so far: start the program with 'memprof run'"));
   request.python = !no_python;
-  request.output = std::filesystem::absolute(output).string();
+  request.output = NameOfLog(fs::absolute(output).string(), request.pid);
   const auto start = Clock::now();
   absl::StatusOr<Target> target = Target::Open(request.pid);
   if (!target.ok()) return Fail(target.status());
   if (absl::Status prepared = PrepareOutput(request.output); !prepared.ok()) return Fail(prepared);
-  const absl::StatusOr<AttachReport> report = Begin(&*target, request);
+  std::optional<ProgramFolder> folder;
+  const absl::StatusOr<AttachReport> report = Begin(&*target, request, &folder);
   if (!report.ok()) return Fail(report.status());
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - start);
-  std::string text = Cat("Recording process ", request.pid, " to ", report->log, ", after ",
-                         took.count(), " ms.\n");
+  const bool inside = folder && fs::path(report->log).parent_path() == folder->path();
+  std::string text = Cat("Recording process ", request.pid, " to ",
+                         inside ? Cat(folder->here(), "/", fs::path(report->log).filename().string())
+                                : report->log,
+                         ", after ", took.count(), " ms.\n");
   if (request.seconds == 0)
-    Append(text, "'memprof detach ", request.pid, "' ends it.\n");
+    Append(text, "'memprof detach ", inside ? Cat("-o ", request.output, " ") : "", request.pid,
+           "' ends it", inside ? ", and brings the log there.\n" : ".\n");
   if (!WriteOut(text)) return kExitFailed;
-  return request.seconds == 0 ? kExitFine : WaitForEnd(&*target, request);
+  std::fflush(stdout);  // whoever reads a pipe wants to know it now
+  return request.seconds == 0 ? kExitFine
+                              : WaitForEnd(&*target, request, std::move(folder), report->log);
 }
 
 int DetachVerb(int argc, char** argv) {
   pid_t pid = 0;
-  Options options("detach PID",
+  std::string output = "memprof.%p.mprof";
+  Options options("detach [OPTION...] PID",
                   "Ends the recording that 'memprof attach' began. The program goes on as before; "
                   "the recorder stays loaded, and does nothing.");
+  options.Text("output", &output, "LOG",
+               "Where the log of a program in a container is brought. Default: memprof.%p.mprof.", 'o');
   options.Example("memprof detach 4711", "End the recording of process 4711.");
   if (const int status = ParseOrExit(options, "detach", argc, argv); status >= 0) return status;
   if (!ReadPid(options, &pid)) return UsageError("detach", "give the id of one process");
@@ -239,8 +313,14 @@ int DetachVerb(int argc, char** argv) {
   if (!target.ok()) return Fail(target.status());
   const absl::StatusOr<AttachReport> report = End(&*target);
   if (!report.ok()) return Fail(report.status());
-  return WriteOut(Cat("The log of process ", pid, " is ", report->log, ".\n")) ? kExitFine
-                                                                               : kExitFailed;
+  std::optional<ProgramFolder> folder;
+  for (const std::string& path : {report->log, target->recorder()})
+    if (absl::StatusOr<ProgramFolder> ours = ProgramFolder::OfFile(pid, path); !folder && ours.ok())
+      folder.emplace(*std::move(ours));
+  output = NameOfLog(fs::absolute(output).string(), pid);
+  if (folder && fs::path(report->log).parent_path() == folder->path())
+    if (absl::Status prepared = PrepareOutput(output); !prepared.ok()) return Fail(prepared);
+  return Leave(std::move(folder), report->log, output, Cat("The log of process ", pid, " is "));
 }
 
 }  // namespace memprof::cli

@@ -2,11 +2,18 @@
 #include "cli/attach/internal/target.h"
 
 #include <elf.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
+#include <set>
 
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "cli/attach/internal/program_folder.h"
 #include "cli/console/text.h"
 #include "cli/run/elf_file.h"
 
@@ -27,7 +34,18 @@ bool IsPartOfGlibc(const std::string& path) {
   return false;
 }
 
+constexpr char kDeleted[] = " (deleted)";
 bool IsRecorder(const std::string& path) { return BaseName(path) == "libmemprof.so"; }
+
+// Why the process cannot be read, if that is because it is another user's.
+absl::Status Forbidden(pid_t pid, const absl::Status& status) {
+  const uid_t user = UserOf(pid);
+  if (!absl::IsPermissionDenied(status) || user == geteuid() || geteuid() == 0) return status;
+  const passwd* known = getpwuid(user);
+  return absl::FailedPreconditionError(
+      Cat("process ", pid, " belongs to user ", known == nullptr ? std::to_string(user) : known->pw_name,
+          ": run memprof as that user or as root"));
+}
 
 }  // namespace
 
@@ -42,7 +60,7 @@ absl::StatusOr<Target> Target::Open(pid_t pid) {
   if (*state == 't')
     return absl::FailedPreconditionError(Cat("another debugger or tracer has process ", pid));
   Target target(pid);
-  if (absl::Status read = target.Refresh(); !read.ok()) return read;
+  if (absl::Status read = target.Refresh(); !read.ok()) return Forbidden(pid, read);
   const ElfFile own("/proc/self/exe"), other(Cat("/proc/", pid, "/exe"));
   if (other.valid() && !other.SameMachine(own))
     return absl::FailedPreconditionError(
@@ -55,9 +73,25 @@ absl::Status Target::Refresh() {
   if (!mappings.ok()) return mappings.status();
   mappings_ = *std::move(mappings);
   recorder_.clear();
-  for (const Mapping& mapping : mappings_)
-    if (IsRecorder(mapping.path)) recorder_ = mapping.path;
+  for (const Mapping& mapping : mappings_) {
+    if (mapping.path == recorder_file_ && !recorder_.empty()) continue;
+    // After an end in a container its file is gone. It is the same one as before if its symbols can
+    // still be read; the loader knows it by its path.
+    const std::string path(absl::StripSuffix(mapping.path, kDeleted));
+    if (!IsRecorder(path) ||
+        (path != mapping.path &&
+         holders::FindSymbols(pid_, mappings_, mapping.path, {"memprof_attach_page"}).empty()))
+      continue;
+    recorder_ = SeenThere(path);
+    recorder_file_ = mapping.path;
+  }
   return absl::OkStatus();
+}
+
+std::string Target::SeenThere(const std::string& mapped) const {
+  std::error_code error;
+  const std::string root = std::filesystem::read_symlink(Cat("/proc/", pid_, "/root"), error);
+  return absl::StartsWith(mapped, root + "/") ? mapped.substr(root.size()) : mapped;
 }
 
 absl::StatusOr<StubParts> Target::Functions() const {
@@ -104,9 +138,43 @@ std::optional<std::uint64_t> Target::FindGap(std::size_t bytes) const {
 
 std::uint64_t Target::SymbolOfRecorder(const std::string& name) const {
   if (recorder_.empty()) return 0;
-  const auto found = holders::FindSymbols(pid_, mappings_, recorder_, {name});
+  const auto found = holders::FindSymbols(pid_, mappings_, recorder_file_, {name});
   const auto at = found.find(name);
   return at == found.end() ? 0 : at->second;
+}
+
+std::uint64_t Target::SymbolOfPython(const std::string& name) const {
+  std::string last;
+  for (const Mapping& mapping : mappings_) {
+    // The first file is the program, which may have another name and Python in it.
+    if (mapping.path == last || mapping.path.empty() || mapping.path[0] != '/' ||
+        (!last.empty() && !absl::StrContains(BaseName(mapping.path), "python")))
+      continue;
+    last = mapping.path;
+    const auto found = holders::FindSymbols(pid_, mappings_, mapping.path, {name});
+    if (const auto at = found.find(name); at != found.end()) return at->second;
+  }
+  return 0;
+}
+
+absl::Status Target::CheckLibrary(const std::string& library) const {
+  for (const Mapping& mapping : mappings_) {
+    const std::string name = BaseName(mapping.path);
+    if (absl::StartsWith(name, "ld-musl"))
+      return absl::FailedPreconditionError(
+          Cat("process ", pid_, " uses musl, and the recorder needs glibc: use a build of the "
+              "program for glibc, in an image such as Debian's"));
+    if (!absl::StartsWith(name, "libc.so.") && !absl::StartsWith(name, "libc-2.")) continue;
+    const std::string file = Cat("/proc/", pid_, "/root", SeenThere(mapping.path));
+    const ElfFile c_library(file);
+    if (!c_library.valid()) continue;
+    const std::set<std::string> missing = MissingVersions(ElfFile(library), c_library);
+    if (missing.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        Cat("process ", pid_, " uses glibc ", ReleaseOfGlibc(file), ", and the recorder needs ",
+            HighestVersion(missing), ": use an image with a newer glibc"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace memprof::cli

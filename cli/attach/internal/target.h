@@ -20,7 +20,7 @@ class Target {
   static absl::StatusOr<Target> Open(pid_t pid);
 
   pid_t pid() const { return pid_; }
-  // The path of the recorder in it; "" if it is not loaded.
+  // The path from which the recorder in it was loaded; "" if it is not loaded.
   const std::string& recorder() const { return recorder_; }
   // Reads /proc again: after the recorder was loaded.
   absl::Status Refresh();
@@ -31,13 +31,19 @@ class Target {
   std::optional<std::uint64_t> FindGap(std::size_t bytes) const;
   // In the recorder.
   std::uint64_t SymbolOfRecorder(const std::string& name) const;
+  // In the program, or in libpython.
+  std::uint64_t SymbolOfPython(const std::string& name) const;
+  // Whether the library can be loaded there: by this C library, of this release.
+  absl::Status CheckLibrary(const std::string& library) const;
 
  private:
   explicit Target(pid_t pid) : pid_(pid) {}
+  // The program's path of a mapping: that of here is longer if the program's root is a folder.
+  std::string SeenThere(const std::string& mapped) const;
 
   pid_t pid_;
   std::vector<holders::Mapping> mappings_;
-  std::string recorder_;
+  std::string recorder_, recorder_file_;  // the second as it is mapped: "... (deleted)"
 };
 
 }  // namespace memprof::cli
