@@ -52,8 +52,9 @@ struct HostFigures {
 
 struct Report {
   EventTotals events;
-  // Of programs that memprof was attached to: what was allocated before, of the layer that frameworks
-  // and programs allocate from (blocks; driver memory where no framework was seen). 0 = not attached.
+  // Of programs that memprof was attached to: what was allocated before, of the layer that
+  // frameworks and programs allocate from (blocks; driver memory where no framework was seen). 0 =
+  // not attached.
   std::uint64_t before_attach_bytes = 0, before_attach_blocks = 0;
   std::vector<DeviceFigures> devices;
   HostFigures host;

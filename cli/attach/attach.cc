@@ -50,8 +50,10 @@ std::string PythonText(const std::string& text) {
   std::string literal = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') literal += '\\';
-    if (c == '\n') literal += "\\n";
-    else literal += c;
+    if (c == '\n')
+      literal += "\\n";
+    else
+      literal += c;
   }
   return literal + "'";
 }
@@ -84,8 +86,8 @@ std::string Settings(const Request& request, const Place& place, const char* way
   if (request.seconds > 0) Append(settings, "MEMPROF_FOR=", request.seconds, "\n");
   if (request.python)
     Append(settings, "MEMPROF_AGENT=1\nMEMPROF_PYTHON_BEGIN=",
-           PythonCall(place.python, place.library, "begin"), "\nMEMPROF_PYTHON_END=",
-           PythonCall(place.python, place.library, "end"), "\n");
+           PythonCall(place.python, place.library, "begin"),
+           "\nMEMPROF_PYTHON_END=", PythonCall(place.python, place.library, "end"), "\n");
   return settings;
 }
 
@@ -110,18 +112,18 @@ bool EnterByPython(const Target& target, const Request& request, const Place& pl
   if (!folder.ok()) return false;
   const std::string script = Cat(folder->path(), "/", kScript);
   // The file vanishes once the call was made.
-  const std::string code = Cat(
-      "try:\n  import ctypes, os\n  ctypes.CDLL(os.fsdecode(", PythonBytes(place.library),
-      ")).memprof_attach(", PythonBytes(Settings(request, place, "remote_exec")),
-      ")\n  os.unlink('", script, "')\nexcept Exception:\n  pass\n");
+  const std::string code =
+      Cat("try:\n  import ctypes, os\n  ctypes.CDLL(os.fsdecode(", PythonBytes(place.library),
+          ")).memprof_attach(", PythonBytes(Settings(request, place, "remote_exec")),
+          ")\n  os.unlink('", script, "')\nexcept Exception:\n  pass\n");
   const auto await = [](milliseconds limit, auto done) {
     const auto end = Clock::now() + limit;
     while (!done() && Clock::now() < end) std::this_thread::sleep_for(kPoll);
     return done();
   };
   const auto called = [&] { return !folder->Has(kScript); };
-  bool entered = folder->Write(kScript, code).ok() && folder->HandOver().ok() &&
-                 door->Ask(script).ok();
+  bool entered =
+      folder->Write(kScript, code).ok() && folder->HandOver().ok() && door->Ask(script).ok();
   if (entered) {
     const bool answered = await(kMostPython, [&] { return door->Answered(); });
     if (!answered) door->Withdraw();  // the main thread is in a long call
@@ -134,7 +136,8 @@ bool EnterByPython(const Target& target, const Request& request, const Place& pl
 absl::Status EnterByPtrace(const Target& target, const Request& request, const Place& place) {
   if (!HasStub())
     return absl::UnimplementedError(
-        "attach needs an x86-64 processor so far, or a program in CPython 3.14 or later that allows "
+        "attach needs an x86-64 processor so far, or a program in CPython 3.14 or later that "
+        "allows "
         "sys.remote_exec: start the program with 'memprof run'");
   absl::StatusOr<StubParts> parts = target.Functions();
   if (!parts.ok()) return parts.status();
@@ -146,7 +149,8 @@ absl::Status EnterByPtrace(const Target& target, const Request& request, const P
 absl::StatusOr<AttachReport> Enter(Target* target, const Request& request, const Place& place,
                                    AttachPhase before) {
   if (!request.python || !EnterByPython(*target, request, place))
-    if (absl::Status entered = EnterByPtrace(*target, request, place); !entered.ok()) return entered;
+    if (absl::Status entered = EnterByPtrace(*target, request, place); !entered.ok())
+      return entered;
   absl::StatusOr<AttachReport> report = Await(target, kMostStart, [&](const AttachReport& now) {
     return now.phase == AttachPhase::kRecording || now.phase == AttachPhase::kEnding ||
            (now.phase == AttachPhase::kEnded && before != AttachPhase::kEnded) ||
@@ -168,9 +172,9 @@ absl::StatusOr<AttachReport> Begin(Target* target, const Request& request,
   if (!before.ok()) return before;
   if (before->phase == AttachPhase::kRecording || before->phase == AttachPhase::kStarting ||
       before->phase == AttachPhase::kEnding)
-    return absl::FailedPreconditionError(
-        Cat("process ", request.pid, " is recorded already, to ", before->log,
-            " (memprof detach ", request.pid, " ends that)"));
+    return absl::FailedPreconditionError(Cat("process ", request.pid, " is recorded already, to ",
+                                             before->log, " (memprof detach ", request.pid,
+                                             " ends that)"));
   absl::StatusOr<Place> place = MakePlace(*target, request.output, request.python);
   if (!place.ok()) return place.status();
   absl::StatusOr<AttachReport> report = Enter(target, request, *place, before->phase);
@@ -219,7 +223,8 @@ int Leave(std::optional<ProgramFolder> folder, const std::string& log, const std
   std::string at = log;
   if (folder) {
     at = fs::path(log).parent_path() == folder->path() ? output : log;
-    if (absl::Status left = LeavePlace(*std::move(folder), log, output); !left.ok()) return Fail(left);
+    if (absl::Status left = LeavePlace(*std::move(folder), log, output); !left.ok())
+      return Fail(left);
   }
   return WriteOut(Cat(text, at, ".\n")) ? kExitFine : kExitFailed;
 }
@@ -255,14 +260,18 @@ int AttachVerb(int argc, char** argv) {
   bool no_python = false;
   Options options(
       "attach [OPTION...] PID",
-      "Begins to record a program that runs already. One of its threads is interrupted for a moment "
-      "to load the recorder; the program goes on meanwhile, also if memprof is killed. From then on "
+      "Begins to record a program that runs already. One of its threads is interrupted for a "
+      "moment "
+      "to load the recorder; the program goes on meanwhile, also if memprof is killed. From then "
+      "on "
       "the log has the driver's allocations (by CUPTI), PyTorch's blocks, and what was allocated "
-      "before, as far as PyTorch tells it. Leaks are then judged by the growth since (docs/attach.md).");
+      "before, as far as PyTorch tells it. Leaks are then judged by the growth since "
+      "(docs/attach.md).");
   options.Text("output", &output, "LOG",
                "The log; %p is the process, %h the host. Default: memprof.%p.mprof.", 'o');
-  options.Integer("for", &request.seconds, "SECONDS",
-                  "End after so many seconds, and wait for that. Default: 'memprof detach' ends it.");
+  options.Integer(
+      "for", &request.seconds, "SECONDS",
+      "End after so many seconds, and wait for that. Default: 'memprof detach' ends it.");
   options.Flag("no-python", &no_python,
                "Run nothing in the program's Python: no names, no steps, and nothing from before.");
   options.Example("memprof attach 4711", "Record process 4711 to memprof.4711.mprof.");
@@ -285,10 +294,10 @@ int AttachVerb(int argc, char** argv) {
   if (!report.ok()) return Fail(report.status());
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - start);
   const bool inside = folder && fs::path(report->log).parent_path() == folder->path();
-  std::string text = Cat("Recording process ", request.pid, " to ",
-                         inside ? Cat(folder->here(), "/", fs::path(report->log).filename().string())
-                                : report->log,
-                         ", after ", took.count(), " ms.\n");
+  std::string text = Cat(
+      "Recording process ", request.pid, " to ",
+      inside ? Cat(folder->here(), "/", fs::path(report->log).filename().string()) : report->log,
+      ", after ", took.count(), " ms.\n");
   if (request.seconds == 0)
     Append(text, "'memprof detach ", inside ? Cat("-o ", request.output, " ") : "", request.pid,
            "' ends it", inside ? ", and brings the log there.\n" : ".\n");
@@ -305,7 +314,8 @@ int DetachVerb(int argc, char** argv) {
                   "Ends the recording that 'memprof attach' began. The program goes on as before; "
                   "the recorder stays loaded, and does nothing.");
   options.Text("output", &output, "LOG",
-               "Where the log of a program in a container is brought. Default: memprof.%p.mprof.", 'o');
+               "Where the log of a program in a container is brought. Default: memprof.%p.mprof.",
+               'o');
   options.Example("memprof detach 4711", "End the recording of process 4711.");
   if (const int status = ParseOrExit(options, "detach", argc, argv); status >= 0) return status;
   if (!ReadPid(options, &pid)) return UsageError("detach", "give the id of one process");

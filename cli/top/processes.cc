@@ -121,7 +121,8 @@ absl::StatusOr<std::vector<std::string>> LogsOfProcess(pid_t pid) {
   }
   if (!logs.empty()) return logs;
   return absl::FailedPreconditionError(
-      loaded ? Cat("process ", pid, " writes no log now: it has not used a GPU yet, or its recording has ended")
+      loaded ? Cat("process ", pid,
+                   " writes no log now: it has not used a GPU yet, or its recording has ended")
              : Cat("process ", pid, " is not recorded: 'memprof attach ", pid, "' begins that"));
 }
 

@@ -12,9 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // These need more than one log.
-const char* const kOtherVerbs[] = {"run",       "doctor",  "diff",   "fleet",
-                                   "footprint", "holders", "import", "mcp",
-                                   "attach",    "detach"};
+const char* const kOtherVerbs[] = {"run",     "doctor", "diff", "fleet",  "footprint",
+                                   "holders", "import", "mcp",  "attach", "detach"};
 
 TEST(StatusTest, UnknownVerbs) {
   ExpectError(Memprof({}), 2);

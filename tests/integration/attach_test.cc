@@ -1,7 +1,7 @@
 // `memprof attach` and `detach` with programs that nobody prepared.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,12 +22,14 @@ namespace {
 using ::testing::HasSubstr;
 
 GuestResult Memprof(const TempDirectory& directory, std::vector<std::string> arguments) {
-  GuestOptions options{.preload = false, .standin = false, .output = "", .directory = directory.path()};
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
   options.arguments = std::move(arguments);
   return RunProgram(BuildPath("bin/memprof"), options);
 }
 
-// A guest whose standard input ends with this. Its output is read on a thread, so that it never waits.
+// A guest whose standard input ends with this. Its output is read on a thread, so that it never
+// waits.
 class Program {
  public:
   Program(const TempDirectory& directory, const std::string& how, bool preload = false,
@@ -96,10 +98,10 @@ std::vector<std::string> Recorded(const TempDirectory& directory, const std::str
   return calls;
 }
 
-#define ATTACH_OR_SKIP(result)                                                    \
-  if ((result).err.find("may not be traced") != std::string::npos ||              \
-      (result).err.find("needs an x86-64") != std::string::npos)                  \
-    GTEST_SKIP() << (result).err;                                                 \
+#define ATTACH_OR_SKIP(result)                                       \
+  if ((result).err.find("may not be traced") != std::string::npos || \
+      (result).err.find("needs an x86-64") != std::string::npos)     \
+    GTEST_SKIP() << (result).err;                                    \
   ASSERT_EQ((result).status, 0) << (result).err
 
 TEST(Attach, RecordsWhatComesThenAndNothingElse) {
@@ -108,8 +110,8 @@ TEST(Attach, RecordsWhatComesThenAndNothingElse) {
   program.Go(50);
   const GuestResult attached = Memprof(directory, {"attach", "-o", "a.mprof", program.pid()});
   ATTACH_OR_SKIP(attached);
-  EXPECT_THAT(attached.out, HasSubstr("Recording process " + program.pid() + " to " +
-                                      directory.File("a.mprof")));
+  EXPECT_THAT(attached.out,
+              HasSubstr("Recording process " + program.pid() + " to " + directory.File("a.mprof")));
   program.Go(200);
   const GuestResult again = Memprof(directory, {"attach", program.pid()});
   EXPECT_EQ(again.status, 1);
@@ -120,9 +122,9 @@ TEST(Attach, RecordsWhatComesThenAndNothingElse) {
   EXPECT_EQ(program.End(), 0);
   const std::vector<std::string> recorded = Recorded(directory, "a.mprof");
   EXPECT_GE(recorded.size(), 200u);
-  EXPECT_NE(std::search(program.lines().begin(), program.lines().end(), recorded.begin(),
-                        recorded.end()),
-            program.lines().end())
+  EXPECT_NE(
+      std::search(program.lines().begin(), program.lines().end(), recorded.begin(), recorded.end()),
+      program.lines().end())
       << "the log's " << recorded.size() << " calls are not a part of what the program did";
   const GuestResult verified = Memprof(directory, {"verify", directory.File("a.mprof")});
   EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
@@ -175,9 +177,9 @@ TEST(Attach, BeginsAPausedRecordingOfAPreloadedRecorder) {
   EXPECT_EQ(program.End(), 0);
   const std::vector<std::string> recorded = Recorded(directory, "a.mprof");
   EXPECT_GE(recorded.size(), 100u);
-  EXPECT_NE(std::search(program.lines().begin(), program.lines().end(), recorded.begin(),
-                        recorded.end()),
-            program.lines().end());
+  EXPECT_NE(
+      std::search(program.lines().begin(), program.lines().end(), recorded.begin(), recorded.end()),
+      program.lines().end());
 }
 
 TEST(Attach, SaysWhyNot) {

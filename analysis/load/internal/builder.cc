@@ -17,8 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/load/internal/backward_stacks.h"
 #include "analysis/load/internal/marks.h"
-#include "analysis/load/internal/present.h"
 #include "analysis/load/internal/merge.h"
+#include "analysis/load/internal/present.h"
 #include "analysis/log/ring_recovery.h"
 #include "analysis/steps/found.h"
 #include "analysis/symbols/symbols_module.h"
@@ -211,8 +211,9 @@ absl::Status SessionBuilder::ReadEvents() {
 // What was there before the recorder was attached, as allocations at the beginning.
 void SessionBuilder::TakeBefore() {
   RunInfo& run = data_.run;
-  const auto attach = std::find_if(tables_.sources.begin(), tables_.sources.end(),
-                                   [](const SourceInfo& source) { return source.name == "attach"; });
+  const auto attach =
+      std::find_if(tables_.sources.begin(), tables_.sources.end(),
+                   [](const SourceInfo& source) { return source.name == "attach"; });
   run.attached = attach != tables_.sources.end();
   const std::size_t before = ResolvePresent(run.attached, run.start_time, &raw_, &order_);
   if (before == 0) return;

@@ -20,8 +20,8 @@
 namespace memprof::analysis {
 
 // `order` are rows in order of time. Changes it, and adds rows to `events`. `begin`: of the log.
-// `attached`: whether the log begins within the program; without that, only the list counts. Returns
-// how many allocations were there before: the first ones in `order`.
+// `attached`: whether the log begins within the program; without that, only the list counts.
+// Returns how many allocations were there before: the first ones in `order`.
 std::size_t ResolvePresent(bool attached, TimeNs begin, RawEvents* events,
                            std::vector<std::uint32_t>* order);
 

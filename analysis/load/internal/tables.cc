@@ -360,7 +360,8 @@ StackId SessionTables::AddNamedStack(std::string_view lines) {
     strings.emplace_back(text);
     return StringId(static_cast<std::uint32_t>(strings.size() - 1));
   };
-  std::vector<absl::string_view> innermost_first = absl::StrSplit(absl::string_view(lines.data(), lines.size()), '\n', absl::SkipEmpty());
+  std::vector<absl::string_view> innermost_first =
+      absl::StrSplit(absl::string_view(lines.data(), lines.size()), '\n', absl::SkipEmpty());
   if (innermost_first.size() > kMostFrames) innermost_first.resize(kMostFrames);
   StackId stack;
   for (std::size_t i = innermost_first.size(); i-- > 0;) {

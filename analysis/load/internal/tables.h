@@ -49,8 +49,8 @@ class SessionTables {
   // Adds a device that only appears in events.
   void SeeDevice(int ordinal);
 
-  // A stack that is only known by names, as Python's are; each line is a frame, the innermost first:
-  // "function (file:line)". None for an empty text. After Finish.
+  // A stack that is only known by names, as Python's are; each line is a frame, the innermost
+  // first: "function (file:line)". None for an empty text. After Finish.
   StackId AddNamedStack(std::string_view lines);
 
   // Looks up names by id and makes frames distinct. Call once, after the last Add.

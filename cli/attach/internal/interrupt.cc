@@ -32,18 +32,25 @@ using Clock = std::chrono::steady_clock;
 
 // Calls that the system begins again by itself after a stop, so that the program does not notice:
 // those that threads wait in most.
-constexpr std::array kRestarted = {SYS_futex,  SYS_poll,     SYS_ppoll,  SYS_select, SYS_pselect6,
-                                   SYS_wait4,  SYS_nanosleep, SYS_clock_nanosleep, SYS_read,
-                                   SYS_waitid, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4};
+constexpr std::array kRestarted = {SYS_futex,    SYS_poll,   SYS_ppoll,     SYS_select,
+                                   SYS_pselect6, SYS_wait4,  SYS_nanosleep, SYS_clock_nanosleep,
+                                   SYS_read,     SYS_waitid, SYS_recvfrom,  SYS_recvmsg,
+                                   SYS_accept,   SYS_accept4};
 // Codes of the system for a call that is to begin again; never seen by programs.
-enum : long { kRestartSys = -512, kRestartNoIntr = -513, kRestartNoHand = -514, kRestartBlock = -516 };
+enum : long {
+  kRestartSys = -512,
+  kRestartNoIntr = -513,
+  kRestartNoHand = -514,
+  kRestartBlock = -516
+};
 
 // What the thread is in, without stopping it: 0 = a call that begins again, 1 = something else.
 int Rank(pid_t pid, pid_t thread) {
   std::ifstream file(Cat("/proc/", pid, "/task/", thread, "/syscall"));
   long number = -1;
   file >> number;
-  return file && std::find(kRestarted.begin(), kRestarted.end(), number) != kRestarted.end() ? 0 : 1;
+  return file && std::find(kRestarted.begin(), kRestarted.end(), number) != kRestarted.end() ? 0
+                                                                                             : 1;
 }
 
 std::vector<pid_t> ThreadsOf(pid_t pid) {
@@ -93,8 +100,10 @@ class Stopped {
       const pid_t changed = waitpid(thread_, &status, __WALL | WNOHANG);
       if (changed == thread_ && WIFSTOPPED(status)) {
         stopped_ = true;
-        if (status >> 16 != PTRACE_EVENT_STOP) signal_ = WSTOPSIG(status);
-        else if (WSTOPSIG(status) != SIGTRAP) signal_ = WSTOPSIG(status);
+        if (status >> 16 != PTRACE_EVENT_STOP)
+          signal_ = WSTOPSIG(status);
+        else if (WSTOPSIG(status) != SIGTRAP)
+          signal_ = WSTOPSIG(status);
         return;
       }
       if (changed < 0 || (changed == thread_ && !WIFSTOPPED(status))) {
@@ -116,7 +125,8 @@ class Stopped {
 // again.
 void LeaveCall(user_regs_struct* registers) {
   constexpr std::uint64_t kCallBytes = 2;  // of the instruction `syscall`
-  const std::uint64_t call = std::exchange(registers->orig_rax, ~0ull);  // the system leaves it to us
+  const std::uint64_t call =
+      std::exchange(registers->orig_rax, ~0ull);  // the system leaves it to us
   if (static_cast<long>(call) < 0) return;
   switch (static_cast<long>(registers->rax)) {
     case kRestartSys:
@@ -158,8 +168,8 @@ absl::Status Enter(const Target& target, pid_t thread, StubParts parts) {
   const std::size_t bytes = MakeStub(parts, 0).size();
   const std::optional<std::uint64_t> gap = target.FindGap(bytes);
   if (!gap)
-    return absl::FailedPreconditionError(
-        Cat("no library of process ", target.pid(), " has ", bytes, " unused bytes beside its code"));
+    return absl::FailedPreconditionError(Cat("no library of process ", target.pid(), " has ", bytes,
+                                             " unused bytes beside its code"));
   if (!Write(thread, *gap, MakeStub(parts, *gap)))
     return absl::UnavailableError(
         Cat("the memory of process ", target.pid(), " cannot be written: ", strerror(errno)));
@@ -187,9 +197,9 @@ absl::Status TryThreads(const Target& target, const StubParts& parts, Clock::tim
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
   } while (Clock::now() < end);
-  return absl::DeadlineExceededError(
-      Cat("no thread of process ", target.pid(), " was at a place where it may be interrupted; try "
-          "again"));
+  return absl::DeadlineExceededError(Cat("no thread of process ", target.pid(),
+                                         " was at a place where it may be interrupted; try "
+                                         "again"));
 }
 
 absl::Status Lost() { return absl::InternalError("the process that traces ended early"); }
@@ -198,14 +208,16 @@ absl::Status Lost() { return absl::InternalError("the process that traces ended 
 
 // In a child: with its end, the system lets go of every thread, also of those that did not stop in
 // time.
-absl::Status RunStub(const Target& target, const StubParts& parts, std::chrono::milliseconds limit) {
+absl::Status RunStub(const Target& target, const StubParts& parts,
+                     std::chrono::milliseconds limit) {
   int ends[2];
   if (pipe(ends) != 0) return Lost();
   const pid_t child = fork();
   if (child == 0) {
     const absl::Status status = TryThreads(target, parts, Clock::now() + limit);
     const std::string text =
-        Cat(std::string(1, static_cast<char>('0' + static_cast<int>(status.code()))), std::string(status.message()));
+        Cat(std::string(1, static_cast<char>('0' + static_cast<int>(status.code()))),
+            std::string(status.message()));
     _exit(write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
   }
   close(ends[1]);

@@ -52,8 +52,8 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
   if (page.phase == 0) return report;
   if (page.layout != kLayout || page.phase > static_cast<std::uint32_t>(AttachPhase::kFailed))
     return absl::FailedPreconditionError(
-        Cat("process ", target.pid(), " has the recorder of another version of memprof: ",
-            target.recorder()));
+        Cat("process ", target.pid(),
+            " has the recorder of another version of memprof: ", target.recorder()));
   report.phase = static_cast<AttachPhase>(page.phase);
   report.log = Text(page.log);
   report.error = Text(page.error);

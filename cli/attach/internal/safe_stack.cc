@@ -17,13 +17,44 @@ namespace {
 
 // Functions of the C library in which threads wait, holding none of its locks. Without the
 // underscores that their other names begin with.
-constexpr std::array kWaiting = {
-    "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "pthread_join",
-    "pthread_clockjoin_np", "pthread_timedjoin_np", "pthread_barrier_wait", "sem_wait",
-    "sem_timedwait", "sem_clockwait", "nanosleep", "clock_nanosleep", "usleep", "sleep", "poll",
-    "ppoll", "select", "pselect", "read", "readv", "recv", "recvfrom", "recvmsg", "accept",
-    "accept4", "wait", "wait4", "waitpid", "waitid", "epoll_wait", "epoll_pwait", "sigwait",
-    "sigwaitinfo", "sigtimedwait", "pause", "sched_yield", "syscall", "write"};
+constexpr std::array kWaiting = {"pthread_cond_wait",
+                                 "pthread_cond_timedwait",
+                                 "pthread_cond_clockwait",
+                                 "pthread_join",
+                                 "pthread_clockjoin_np",
+                                 "pthread_timedjoin_np",
+                                 "pthread_barrier_wait",
+                                 "sem_wait",
+                                 "sem_timedwait",
+                                 "sem_clockwait",
+                                 "nanosleep",
+                                 "clock_nanosleep",
+                                 "usleep",
+                                 "sleep",
+                                 "poll",
+                                 "ppoll",
+                                 "select",
+                                 "pselect",
+                                 "read",
+                                 "readv",
+                                 "recv",
+                                 "recvfrom",
+                                 "recvmsg",
+                                 "accept",
+                                 "accept4",
+                                 "wait",
+                                 "wait4",
+                                 "waitpid",
+                                 "waitid",
+                                 "epoll_wait",
+                                 "epoll_pwait",
+                                 "sigwait",
+                                 "sigwaitinfo",
+                                 "sigtimedwait",
+                                 "pause",
+                                 "sched_yield",
+                                 "syscall",
+                                 "write"};
 
 bool Waits(const char* function) {
   if (function == nullptr) return false;

@@ -1,5 +1,5 @@
-// Whether a stopped thread may be interrupted for a call of the C library's pthread_create, judged by
-// the functions on its stack.
+// Whether a stopped thread may be interrupted for a call of the C library's pthread_create, judged
+// by the functions on its stack.
 #pragma once
 
 #include <sys/types.h>

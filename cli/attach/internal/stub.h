@@ -13,7 +13,7 @@ struct StubParts {
   // Functions of the program's C library.
   std::uint64_t pthread_create = 0, pthread_detach = 0, dlopen = 0, dlsym = 0;
   std::uint64_t stack = 0, resume = 0;  // of the thread: its stack pointer, and where it goes on
-  std::string library, settings;       // paths and text without zeros
+  std::string library, settings;        // paths and text without zeros
 };
 
 // Whether there is such code for this processor.

@@ -42,9 +42,9 @@ absl::Status Forbidden(pid_t pid, const absl::Status& status) {
   const uid_t user = UserOf(pid);
   if (!absl::IsPermissionDenied(status) || user == geteuid() || geteuid() == 0) return status;
   const passwd* known = getpwuid(user);
-  return absl::FailedPreconditionError(
-      Cat("process ", pid, " belongs to user ", known == nullptr ? std::to_string(user) : known->pw_name,
-          ": run memprof as that user or as root"));
+  return absl::FailedPreconditionError(Cat("process ", pid, " belongs to user ",
+                                           known == nullptr ? std::to_string(user) : known->pw_name,
+                                           ": run memprof as that user or as root"));
 }
 
 }  // namespace
@@ -106,7 +106,8 @@ absl::StatusOr<StubParts> Target::Functions() const {
   }
   if (found.empty())
     return absl::FailedPreconditionError(
-        Cat("process ", pid_, " does not use glibc as a shared library (a static program, or another "
+        Cat("process ", pid_,
+            " does not use glibc as a shared library (a static program, or another "
             "C library): start it with 'memprof run' instead"));
   StubParts parts;
   parts.pthread_create = found["pthread_create"];
@@ -116,7 +117,8 @@ absl::StatusOr<StubParts> Target::Functions() const {
   if (parts.pthread_create == 0 || parts.pthread_detach == 0 || parts.dlopen == 0 ||
       parts.dlsym == 0)
     return absl::FailedPreconditionError(
-        Cat("process ", pid_, " has not loaded libpthread and libdl, which its release of glibc has "
+        Cat("process ", pid_,
+            " has not loaded libpthread and libdl, which its release of glibc has "
             "apart: start it with 'memprof run' instead"));
   return parts;
 }
@@ -162,7 +164,8 @@ absl::Status Target::CheckLibrary(const std::string& library) const {
     const std::string name = BaseName(mapping.path);
     if (absl::StartsWith(name, "ld-musl"))
       return absl::FailedPreconditionError(
-          Cat("process ", pid_, " uses musl, and the recorder needs glibc: use a build of the "
+          Cat("process ", pid_,
+              " uses musl, and the recorder needs glibc: use a build of the "
               "program for glibc, in an image such as Debian's"));
     if (!absl::StartsWith(name, "libc.so.") && !absl::StartsWith(name, "libc-2.")) continue;
     const std::string file = Cat("/proc/", pid_, "/root", SeenThere(mapping.path));
@@ -170,9 +173,9 @@ absl::Status Target::CheckLibrary(const std::string& library) const {
     if (!c_library.valid()) continue;
     const std::set<std::string> missing = MissingVersions(ElfFile(library), c_library);
     if (missing.empty()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        Cat("process ", pid_, " uses glibc ", ReleaseOfGlibc(file), ", and the recorder needs ",
-            HighestVersion(missing), ": use an image with a newer glibc"));
+    return absl::FailedPreconditionError(Cat("process ", pid_, " uses glibc ", ReleaseOfGlibc(file),
+                                             ", and the recorder needs ", HighestVersion(missing),
+                                             ": use an image with a newer glibc"));
   }
   return absl::OkStatus();
 }

@@ -124,9 +124,9 @@ int memprof_held(int device, const void* ptr, size_t bytes, int kind, const char
 int memprof_holders(size_t garbage_bytes, uint64_t objects, uint64_t pause_ns);
 
 /* Memory that was allocated before recording began, for programs to which memprof was attached:
- * `layer` is 1 (of the driver), 16 (segment) or 17 (block), as in the log; `pool` is the number of a
- * segment's private pool, or 0; `stack` has a line "function (file:line)" for each frame, the innermost
- * first, or is NULL. Memory that was freed or allocated again meanwhile does no harm: the
+ * `layer` is 1 (of the driver), 16 (segment) or 17 (block), as in the log; `pool` is the number of
+ * a segment's private pool, or 0; `stack` has a line "function (file:line)" for each frame, the
+ * innermost first, or is NULL. Memory that was freed or allocated again meanwhile does no harm: the
  * events of that count more. */
 int memprof_present(int device, int layer, const void* ptr, size_t bytes, size_t requested,
                     const void* stream, uint64_t pool, const char* stack);

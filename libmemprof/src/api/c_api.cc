@@ -294,8 +294,9 @@ MEMPROF_EXPORT int memprof_pool_usage(int device, const char* pool, size_t bytes
   return Publish(&event, false);
 }
 
-MEMPROF_EXPORT int memprof_present(int device, int layer, const void* ptr, size_t bytes, size_t requested,
-                                   const void* stream, uint64_t pool, const char* stack) {
+MEMPROF_EXPORT int memprof_present(int device, int layer, const void* ptr, size_t bytes,
+                                   size_t requested, const void* stream, uint64_t pool,
+                                   const char* stack) {
   if (ptr == nullptr || device < 0) return MEMPROF_INVALID_ARGUMENT;
   if (layer != kLayerLinear && layer != kLayerSegment && layer != kLayerBlock)
     return MEMPROF_INVALID_ARGUMENT;

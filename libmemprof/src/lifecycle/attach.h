@@ -1,9 +1,9 @@
 // A recorder that is loaded into a running program (`memprof attach`), and leaves it again.
 //
 // No call of the program passes through a library that was loaded late: the driver's calls are
-// reported by CUPTI, PyTorch's blocks by slots that lead to us (torch/forward.h). One thread of ours,
-// "memprof-attach", begins and ends the recording; the program's threads are never stopped, nor wait
-// for it. After the end the program is as it was, except that the library stays loaded.
+// reported by CUPTI, PyTorch's blocks by slots that lead to us (torch/forward.h). One thread of
+// ours, "memprof-attach", begins and ends the recording; the program's threads are never stopped,
+// nor wait for it. After the end the program is as it was, except that the library stays loaded.
 //
 //   kNever -> kStarting -> kRecording -> kEnding -> kEnded
 //                |  ^                                |
@@ -25,8 +25,8 @@ enum class AttachState : std::uint32_t { kNever, kStarting, kRecording, kEnding,
 struct alignas(arch::kMaxPageBytes) AttachPage {
   std::atomic<AttachState> state;  // `memprof detach` writes kEnding where it is kRecording
   std::uint32_t layout;            // 1; another one if the members below change
-  char log[kMaxPathBytes];             // of the recording
-  char error[256];                     // why it failed
+  char log[kMaxPathBytes];         // of the recording
+  char error[256];                 // why it failed
 };
 
 // Begins to record with `settings`: lines NAME=VALUE with the variables of settings.h, and

@@ -18,9 +18,9 @@ int StopRecording();
 int StartAttached(EnvironmentLookup lookup);
 // Stops it for good: without an event, and the log keeps which sources were on.
 void EndAttached();
-// Frees a recording that is stopped and whose log has ended, so that another one can begin. Waits up
-// to some seconds until no thread is within the recorder; false = one still is, and all stays as it
-// is. Not for a recorder whose hooks the program calls.
+// Frees a recording that is stopped and whose log has ended, so that another one can begin. Waits
+// up to some seconds until no thread is within the recorder; false = one still is, and all stays as
+// it is. Not for a recorder whose hooks the program calls.
 bool TakeDownRecording();
 // The fast test of hooks: whether events are wanted now. Starts the recorder if this is the first
 // call that uses a device. If another thread is starting it for the first time, waits a short time:

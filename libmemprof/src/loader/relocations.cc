@@ -64,7 +64,8 @@ bool IsReadOnly(const dl_phdr_info& info, ElfW(Addr) place) {
 
 bool Store(void** place, void* value, bool read_only) {
   const auto page = static_cast<std::size_t>(getpagesize());
-  auto* const start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(place) & ~(page - 1));
+  auto* const start =
+      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(place) & ~(page - 1));
   if (read_only && mprotect(start, page, PROT_READ | PROT_WRITE) != 0) return false;
   __atomic_store_n(place, value, __ATOMIC_RELEASE);
   if (read_only) mprotect(start, page, PROT_READ);

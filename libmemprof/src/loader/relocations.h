@@ -14,9 +14,10 @@ struct CallSlot {
 };
 
 // Makes every call of `name` from another library reach `to`, unless it does already; slots of
-// libraries that define `name` themselves are left alone. Adds the changed ones to `slots`, of which
-// `*count` are in use; without room the rest is left. A slot is changed by one store, with the rights
-// of its page as they were before and after. Takes the lock of the loader's list.
+// libraries that define `name` themselves are left alone. Adds the changed ones to `slots`, of
+// which
+// `*count` are in use; without room the rest is left. A slot is changed by one store, with the
+// rights of its page as they were before and after. Takes the lock of the loader's list.
 void RedirectCalls(const char* name, void* to, CallSlot* slots, std::size_t room,
                    std::size_t* count);
 

@@ -1,5 +1,5 @@
-// The states of all threads of this process. They outlive a recording: a thread that was bound to an
-// earlier one keeps its state, without what belonged to that recording. Never unmapped.
+// The states of all threads of this process. They outlive a recording: a thread that was bound to
+// an earlier one keeps its state, without what belonged to that recording. Never unmapped.
 //
 // A recording can be taken down while the program runs on, because this list tells whether a thread
 // is within the recorder.
@@ -25,8 +25,9 @@ class Visit {
   Visit& operator=(const Visit&) = delete;
 };
 
-// Whether any thread but the calling one uses the recording: it is within a guard (entry_guard.h) and
-// bound, or visits. Exact if nothing is recorded any more, and SynchroniseThreads was called since.
+// Whether any thread but the calling one uses the recording: it is within a guard (entry_guard.h)
+// and bound, or visits. Exact if nothing is recorded any more, and SynchroniseThreads was called
+// since.
 bool ThreadsAreInside();
 // Releases what the states have of a recording that has ended. No thread may be inside.
 void ForgetRecording();

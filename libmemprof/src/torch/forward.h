@@ -24,8 +24,8 @@ void* RealTorchFunction(TorchFunction function, const void* caller, const void* 
 // The exported functions, in the order of TorchFunction.
 void SetTorchFunctions(void* const* ours);
 
-// For a recorder that was loaded after PyTorch: makes the calls of PyTorch's libraries reach ours, and
-// leads them back. One thread at a time. Again after more libraries were loaded.
+// For a recorder that was loaded after PyTorch: makes the calls of PyTorch's libraries reach ours,
+// and leads them back. One thread at a time. Again after more libraries were loaded.
 void RedirectTorch();
 void RestoreTorch();
 

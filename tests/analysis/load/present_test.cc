@@ -71,8 +71,7 @@ class Program {
     EventFields fields;
     fields.thread = 1 + random_() % 3;
     if (at != live_.end()) {
-      if (log_ != nullptr)
-        log_->Event(Op::kFree, Layer::kBlock, address, at->second, 0, fields);
+      if (log_ != nullptr) log_->Event(Op::kFree, Layer::kBlock, address, at->second, 0, fields);
       live_.erase(at);
     } else {
       live_[address] = 512 * (1 + random_() % 8);

@@ -1,5 +1,5 @@
-// A program to which memprof is attached while it runs. It prints its calls as "op layer address bytes",
-// and computes on: a register that came back wrong would change its sums.
+// A program to which memprof is attached while it runs. It prints its calls as "op layer address
+// bytes", and computes on: a register that came back wrong would change its sums.
 //
 //   waits    allocates and frees, and sleeps between; a second thread computes
 //   busy     one thread, which computes and allocates, and never sleeps

@@ -1,4 +1,5 @@
-// Slots of libraries that the loader fills in at the first call, at once, and without a procedure table.
+// Slots of libraries that the loader fills in at the first call, at once, and without a procedure
+// table.
 #include "libmemprof/src/loader/relocations.h"
 
 #include <dlfcn.h>
