@@ -184,7 +184,7 @@ void WriteStreams(LogBuilder& log) {
   const int other = log.Stack({"main (train.py:33)", "gather (train.py:20)"});
   constexpr std::uint64_t kBase = 0x7f0000000000;
   log.Alloc(Layer::kLinear, kBase, 100 * kMiB, {.stack = load, .api = "cuMemAlloc_v2"});
-  log.Alloc(Layer::kSegment, kBase, 100 * kMiB, {.stack = load, .stream = 1});
+  log.Alloc(Layer::kSegment, kBase, 100 * kMiB, {.stack = load});
   const auto sample = [&log](std::uint64_t bytes, std::uint64_t blocks, std::uint64_t peak) {
     log.Event(Op::kWaiting, Layer::kBlock, 0, bytes, 0, {.aux0 = blocks, .aux1 = peak});
   };
@@ -192,7 +192,7 @@ void WriteStreams(LogBuilder& log) {
     log.Step(step);
     for (std::uint64_t i = 0; i < 3; ++i) {
       const std::uint64_t block = kBase + i * 20 * kMiB, bytes = (i + 1) * 4 * kMiB;
-      log.Alloc(Layer::kBlock, block, bytes, {.stack = load, .stream = 1});
+      log.Alloc(Layer::kBlock, block, bytes, {.stack = load});
       log.Event(Op::kStreamUse, Layer::kBlock, block, 0, 0,
                 {.stack = i == 2 ? other : give, .stream = 2});
       if (step == 1) sample(i * (i + 1) / 2 * 4 * kMiB, i, 40 * kMiB);

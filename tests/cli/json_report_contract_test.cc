@@ -74,8 +74,6 @@ Json RunShape() {
              {"pid", "uint"},
              {"hostname", "string"},
              {"complete", "bool"},
-             {"attached", "bool"},
-             {"before_attach_bytes", "uint"},
              {"clock_shift_ns", "uint"},
              {"run", "uint"},
              {"rank?", "int"}}}}};
@@ -118,6 +116,8 @@ Json ReportShape() {
                      {"framework?", With(figures, {{"peak_reserved_bytes", "uint"}})}});
   return With(Common(),
               {{"run", RunShape()},
+               {"attached", "bool"},
+               {"before_attach_bytes", "uint"},
                {"sources", {"text"}},
                {"source_states", {{{"name", "text"}, {"state", "text"}, {"detail", "string"}}}},
                {"events",

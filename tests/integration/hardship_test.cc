@@ -118,7 +118,7 @@ TEST(Hardship, ThreadsMayDieInAnyWayWhileOthersAllocate) {
   EXPECT_EQ(kept.size(), 60u);
 }
 
-GuestResult Ending(const TempDirectory& directory, std::vector<std::string> arguments,
+GuestResult RunEnding(const TempDirectory& directory, std::vector<std::string> arguments,
                    bool recorded = true) {
   GuestOptions options{.preload = recorded, .standin = false, .directory = directory.path()};
   options.arguments = std::move(arguments);
@@ -131,7 +131,7 @@ TEST(Hardship, ThreadsMayBeCancelledInTheMiddleOfAnAllocation) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers are not to be cancelled anywhere";
   for (const char* how : {"deferred", "async"}) {
     TempDirectory directory;
-    const GuestResult guest = Ending(directory, {"cancel", how});
+    const GuestResult guest = RunEnding(directory, {"cancel", how});
     ASSERT_EQ(guest.status, 0) << how << guest.err;
     EXPECT_EQ(guest.out, "went on\n");
     EXPECT_EQ(guest.err, "");
@@ -151,8 +151,8 @@ TEST(Hardship, ThreadsMayBeCancelledInTheMiddleOfAnAllocation) {
 TEST(Hardship, AMainThreadThatLeavesFirstEndsTheProcessWithTheLastThread) {
   for (const char* who : {"before", "after"}) {
     TempDirectory directory;
-    EXPECT_EQ(Ending(directory, {"first", who}, false).out, "exit handler\n");
-    const GuestResult guest = Ending(directory, {"first", who});
+    EXPECT_EQ(RunEnding(directory, {"first", who}, false).out, "exit handler\n");
+    const GuestResult guest = RunEnding(directory, {"first", who});
     ASSERT_EQ(guest.status, 0) << who << guest.err;
     EXPECT_EQ(guest.out, "exit handler\n");
     EXPECT_EQ(guest.err, "");

@@ -152,7 +152,7 @@ TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
     const Json answer = RunJson({"--all", "--top=0", log});
     EXPECT_EQ(answer["schema"], "memprof.advise/1");
     EXPECT_EQ(answer["findings_total"], answer["findings"].size());
-    EXPECT_EQ(answer["patterns"].size(), 29u);
+    EXPECT_EQ(answer["patterns"].size(), 30u);
     for (const char* key : {"complete", "simulated", "start_time_ns", "hidden", "noise_bytes",
                             "evidence", "notes", "log", "combinations"})
       EXPECT_TRUE(answer.contains(key)) << key;
