@@ -229,6 +229,20 @@ int Leave(std::optional<ProgramFolder> folder, const std::string& log, const std
   return WriteOut(Cat(text, at, ".\n")) ? kExitFine : kExitFailed;
 }
 
+// "60", "60s", "5m", "2h": at least a second, at most a year.
+bool ReadTime(std::string text, std::int64_t* seconds) {
+  std::int64_t unit = 1;
+  const char last = text.back();
+  if (last == 's' || last == 'm' || last == 'h') {
+    unit = last == 'h' ? 3600 : last == 'm' ? 60 : 1;
+    text.pop_back();
+  }
+  constexpr std::int64_t kYear = 366 * 86400;
+  if (!absl::SimpleAtoi(text, seconds) || *seconds < 1 || *seconds > kYear / unit) return false;
+  *seconds *= unit;
+  return true;
+}
+
 // With --for: until the recorder ends by itself, or the user does not want to wait.
 int WaitForEnd(Target* target, const Request& request, std::optional<ProgramFolder> folder,
                const std::string& log) {
@@ -256,7 +270,7 @@ int WaitForEnd(Target* target, const Request& request, std::optional<ProgramFold
 
 int AttachVerb(int argc, char** argv) {
   Request request;
-  std::string output = "memprof.%p.mprof";
+  std::string output = "memprof.%p.mprof", time;
   bool no_python = false;
   Options options(
       "attach [OPTION...] PID",
@@ -269,9 +283,10 @@ int AttachVerb(int argc, char** argv) {
       "(docs/attach.md).");
   options.Text("output", &output, "LOG",
                "The log; %p is the process, %h the host. Default: memprof.%p.mprof.", 'o');
-  options.Integer(
-      "for", &request.seconds, "SECONDS",
-      "End after so many seconds, and wait for that. Default: 'memprof detach' ends it.");
+  options.Text(
+      "for", &time, "TIME",
+      "End after so many seconds (or 5m, 2h), and wait for that. Default: 'memprof detach' "
+      "ends it.");
   options.Flag("no-python", &no_python,
                "Run nothing in the program's Python: no names, no steps, and nothing from before.");
   options.Example("memprof attach 4711", "Record process 4711 to memprof.4711.mprof.");
@@ -279,8 +294,8 @@ int AttachVerb(int argc, char** argv) {
                   "What grew within a minute?");
   if (const int status = ParseOrExit(options, "attach", argc, argv); status >= 0) return status;
   if (!ReadPid(options, &request.pid)) return UsageError("attach", "give the id of one process");
-  if (request.seconds < 0 || request.seconds > 366 * 86400)
-    return UsageError("attach", "--for is a number of seconds up to a year");
+  if (!time.empty() && !ReadTime(time, &request.seconds))
+    return UsageError("attach", "--for is a time up to a year: 60, 60s, 5m, 2h");
   if (output.empty() || output.find('\n') != std::string::npos)
     return UsageError("attach", "give -o the path of a log");
   request.python = !no_python;

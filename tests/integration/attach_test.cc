@@ -159,7 +159,7 @@ TEST(Attach, EndsByItselfAfterItsTime) {
   Program program(directory, "waits");
   program.Go(5);
   const GuestResult attached =
-      Memprof(directory, {"attach", "-o", "a.mprof", "--for", "1", program.pid()});
+      Memprof(directory, {"attach", "-o", "a.mprof", "--for", "1s", program.pid()});
   ATTACH_OR_SKIP(attached);
   EXPECT_THAT(attached.out, HasSubstr("The recording of process " + program.pid() + " has ended"));
   EXPECT_GT(Recorded(directory, "a.mprof").size(), 5u);
@@ -193,6 +193,8 @@ TEST(Attach, SaysWhyNot) {
   Program program(directory, "waits");
   program.Go(1);
   says({"attach", "4194999"}, "there is no process 4194999");
+  for (const char* time : {"0", "-1", "s", "1d", "9999h", "99999999999999999999"})
+    EXPECT_EQ(Memprof(directory, {"attach", "--for", time, program.pid()}).status, 2) << time;
   says({"detach", "4194999"}, "there is no process 4194999");
   says({"detach", program.pid()}, "memprof is not attached to process " + program.pid());
   says({"attach", "-o", "no/such/folder/a.mprof", program.pid()}, "no/such/folder");
