@@ -98,13 +98,20 @@ std::vector<std::string> Recorded(const TempDirectory& directory, const std::str
   return calls;
 }
 
+class Attach : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers want to begin all threads themselves";
+  }
+};
+
 #define ATTACH_OR_SKIP(result)                                       \
   if ((result).err.find("may not be traced") != std::string::npos || \
       (result).err.find("needs an x86-64") != std::string::npos)     \
     GTEST_SKIP() << (result).err;                                    \
   ASSERT_EQ((result).status, 0) << (result).err
 
-TEST(Attach, RecordsWhatComesThenAndNothingElse) {
+TEST_F(Attach, RecordsWhatComesThenAndNothingElse) {
   const TempDirectory directory;
   Program program(directory, "waits");
   program.Go(50);
@@ -130,7 +137,7 @@ TEST(Attach, RecordsWhatComesThenAndNothingElse) {
   EXPECT_EQ(verified.status, 0) << verified.out << verified.err;
 }
 
-TEST(Attach, AThreadThatNeverSleepsComputesOn) {
+TEST_F(Attach, AThreadThatNeverSleepsComputesOn) {
   const TempDirectory directory;
   Program program(directory, "busy");
   program.Go(10);
@@ -143,7 +150,7 @@ TEST(Attach, AThreadThatNeverSleepsComputesOn) {
   EXPECT_EQ(program.End(), 0);
 }
 
-TEST(Attach, ACallThatWaitsGoesOnWaiting) {
+TEST_F(Attach, ACallThatWaitsGoesOnWaiting) {
   const TempDirectory directory;
   Program program(directory, "sleeps");
   program.Go(1);
@@ -154,7 +161,7 @@ TEST(Attach, ACallThatWaitsGoesOnWaiting) {
   EXPECT_EQ(program.End(), 0);
 }
 
-TEST(Attach, EndsByItselfAfterItsTime) {
+TEST_F(Attach, EndsByItselfAfterItsTime) {
   const TempDirectory directory;
   Program program(directory, "waits");
   program.Go(5);
@@ -166,7 +173,7 @@ TEST(Attach, EndsByItselfAfterItsTime) {
   EXPECT_EQ(program.End(), 0);
 }
 
-TEST(Attach, BeginsAPausedRecordingOfAPreloadedRecorder) {
+TEST_F(Attach, BeginsAPausedRecordingOfAPreloadedRecorder) {
   const TempDirectory directory;
   Program program(directory, "waits", true, {{"MEMPROF_START", "paused"}});
   program.Go(20);
@@ -182,7 +189,7 @@ TEST(Attach, BeginsAPausedRecordingOfAPreloadedRecorder) {
       program.lines().end());
 }
 
-TEST(Attach, SaysWhyNot) {
+TEST_F(Attach, SaysWhyNot) {
   const TempDirectory directory;
   const auto says = [&](std::vector<std::string> arguments, const std::string& why) {
     const GuestResult result = Memprof(directory, std::move(arguments));

@@ -76,6 +76,9 @@ std::string StandIn() { return "LD_LIBRARY_PATH=" + BuildPath("simcuda"); }
 
 class AttachWays : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers want to begin all threads themselves";
+  }
   GuestResult Memprof(std::vector<std::string> arguments) {
     GuestOptions options{
         .preload = false, .standin = false, .output = "", .directory = directory_.path()};
@@ -125,6 +128,8 @@ std::string NewPython() {
 class AttachByPython : public AttachWays {
  protected:
   void SetUp() override {
+    AttachWays::SetUp();
+    if (IsSkipped()) return;
     if (NewPython().empty()) GTEST_SKIP() << "no python3.14 in PATH, nor MEMPROF_PYTHON_3_14";
   }
   std::vector<std::string> Words(std::vector<std::string> settings, std::string mode = "") {
@@ -183,6 +188,8 @@ TEST_F(AttachByPython, DoesNotWaitForALongCall) {
 class AttachToContainer : public AttachWays {
  protected:
   void SetUp() override {
+    AttachWays::SetUp();
+    if (IsSkipped()) return;
     if (geteuid() != 0) GTEST_SKIP() << "only root can make a container";
     if (std::system("unshare --mount --pid --fork true 2>/dev/null") != 0)
       GTEST_SKIP() << "no namespaces can be made here";
