@@ -15,8 +15,9 @@ namespace memprof::holders {
 struct Mapping {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t offset = 0;  // in the file
-  bool readable = false, executable = false;
+  bool readable = false;
   std::string path;  // "" of anonymous memory
+  bool executable = false;
 };
 
 // The letter of /proc/PID/stat: R, S, D, T, ... kNotFound without such a process.

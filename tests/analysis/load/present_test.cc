@@ -108,7 +108,9 @@ TEST(PresentTest, AtEveryEventTheLiveBlocksAreThoseOfTheProgram) {
     const LiveBlocks live(*session);
     const std::vector<Blocks>& truth = program.states();
     ASSERT_EQ(session->events().size(), before + truth.size() - 1);
-    if (before > 0) EXPECT_EQ(live.After(before - 1), truth[0]);
+    if (before > 0) {
+      EXPECT_EQ(live.After(before - 1), truth[0]);
+    }
     for (std::size_t i = 1; i < truth.size(); ++i)
       ASSERT_EQ(live.After(before + i - 1), truth[i]) << "after event " << i;
     for (const AnomalyCount& anomaly : session->anomalies()) EXPECT_EQ(anomaly.count, 0u);
