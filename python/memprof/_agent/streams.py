@@ -73,7 +73,7 @@ class Streams:
 
 def install(torch):
     """Returns what to call at the end of each step, or None."""
-    native = getattr(torch._C, "_cuda_memoryStats", None)
+    native = getattr(getattr(torch, "_C", None), "_cuda_memoryStats", None)
     if None in (calls.stream_use, calls.waiting, native):
         return None
     streams = Streams(torch)
