@@ -137,8 +137,7 @@ absl::Status EnterByPtrace(const Target& target, const Request& request, const P
   if (!HasStub())
     return absl::UnimplementedError(
         "attach needs an x86-64 processor so far, or a program in CPython 3.14 or later that "
-        "allows "
-        "sys.remote_exec: start the program with 'memprof run'");
+        "allows sys.remote_exec: start the program with 'memprof run'");
   absl::StatusOr<StubParts> parts = target.Functions();
   if (!parts.ok()) return parts.status();
   parts->library = place.library;
@@ -204,10 +203,7 @@ absl::StatusOr<AttachReport> End(Target* target) {
 
 int Fail(const absl::Status& status) {
   std::string text = analysis::StatusText(status);
-  if (absl::IsPermissionDenied(status))
-    text +=
-        ": become its user or root; if kernel.yama.ptrace_scope is above 0, set it to 0 or become "
-        "root; in a container allow SYS_PTRACE";
+  if (absl::IsPermissionDenied(status)) Append(text, ": ", holders::kHowToBeAllowed);
   PrintError(text);
   return kExitFailed;
 }
@@ -275,10 +271,9 @@ int AttachVerb(int argc, char** argv) {
   Options options(
       "attach [OPTION...] PID",
       "Begins to record a program that runs already. One of its threads is interrupted for a "
-      "moment "
-      "to load the recorder; the program goes on meanwhile, also if memprof is killed. From then "
-      "on "
-      "the log has the driver's allocations (by CUPTI), PyTorch's blocks, and what was allocated "
+      "moment to load the recorder; the program goes on meanwhile, also if memprof is killed. From "
+      "then on the log has the driver's allocations (by CUPTI), PyTorch's blocks, and what was "
+      "allocated "
       "before, as far as PyTorch tells it. Leaks are then judged by the growth since "
       "(docs/attach.md).");
   options.Text("output", &output, "LOG",

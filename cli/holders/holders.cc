@@ -104,10 +104,7 @@ absl::StatusOr<Held> Answer(const Question& question) {
 
 std::string ErrorText(const absl::Status& status) {
   std::string text = analysis::StatusText(status);
-  if (absl::IsPermissionDenied(status))
-    text +=
-        ": become its user or root; if kernel.yama.ptrace_scope is above 0, set it to 0 or become "
-        "root; in a container allow SYS_PTRACE";
+  if (absl::IsPermissionDenied(status)) Append(text, ": ", holders::kHowToBeAllowed);
   return text;
 }
 

@@ -12,6 +12,11 @@
 
 namespace memprof::holders {
 
+// What to do where another process may not be looked at.
+inline constexpr char kHowToBeAllowed[] =
+    "become its user or root; if kernel.yama.ptrace_scope is above 0, set it to 0 or become root; "
+    "in a container allow SYS_PTRACE";
+
 struct Mapping {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t offset = 0;  // in the file

@@ -25,6 +25,7 @@
 #include "cli/attach/internal/safe_stack.h"
 #include "cli/console/text.h"
 
+#if defined(__x86_64__)
 namespace memprof::cli {
 namespace {
 
@@ -120,13 +121,11 @@ class Stopped {
   bool seized_ = false, stopped_ = false, gone_ = false;
 };
 
-#if defined(__x86_64__)
 // So that the thread goes on as the system would have let it: a call that was to begin again begins
 // again.
 void LeaveCall(user_regs_struct* registers) {
   constexpr std::uint64_t kCallBytes = 2;  // of the instruction `syscall`
-  const std::uint64_t call =
-      std::exchange(registers->orig_rax, ~0ull);  // the system leaves it to us
+  const std::uint64_t call = std::exchange(registers->orig_rax, ~0ull);  // left to us
   if (static_cast<long>(call) < 0) return;
   switch (static_cast<long>(registers->rax)) {
     case kRestartSys:
@@ -142,7 +141,6 @@ void LeaveCall(user_regs_struct* registers) {
   }
   registers->rip -= kCallBytes;
 }
-#endif
 
 bool Write(pid_t thread, std::uint64_t address, const std::string& bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(long)) {
@@ -157,7 +155,6 @@ absl::Status NotAllowed(pid_t pid) {
   return absl::PermissionDeniedError(Cat("process ", pid, " may not be traced"));
 }
 
-#if defined(__x86_64__)
 absl::Status Enter(const Target& target, pid_t thread, StubParts parts) {
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0)
@@ -178,11 +175,6 @@ absl::Status Enter(const Target& target, pid_t thread, StubParts parts) {
     return absl::UnavailableError("its registers cannot be set");
   return absl::OkStatus();
 }
-#else
-absl::Status Enter(const Target&, pid_t, const StubParts&) {
-  return absl::UnimplementedError("not on this processor");
-}
-#endif
 
 absl::Status TryThreads(const Target& target, const StubParts& parts, Clock::time_point end) {
   SafeStacks stacks(target.pid());
@@ -231,3 +223,12 @@ absl::Status RunStub(const Target& target, const StubParts& parts,
 }
 
 }  // namespace memprof::cli
+#else
+namespace memprof::cli {
+
+absl::Status RunStub(const Target&, const StubParts&, std::chrono::milliseconds) {
+  return absl::UnimplementedError("there is no stub for this processor");
+}
+
+}  // namespace memprof::cli
+#endif

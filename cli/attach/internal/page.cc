@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "cli/console/text.h"
@@ -12,13 +14,7 @@ namespace {
 
 constexpr char kSymbol[] = "memprof_attach_page";
 
-// As AttachPage; text ends in a zero.
-struct Page {
-  std::uint32_t phase, layout;
-  char log[4096];
-  char error[256];
-};
-constexpr std::uint32_t kLayout = 1;
+using Page = log::AttachPage;
 
 template <typename Transfer>
 absl::Status Move(pid_t pid, std::uint64_t address, void* here, std::size_t bytes,
@@ -49,12 +45,12 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
   if (absl::Status read = Move(target.pid(), address, &page, sizeof page, process_vm_readv);
       !read.ok())
     return read;
-  if (page.phase == 0) return report;
-  if (page.layout != kLayout || page.phase > static_cast<std::uint32_t>(AttachPhase::kFailed))
+  if (page.state == AttachPhase::kNever) return report;
+  if (page.layout != log::kAttachLayout || page.state > AttachPhase::kFailed)
     return absl::FailedPreconditionError(
         Cat("process ", target.pid(),
             " has the recorder of another version of memprof: ", target.recorder()));
-  report.phase = static_cast<AttachPhase>(page.phase);
+  report.phase = page.state;
   report.log = Text(page.log);
   report.error = Text(page.error);
   return report;
@@ -62,9 +58,10 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
 
 absl::Status WantEnd(const Target& target) {
   const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
-  auto phase = static_cast<std::uint32_t>(AttachPhase::kEnding);
+  std::uint32_t wanted = 1;
   return address == 0 ? absl::NotFoundError("no recorder")
-                      : Move(target.pid(), address, &phase, sizeof phase, process_vm_writev);
+                      : Move(target.pid(), address + offsetof(Page, end_wanted), &wanted,
+                             sizeof wanted, process_vm_writev);
 }
 
 }  // namespace memprof::cli

@@ -1,17 +1,16 @@
-// The page of the recorder in a running program that tells how far attaching is (AttachPage of
-// libmemprof/src/lifecycle/attach.h), read and written from outside.
+// The page of the recorder in a running program that tells how far attaching is
+// (proto/attach_page.h), read and written from outside.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "cli/attach/internal/target.h"
+#include "proto/attach_page.h"
 
 namespace memprof::cli {
 
-// In the order of AttachState.
-enum class AttachPhase : std::uint32_t { kNever, kStarting, kRecording, kEnding, kEnded, kFailed };
+using AttachPhase = log::AttachState;
 
 struct AttachReport {
   AttachPhase phase = AttachPhase::kNever;
@@ -20,7 +19,7 @@ struct AttachReport {
 
 // kNever without a recorder in the program.
 absl::StatusOr<AttachReport> ReadPage(const Target& target);
-// Asks the recorder for the end: from kRecording to kEnding.
+// Asks the recorder for the end.
 absl::Status WantEnd(const Target& target);
 
 }  // namespace memprof::cli

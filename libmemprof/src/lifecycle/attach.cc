@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "libmemprof/include/memprof/memprof.h"
+#include "libmemprof/src/arch/arch.h"
 #include "libmemprof/src/lifecycle/internal/program_python.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/start.h"
@@ -16,12 +17,14 @@
 #include "libmemprof/src/recording/record_event.h"
 #include "libmemprof/src/torch/forward.h"
 #include "libmemprof/src/torch/layer.h"
+#include "proto/attach_page.h"
 
 namespace memprof::recorder {
 
-// Exported under this name: `memprof attach` finds it in the library's symbol table.
-extern "C" __attribute__((visibility("default"))) AttachPage memprof_attach_page;
-AttachPage memprof_attach_page;
+// A page of its own, cleared in forked children.
+struct alignas(arch::kMaxPageBytes) OwnAttachPage : log::AttachPage {};
+extern "C" __attribute__((visibility("default"))) OwnAttachPage memprof_attach_page;
+OwnAttachPage memprof_attach_page;
 
 namespace {
 
@@ -29,7 +32,8 @@ namespace {
 constexpr std::uint64_t kLookNs = 100'000'000;
 constexpr std::size_t kMaxSettings = 16384;
 
-AttachPage& g_page = memprof_attach_page;
+using log::AttachState;
+log::AttachPage& g_page = memprof_attach_page;
 char g_settings[kMaxSettings];  // lines, each ended by a zero; another zero ends them
 
 // The value of the first line of that name. Settings that are not given are not taken from the
@@ -41,7 +45,9 @@ const char* Lookup(const char* name) {
   return nullptr;
 }
 
-void SetState(AttachState state) { g_page.state.store(state, std::memory_order_release); }
+AttachState State() { return __atomic_load_n(&g_page.state, __ATOMIC_ACQUIRE); }
+void SetState(AttachState state) { __atomic_store_n(&g_page.state, state, __ATOMIC_RELEASE); }
+bool EndIsWanted() { return __atomic_load_n(&g_page.end_wanted, __ATOMIC_ACQUIRE) != 0; }
 
 bool CopySettings(const char* settings) {
   const std::size_t length = strlen(settings);
@@ -88,18 +94,17 @@ void Wait() {
   const std::uint64_t deadline = limit == 0 ? ~std::uint64_t{0} : NowNs() + limit * 1'000'000'000;
   const std::atomic<std::uint32_t> never{0};
   for (int looks = 1;; ++looks) {
-    if (g_page.state.load(std::memory_order_acquire) != AttachState::kRecording) return;
     const std::uint64_t now = NowNs();
-    if (now >= deadline || !Recording()) return;
+    if (EndIsWanted() || now >= deadline || !Recording()) return;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
     constexpr int kLooksPerSearch = 50;  // PyTorch may have been imported meanwhile
     if (InjectedOnly() && looks % kLooksPerSearch == 0) RedirectTorch();
   }
 }
 
+// Python last: its lock may be held for long, and the recording has ended meanwhile.
 void End() {
   SetState(AttachState::kEnding);
-  RunInPython(Lookup("MEMPROF_PYTHON_END"));
   if (InjectedOnly()) {
     RestoreTorch();
     EndAttached();
@@ -108,6 +113,7 @@ void End() {
   } else {
     StopRecording();
   }
+  RunInPython(Lookup("MEMPROF_PYTHON_END"));
   SetState(AttachState::kEnded);
 }
 
@@ -126,13 +132,15 @@ void* AttachMain(void*) {
 }  // namespace
 
 int Attach(const char* settings) {
-  AttachState before = g_page.state.load();
+  AttachState before = State();
   if (before == AttachState::kStarting || before == AttachState::kRecording ||
       before == AttachState::kEnding ||
-      !g_page.state.compare_exchange_strong(before, AttachState::kStarting))
+      !__atomic_compare_exchange_n(&g_page.state, &before, AttachState::kStarting, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return MEMPROF_UNAVAILABLE;
-  madvise(&g_page, sizeof g_page, MADV_WIPEONFORK);
-  g_page.layout = 1;
+  madvise(&memprof_attach_page, sizeof memprof_attach_page, MADV_WIPEONFORK);
+  g_page.layout = log::kAttachLayout;
+  __atomic_store_n(&g_page.end_wanted, 0, __ATOMIC_RELEASE);
   if (settings == nullptr || !CopySettings(settings)) {
     Fail("the settings are too long");
     return MEMPROF_INVALID_ARGUMENT;
@@ -152,7 +160,7 @@ int Attach(const char* settings) {
 }
 
 bool IsAttached() {
-  const AttachState state = g_page.state.load();
+  const AttachState state = State();
   return state == AttachState::kStarting || state == AttachState::kRecording;
 }
 
