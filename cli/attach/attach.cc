@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "analysis/base/quantity.h"
 #include "analysis/base/status_text.h"
 #include "cli/attach/internal/interrupt.h"
 #include "cli/attach/internal/page.h"
@@ -225,17 +226,12 @@ int Leave(std::optional<ProgramFolder> folder, const std::string& log, const std
   return WriteOut(Cat(text, at, ".\n")) ? kExitFine : kExitFailed;
 }
 
-// "60", "60s", "5m", "2h": at least a second, at most a year.
-bool ReadTime(std::string text, std::int64_t* seconds) {
-  std::int64_t unit = 1;
-  const char last = text.back();
-  if (last == 's' || last == 'm' || last == 'h') {
-    unit = last == 'h' ? 3600 : last == 'm' ? 60 : 1;
-    text.pop_back();
-  }
-  constexpr std::int64_t kYear = 366 * 86400;
-  if (!absl::SimpleAtoi(text, seconds) || *seconds < 1 || *seconds > kYear / unit) return false;
-  *seconds *= unit;
+// At least a second, at most a year.
+bool ReadTime(const std::string& text, std::int64_t* seconds) {
+  constexpr analysis::TimeNs kSecond = 1'000'000'000, kYear = 366 * 86400 * kSecond;
+  const auto time = analysis::ParseTime(text, kSecond);
+  if (!time.ok() || *time < kSecond || *time > kYear) return false;
+  *seconds = static_cast<std::int64_t>((*time + kSecond - 1) / kSecond);
   return true;
 }
 
@@ -280,7 +276,7 @@ int AttachVerb(int argc, char** argv) {
                "The log; %p is the process, %h the host. Default: memprof.%p.mprof.", 'o');
   options.Text(
       "for", &time, "TIME",
-      "End after so many seconds (or 5m, 2h), and wait for that. Default: 'memprof detach' "
+      "End after so many seconds (or 5min, 2h), and wait for that. Default: 'memprof detach' "
       "ends it.");
   options.Flag("no-python", &no_python,
                "Run nothing in the program's Python: no names, no steps, and nothing from before.");
@@ -290,7 +286,7 @@ int AttachVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "attach", argc, argv); status >= 0) return status;
   if (!ReadPid(options, &request.pid)) return UsageError("attach", "give the id of one process");
   if (!time.empty() && !ReadTime(time, &request.seconds))
-    return UsageError("attach", "--for is a time up to a year: 60, 60s, 5m, 2h");
+    return UsageError("attach", "--for is a time of 1 s to a year: 60, 60s, 5min, 2h");
   if (output.empty() || output.find('\n') != std::string::npos)
     return UsageError("attach", "give -o the path of a log");
   request.python = !no_python;
