@@ -17,7 +17,7 @@ enum class AttachState : std::uint32_t { kNever, kStarting, kRecording, kEnding,
 inline constexpr std::uint32_t kAttachLayout = 1;
 
 struct AttachPage {
-  AttachState state;         // written by the recorder alone
+  std::uint32_t state;       // AttachState, written by the recorder alone
   std::uint32_t layout;      // kAttachLayout; another one if the members change
   std::uint32_t end_wanted;  // 1: written by `memprof detach`; 0: by the recorder when it begins
   char log[4096];            // path of the recording; ends in a zero, as `error`

@@ -45,12 +45,13 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
   if (absl::Status read = Move(target.pid(), address, &page, sizeof page, process_vm_readv);
       !read.ok())
     return read;
-  if (page.state == AttachPhase::kNever) return report;
-  if (page.layout != log::kAttachLayout || page.state > AttachPhase::kFailed)
+  const auto phase = static_cast<AttachPhase>(page.state);
+  if (phase == AttachPhase::kNever) return report;
+  if (page.layout != log::kAttachLayout || phase > AttachPhase::kFailed)
     return absl::FailedPreconditionError(
         Cat("process ", target.pid(),
             " has the recorder of another version of memprof: ", target.recorder()));
-  report.phase = page.state;
+  report.phase = phase;
   report.log = Text(page.log);
   report.error = Text(page.error);
   return report;

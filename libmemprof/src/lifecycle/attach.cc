@@ -45,8 +45,17 @@ const char* Lookup(const char* name) {
   return nullptr;
 }
 
-AttachState State() { return __atomic_load_n(&g_page.state, __ATOMIC_ACQUIRE); }
-void SetState(AttachState state) { __atomic_store_n(&g_page.state, state, __ATOMIC_RELEASE); }
+AttachState State() {
+  return static_cast<AttachState>(__atomic_load_n(&g_page.state, __ATOMIC_ACQUIRE));
+}
+void SetState(AttachState state) {
+  __atomic_store_n(&g_page.state, static_cast<std::uint32_t>(state), __ATOMIC_RELEASE);
+}
+bool ChangeState(AttachState from, AttachState to) {
+  auto expected = static_cast<std::uint32_t>(from);
+  return __atomic_compare_exchange_n(&g_page.state, &expected, static_cast<std::uint32_t>(to),
+                                     false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
 bool EndIsWanted() { return __atomic_load_n(&g_page.end_wanted, __ATOMIC_ACQUIRE) != 0; }
 
 bool CopySettings(const char* settings) {
@@ -132,11 +141,9 @@ void* AttachMain(void*) {
 }  // namespace
 
 int Attach(const char* settings) {
-  AttachState before = State();
+  const AttachState before = State();
   if (before == AttachState::kStarting || before == AttachState::kRecording ||
-      before == AttachState::kEnding ||
-      !__atomic_compare_exchange_n(&g_page.state, &before, AttachState::kStarting, false,
-                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      before == AttachState::kEnding || !ChangeState(before, AttachState::kStarting))
     return MEMPROF_UNAVAILABLE;
   madvise(&memprof_attach_page, sizeof memprof_attach_page, MADV_WIPEONFORK);
   g_page.layout = log::kAttachLayout;
