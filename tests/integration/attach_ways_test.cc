@@ -322,7 +322,7 @@ TEST_F(AttachWays, OldGlibcIsToldBeforeAnythingIsChanged) {
   Talking guest({MEMPROF_TEST_PYTHON, "-c",
                  "import mmap, sys\n"
                  "with open(sys.argv[1], 'rb') as file:\n"
-                 "  old = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n"
+                 "  old = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ | mmap.PROT_EXEC)\n"
                  "print('ready', flush=True)\nsys.stdin.read()\n",
                  GuestPath("old_glibc/libc.so.6")},
                 directory_.path());

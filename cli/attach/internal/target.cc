@@ -161,6 +161,7 @@ std::uint64_t Target::SymbolOfPython(const std::string& name) const {
 
 absl::Status Target::CheckLibrary(const std::string& library) const {
   for (const Mapping& mapping : mappings_) {
+    if (!mapping.executable) continue;
     const std::string name = BaseName(mapping.path);
     if (absl::StartsWith(name, "ld-musl"))
       return absl::FailedPreconditionError(
@@ -172,7 +173,7 @@ absl::Status Target::CheckLibrary(const std::string& library) const {
     const ElfFile c_library(file);
     if (!c_library.valid()) continue;
     const std::set<std::string> missing = MissingVersions(ElfFile(library), c_library);
-    if (missing.empty()) return absl::OkStatus();
+    if (missing.empty()) continue;
     return absl::FailedPreconditionError(Cat("process ", pid_, " uses glibc ", ReleaseOfGlibc(file),
                                              ", and the recorder needs ", HighestVersion(missing),
                                              ": use an image with a newer glibc"));
