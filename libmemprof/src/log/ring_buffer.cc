@@ -207,6 +207,7 @@ void RingBuffer::InitialiseHeader(std::uint32_t slabs, const RingOptions& option
 }
 
 void RingBuffer::Remove() {
+  LockGuard lock(grow_mutex_);
   if (path_[0] == '\0') return;
   unlink(path_);
   path_[0] = '\0';

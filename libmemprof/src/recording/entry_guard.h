@@ -38,10 +38,14 @@ class EntryGuard {
         depth_(static_cast<std::uint16_t>(slot_->depth + 1)) {
     if (__builtin_expect(depth_ > 1, 0) && Abandoned(*this)) depth_ = 1;
     if (depth_ == 1) slot_->outermost = this;
-    slot_->depth = depth_;
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // for ThreadsAreInside
+    // ThreadsAreInside reads it: where it is 0, all that the thread did within has been done.
+    __atomic_store_n(&slot_->depth, depth_, __ATOMIC_RELAXED);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~EntryGuard() { slot_->depth = static_cast<std::uint16_t>(depth_ - 1); }
+  ~EntryGuard() {
+    const std::uint16_t depth = static_cast<std::uint16_t>(depth_ - 1);
+    __atomic_store_n(&slot_->depth, depth, __ATOMIC_RELEASE);
+  }
   EntryGuard(const EntryGuard&) = delete;
   EntryGuard& operator=(const EntryGuard&) = delete;
   bool outermost() const { return depth_ == 1; }
