@@ -50,6 +50,8 @@ enum Op : std::uint8_t {
   kOpStreamUse = 45,
   kOpWaiting = 46,
   kOpPresent = 47,
+  kOpThinned = 48,
+  kOpLevel = 49,
 };
 
 enum Layer : std::uint8_t {
