@@ -30,6 +30,7 @@ enum class Need : std::uint8_t {
 enum class InChild : std::uint8_t { kUnmapped, kKept };
 
 inline constexpr std::uint64_t kDefaultMemoryMib = 256;
+inline constexpr std::uint64_t kAlwaysOnMemoryMib = 64;
 inline constexpr std::uint64_t kMinMemoryMib = 32;
 
 // Bytes that the ring may use of `memory_bytes`.

@@ -8,10 +8,12 @@ using ring::RingEvent;
 
 }  // namespace
 
-bool EventEncoder::Add(std::uint32_t thread, const RingEvent* events, std::uint32_t count) {
+bool EventEncoder::Add(std::uint32_t thread, const RingEvent* events, std::uint32_t count,
+                       std::uint32_t weight) {
   if (count == 0) return true;
   if (run_count_ == kMaxRuns) return false;
-  runs_[run_count_++] = {events, count, thread};
+  runs_[run_count_++] = {events, count, thread, weight};
+  has_weights_ |= weight != 0;
   events_ += count;
   return true;
 }
@@ -89,8 +91,11 @@ void EventEncoder::Encode(ByteBuffer* out) {
     Column(&message, 15, [](const Run&, const RingEvent& e) { return e.result; });
   if (used_.aux0 != 0) DeltaColumn(&message, 16, 0, [](const RingEvent& e) { return e.aux0; });
   if (used_.aux1 != 0) DeltaColumn(&message, 17, 0, [](const RingEvent& e) { return e.aux1; });
+  if (has_weights_)
+    Column(&message, 18, [](const Run& run, const RingEvent&) { return run.weight; });
   run_count_ = 0;
   events_ = 0;
+  has_weights_ = false;
 }
 
 }  // namespace memprof::recorder

@@ -18,7 +18,9 @@ class EventEncoder {
 
   // Adds `count` events of one thread in their order; they must not move until Encode. False when
   // there is no space for another run: encode first.
-  bool Add(std::uint32_t thread, const ring::RingEvent* events, std::uint32_t count);
+  // `weight`: log.Events.weight of each.
+  bool Add(std::uint32_t thread, const ring::RingEvent* events, std::uint32_t count,
+           std::uint32_t weight = 0);
 
   std::uint32_t events() const { return events_; }
   std::uint64_t first_time_ns() const { return first_time_ns_; }
@@ -32,6 +34,7 @@ class EventEncoder {
     const ring::RingEvent* events;
     std::uint32_t count;
     std::uint32_t thread;
+    std::uint32_t weight;
   };
   void FindUsedColumns();
   template <typename Value>
@@ -45,6 +48,7 @@ class EventEncoder {
   std::uint64_t first_time_ns_ = 0;
   std::uint64_t last_time_ns_ = 0;
   ring::RingEvent used_{};  // bitwise or of all events: the column of a zero field is left out
+  bool has_weights_ = false;
   ByteBuffer column_{Need::kWriter};
 };
 

@@ -59,7 +59,7 @@ bool EnvironmentBelongsInLog(const char* variable) {
 }
 
 void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const char* ring_path,
-                  ByteBuffer* out) {
+                  const AlwaysOn& always_on, std::uint32_t segment, ByteBuffer* out) {
   char text[PATH_MAX];
   ProtoWriter message(*out);
   message.AddVarint(1, log::kFormatVersion);
@@ -78,6 +78,11 @@ void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const cha
   message.AddVarint(11, start_unix_ns);
   if (ring_path[0] != '\0') AddText(&message, 12, ring_path);
   message.AddText(13, arch::kName);
+  if (!always_on.wanted()) return;
+  ProtoWriter budget(message, 14);
+  budget.AddVarint(1, always_on.budget_bytes);
+  budget.AddVarint(2, always_on.period_ns);
+  budget.AddVarint(3, segment);
 }
 
 }  // namespace memprof::recorder

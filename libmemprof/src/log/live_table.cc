@@ -1,35 +1,16 @@
 // Follows blocks from their allocation to their free.
 #include "libmemprof/src/log/live_table.h"
 
+#include "libmemprof/src/log/internal/layers.h"
 #include "libmemprof/src/log/vocabulary.h"
 
 namespace memprof::recorder {
 namespace {
 
-bool OccupiesDevice(std::uint8_t layer) {
-  switch (layer) {
-    case kLayerLinear:
-    case kLayerPitched:
-    case kLayerArray:
-    case kLayerManaged:
-    case kLayerStreamOrdered:
-    case kLayerVmmPhysical:
-    case kLayerGraph:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Kinds that one function can free: cuMemFreeAsync also frees what a pool in host memory has
 // allocated.
 bool IsTracked(std::uint8_t layer) {
   return OccupiesDevice(layer) || layer == kLayerImported || layer == kLayerPinned;
-}
-
-bool OwnedByContext(std::uint8_t layer) {
-  return layer == kLayerLinear || layer == kLayerPitched || layer == kLayerArray ||
-         layer == kLayerManaged || layer == kLayerImported || layer == kLayerPinned;
 }
 
 }  // namespace

@@ -26,14 +26,6 @@ constexpr std::size_t kMaxIndexEntries = 262144;  // 8 MiB
 // Smaller chunks are stored as they are.
 constexpr std::size_t kWorthCompressing = 128;
 
-// Splits a path before the extension of its last component.
-std::size_t ExtensionAt(const char* path) {
-  const char* slash = strrchr(path, '/');
-  const char* dot = strrchr(slash == nullptr ? path : slash, '.');
-  return dot == nullptr || dot == path || dot[-1] == '/' ? strlen(path)
-                                                         : static_cast<std::size_t>(dot - path);
-}
-
 }  // namespace
 
 LogFile::~LogFile() {
@@ -105,12 +97,16 @@ int LogFile::Create(const char* pattern) {
   compressor_memory_ = MapMemory(compressor_bytes_, Need::kWriter);
   if (compressor_memory_ != nullptr)
     compressor_ = ZSTD_initStaticCCtx(compressor_memory_, compressor_bytes_);
+  BeginFile();
+  return 0;
+}
+
+void LogFile::BeginFile() {
   log::FileHeader header{};
   memcpy(header.magic, log::kMagic, sizeof header.magic);
   header.version = log::kFormatVersion;
   header.reader_version = 1;
   batch_.Append(&header, sizeof header);
-  return 0;
 }
 
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
@@ -185,10 +181,11 @@ int LogFile::Truncate(std::uint64_t bytes) {
 int LogFile::WriteBatch() { return Write(end() > 0 && LeavesNoRoom() ? EFBIG : 0); }
 
 // An entry of the index takes less than 40 bytes, even uncompressed.
-bool LogFile::LeavesNoRoom() const {
+bool LogFile::LeavesNoRoom() const { return end() + batch_.size() + end_bytes() > FileSizeLimit(); }
+
+std::uint64_t LogFile::end_bytes() const {
   constexpr std::uint64_t kCountersAndTrailer = 4096;
-  const std::uint64_t entries = index_.size() / sizeof(IndexEntry) + 2;
-  return end() + batch_.size() + entries * 40 + kCountersAndTrailer > FileSizeLimit();
+  return (index_.size() + 2) * 40 + kCountersAndTrailer;
 }
 
 // Overwrites index and trailer, if the log was ended, in one call: a process that ends at this

@@ -46,6 +46,15 @@ class LogFile {
   // them again: the log is complete at every moment.
   int Finish(std::uint64_t end_time_ns, std::uint64_t events, const char* reason);
   bool finished() const { return finished_at_ != 0; }
+  // At most, of the index and the trailer that Finish writes.
+  std::uint64_t end_bytes() const;
+
+  // log_segments.cc. After Finish: the log gets the name of a segment, and a new one begins under
+  // its own name, with this header and the definitions of the one before. `kept` segments stay,
+  // older ones of this recording are removed. Returns 0 or an errno.
+  int BeginNext(const ByteBuffer& header, std::uint32_t kept);
+  // "run.mprof" becomes "run.segment-7.mprof". False if that is too long.
+  bool NameOfSegment(std::uint32_t number, char* path, std::size_t size) const;
   // The log cannot be found any more: its name was removed.
   bool removed() const;
 
@@ -57,8 +66,17 @@ class LogFile {
     std::uint32_t kind;
     std::uint32_t events;
   };
+  struct Segment {
+    std::uint32_t number;
+    std::uint64_t device;
+    std::uint64_t inode;
+  };
   static int ExpandAbsolute(const char* pattern, char* path, std::size_t size);
   int CreateAt(const char* path);
+  void BeginFile();
+  int KeepAsSegment();
+  void CopyDefinitions(int from, std::uint64_t bytes);
+  void RemoveOldest();
   // `error`: if not 0, the reason why nothing may be written.
   int Write(int error);
   // Whether counters, index and trailer would no longer fit after the batch.
@@ -83,6 +101,8 @@ class LogFile {
   void* compressor_memory_ = nullptr;
   void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_
   std::size_t compressor_bytes_ = 0;
+  MappedArray<Segment> segments_{Need::kWriter};
+  std::uint32_t last_segment_ = 0;
   char path_[kMaxPathBytes] = "";
 };
 

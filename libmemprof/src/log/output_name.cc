@@ -97,4 +97,11 @@ int MakeFolders(const char* pattern, const char* path) {
   return 0;
 }
 
+std::size_t ExtensionAt(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* dot = strrchr(slash == nullptr ? path : slash, '.');
+  return dot == nullptr || dot == path || dot[-1] == '/' ? strlen(path)
+                                                         : static_cast<std::size_t>(dot - path);
+}
+
 }  // namespace memprof::recorder

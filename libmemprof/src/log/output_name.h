@@ -15,6 +15,9 @@ namespace memprof::recorder {
 // False when the result does not fit into `size` bytes.
 bool ExpandOutput(const char* pattern, char* path, std::size_t size);
 
+// Where the extension of a path's last component begins; its length if there is none.
+std::size_t ExtensionAt(const char* path);
+
 // Makes the folders of an expanded path that are missing, as many as the pattern has "%j" and the
 // like in their names. Returns 0 or an errno.
 int MakeFolders(const char* pattern, const char* path);

@@ -36,6 +36,14 @@ void RegisterWritersFlag() {
 
 }  // namespace
 
+Writer::Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
+               const AlwaysOn& always_on)
+    : ring_(ring),
+      log_(log),
+      housekeeping_(housekeeping),
+      always_on_(always_on),
+      drain_(ring, log, BeginThinner()) {}
+
 bool Writer::Start() {
   RegisterWritersFlag();
   pthread_attr_t attributes;
@@ -131,7 +139,10 @@ void Writer::Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted) {
     Call(housekeeping_.each_second);
     next_sweep_ns_ = now + kSweepNs;
   }
-  if (now >= next_counters_ns_ && !failed()) {
+  if (thinner_.has_value() && !failed())
+    ServeThinner(now, flush_wanted != flush_done_.load(std::memory_order_relaxed),
+                 finish_wanted != finish_done_.load(std::memory_order_relaxed));
+  if (now >= next_counters_ns_ && !failed() && !thinner_.has_value()) {
     if (next_counters_ns_ != 0) {
       WriteCounters();
       if (const int error = drain_.Commit(0)) Fail(error);
@@ -239,7 +250,7 @@ void Writer::WriteCounters() {
   const std::uint64_t written = header->events_written.load(std::memory_order_relaxed);
   {
     ProtoWriter self(counters, 2);
-    self.AddVarint(1, written);
+    self.AddVarint(1, written + (thinner_.has_value() ? thinner_->left_out() : 0));
     self.AddVarint(2, written);
     self.AddVarint(3, log_->size());
     self.AddVarint(4, header->hook_time_ns.load(std::memory_order_relaxed));

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/log/internal/drain.h"
@@ -34,6 +35,8 @@ struct Housekeeping {
   void (*at_last_thread)(void* owner) = nullptr;  // no thread of the program is left
   void (*on_failure)(void* owner) = nullptr;      // once: the log cannot be written any more
   Counts (*counts)(void* owner) = nullptr;        // for the log's counters
+  // The header of a further segment, counted from 1.
+  void (*header)(void* owner, std::uint32_t segment, ByteBuffer* to) = nullptr;
 };
 
 class Writer {
@@ -41,8 +44,8 @@ class Writer {
   // The longest wait for the end of the log.
   static constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
-  Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping)
-      : ring_(ring), log_(log), housekeeping_(housekeeping), drain_(ring, log) {}
+  Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
+         const AlwaysOn& always_on = {});
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -103,6 +106,10 @@ class Writer {
   void CountRefusals();
   void WriteCounters();
   void FinishLog();
+  // writer_segments.cc: of a recording that is always on.
+  Thinner* BeginThinner();
+  void ServeThinner(std::uint64_t now_ns, bool flush, bool finish);
+  void BeginSegment(std::uint64_t now_ns);
   void Fail(int error);
 
   RingBuffer* ring_;
@@ -124,6 +131,9 @@ class Writer {
   std::atomic<LiveCopy*> copy_{nullptr};  // requested and not yet begun
   std::atomic<std::uint32_t> copy_wanted_{0};
   std::atomic<std::uint32_t> copy_done_{0};
+  const AlwaysOn always_on_;
+  std::optional<Thinner> thinner_;  // if it is always on
+  std::uint32_t segment_ = 1;
   Drain drain_;
   ByteBuffer message_{Need::kWriter};  // of counters
   std::uint64_t next_sweep_ns_ = 0;

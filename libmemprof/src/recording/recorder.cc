@@ -39,7 +39,7 @@ Recorder::Recorder(const Settings& settings, const Housekeeping& housekeeping)
       epoch_(g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1),
       definitions_(&ring_),
       stacks_(&definitions_, &ring_),
-      writer_(&ring_, &log_, housekeeping),
+      writer_(&ring_, &log_, housekeeping, settings.always_on),
       driver_(&definitions_, settings.scan_at_exit ? ScanAtExit : nullptr) {}
 
 int Recorder::Open() {
@@ -54,7 +54,9 @@ int Recorder::Open() {
   options.start_time_ns = start_ns;
   if (!ring_.Create(options)) return ENOMEM;
   SetMemoryLimit(settings_.memory_bytes, ring_.most_bytes());
-  WriteHeader(start_ns, start_unix_ns);
+  ByteBuffer header;
+  EncodeHeader(start_ns, start_unix_ns, ring_.path(), settings_.always_on, 1, &header);
+  log_.AddChunk(log::ChunkKind::kHeader, header);
   if (const int error = log_.WriteBatch()) {
     ring_.Remove();
     return error;
@@ -72,10 +74,8 @@ int Recorder::Open() {
   return 0;
 }
 
-void Recorder::WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns) {
-  ByteBuffer payload;
-  EncodeHeader(start_ns, start_unix_ns, ring_.path(), &payload);
-  log_.AddChunk(log::ChunkKind::kHeader, payload);
+void Recorder::EncodeSegmentHeader(std::uint32_t segment, ByteBuffer* to) {
+  EncodeHeader(NowNs(), UnixNs(), ring_.path(), settings_.always_on, segment, to);
 }
 
 void Recorder::Finish() {

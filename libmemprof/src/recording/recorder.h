@@ -62,10 +62,11 @@ class Recorder {
     return !agent_seen_.load(std::memory_order_relaxed) && !agent_seen_.exchange(true);
   }
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
+  // Of a further segment of a recording that is always on.
+  void EncodeSegmentHeader(std::uint32_t segment, ByteBuffer* to);
 
  private:
   bool TakeSlab(ThreadState* state);
-  void WriteHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns);
 
   Settings settings_;
   std::uint64_t epoch_;

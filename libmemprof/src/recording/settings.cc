@@ -84,7 +84,13 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   settings.ring_events = 1u << 20;
   ReadNumber("MEMPROF_RING_EVENTS", lookup("MEMPROF_RING_EVENTS"), 1024, 1u << 24,
              &settings.ring_events);
-  std::uint64_t memory_mib = kDefaultMemoryMib;
+  const char* always_on = lookup("MEMPROF_ALWAYS_ON");
+  if (IsSet(always_on) && !ParseAlwaysOn(always_on, &settings.always_on))
+    Message(
+        "MEMPROF_ALWAYS_ON=%.60s is no budget of at least 64 KiB in a time of at least 1 s, such "
+        "as 10MB/day; recording everything",
+        always_on);
+  std::uint64_t memory_mib = settings.always_on.wanted() ? kAlwaysOnMemoryMib : kDefaultMemoryMib;
   ReadNumber("MEMPROF_MEMORY_MIB", lookup("MEMPROF_MEMORY_MIB"), kMinMemoryMib, 1u << 16,
              &memory_mib);
   settings.memory_bytes = memory_mib << 20;

@@ -71,7 +71,8 @@ std::vector<Event> ExpandEvents(const log::Events& columns) {
       !fits(columns.thread()) || !fits(columns.device_plus_1()) || !fits(columns.address_delta()) ||
       !fits(columns.bytes()) || !fits(columns.stack()) || !fits(columns.context()) ||
       !fits(columns.stream()) || !fits(columns.label()) || !fits(columns.api()) ||
-      !fits(columns.result()) || !fits(columns.aux0_delta()) || !fits(columns.aux1_delta()))
+      !fits(columns.result()) || !fits(columns.aux0_delta()) || !fits(columns.aux1_delta()) ||
+      !fits(columns.weight()))
     return {};
   const auto at = [](const auto& column, int i) { return column.empty() ? 0 : column.Get(i); };
   std::vector<Event> events(columns.count());
@@ -93,6 +94,7 @@ std::vector<Event> ExpandEvents(const log::Events& columns) {
     event.result = at(columns.result(), i);
     event.aux0 = aux0 += static_cast<std::uint64_t>(at(columns.aux0_delta(), i));
     event.aux1 = aux1 += static_cast<std::uint64_t>(at(columns.aux1_delta(), i));
+    event.weight = at(columns.weight(), i);
   }
   return events;
 }

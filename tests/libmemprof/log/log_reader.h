@@ -27,6 +27,7 @@ struct Event {
   std::uint32_t result = 0;
   std::uint64_t aux0 = 0;
   std::uint64_t aux1 = 0;
+  std::uint32_t weight = 0;
 };
 
 struct StackNode {

@@ -35,7 +35,8 @@ Drain::Result Drain::Once() {
   }
   header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
   EncodeDefinitions(defined, definition_runs);
-  live_.Apply(runs_, event_runs);
+  live_.Apply(runs_, event_runs, thinner_);
+  if (thinner_ != nullptr) return TakeThinned(event_runs);
   std::size_t done = 0;
   do {
     header->commit_at.store(ring::kNotCommitted, std::memory_order_release);
@@ -50,6 +51,34 @@ Drain::Result Drain::Once() {
     ReleaseDrainedSlabs(ring_);  // here too, because threads may be waiting for a slab
   } while (done < event_runs);
   return {true, 0};
+}
+
+// The events leave the ring, for the thinner's memory.
+Drain::Result Drain::TakeThinned(std::size_t runs) {
+  for (std::size_t i = 0; i < runs; ++i)
+    runs_[i].slab->pending.store(runs_[i].to, std::memory_order_release);
+  const int error = thinner_->IsUrgent() || thinner_->kept()->size() >= log::kEventsPerChunk
+                        ? WriteKept(NowNs())
+                        : Commit(0);
+  if (error == 0) ReleaseDrainedSlabs(ring_);
+  return {true, error};
+}
+
+int Drain::WriteKept(std::uint64_t now_ns) {
+  thinner_->BeforeWriting();
+  const std::uint64_t before = log_->size() + log_->batch_bytes();
+  std::uint64_t events = 0;
+  for (const KeptEvent& kept : *thinner_->kept()) {
+    if (encoder_.events() >= EventEncoder::kMaxRuns) FlushEncoder();
+    encoder_.Add(kept.thread, &kept.event, 1, kept.weight);
+    ++events;
+  }
+  FlushEncoder();
+  const std::uint64_t bytes = log_->size() + log_->batch_bytes() - before;
+  const int error = Commit(events);
+  thinner_->kept()->Clear();
+  thinner_->NoteWritten(now_ns, log_->size() + log_->end_bytes(), events, bytes);
+  return error;
 }
 
 std::size_t Drain::EncodeEvents(std::size_t first_run, std::size_t runs) {

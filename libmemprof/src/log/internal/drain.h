@@ -19,7 +19,9 @@ namespace memprof::recorder {
 
 class Drain {
  public:
-  Drain(RingBuffer* ring, LogFile* log) : ring_(ring), log_(log), definition_encoder_(log) {}
+  // `thinner`: what chooses the events that are written; null for all. It must outlive this.
+  Drain(RingBuffer* ring, LogFile* log, Thinner* thinner)
+      : ring_(ring), log_(log), thinner_(thinner), definition_encoder_(log) {}
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
 
@@ -30,6 +32,11 @@ class Drain {
   Result Once();
   // Writes the log's batch, which has `events` events of the ring; returns 0 or an errno.
   int Commit(std::uint64_t events);
+  // Encodes and writes what the thinner has kept; returns 0 or an errno. It may rest there for a
+  // while, because few large chunks take less of the budget.
+  int WriteKept(std::uint64_t now_ns);
+  // The log is a new one, without events.
+  void BeginSegment() { ring_->header()->events_written.store(0, std::memory_order_release); }
   // Ends the log; returns 0 or an errno.
   int EndLog();
 
@@ -38,12 +45,14 @@ class Drain {
   std::uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
  private:
+  Result TakeThinned(std::size_t runs);
   std::size_t EncodeEvents(std::size_t first_run, std::size_t runs);
   void FlushEncoder();
   void EncodeDefinitions(std::size_t first_run, std::size_t runs);
 
   RingBuffer* ring_;
   LogFile* log_;
+  Thinner* thinner_;
   SlabRuns runs_{ring_, ring::SlabKind::kEvents};
   SlabRuns definition_runs_{ring_, ring::SlabKind::kDefinitions};
   DefinitionEncoder definition_encoder_;

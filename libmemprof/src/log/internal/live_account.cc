@@ -27,7 +27,7 @@ bool IsForeignFree(std::uint8_t freed, std::uint8_t by) {
 
 // Applies the batch in the order of time over all threads: each thread is in order already, so this
 // is a merge.
-void LiveAccount::Apply(const SlabRuns& runs, std::size_t count) {
+void LiveAccount::Apply(const SlabRuns& runs, std::size_t count, Thinner* next) {
   cursors_.Clear();
   if (count == 0 || !cursors_.Reserve(count)) return;
   for (std::size_t run = 0; run < count; ++run) {
@@ -48,6 +48,7 @@ void LiveAccount::Apply(const SlabRuns& runs, std::size_t count) {
       which = &cursor;
     }
     ApplyOne(earliest);
+    if (next != nullptr) next->Add(*earliest, runs[which->run].thread);
     if (++which->event < runs[which->run].to) continue;
     if (++which->run < which->end_run)
       which->event = runs[which->run].from;

@@ -8,6 +8,7 @@
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/log/internal/slab_runs.h"
+#include "libmemprof/src/log/internal/thinner.h"
 #include "libmemprof/src/log/live_table.h"
 
 namespace memprof::recorder {
@@ -18,8 +19,9 @@ class LiveAccount {
   LiveAccount(const LiveAccount&) = delete;
   LiveAccount& operator=(const LiveAccount&) = delete;
 
-  // On the writer's thread. Sets the layer of frees to that of the freed block.
-  void Apply(const SlabRuns& runs, std::size_t count);
+  // On the writer's thread. Sets the layer of frees to that of the freed block; then passes the
+  // events on in the order of time, if there is somebody for them.
+  void Apply(const SlabRuns& runs, std::size_t count, Thinner* next);
   const LiveTable& table() const { return table_; }
 
   // As of the last batch; for any thread.
