@@ -25,6 +25,7 @@
 #include "cli/run/sim.h"
 #include "cli/run/sources.h"
 #include "cli/run/upload.h"
+#include "proto/always_on.h"
 
 namespace memprof::cli {
 namespace {
@@ -33,8 +34,8 @@ namespace fs = std::filesystem;
 
 // Options whose value is the next argument if they have no "=".
 constexpr std::string_view kWithValue[] = {
-    "-o",       "--output", "--stack-depth", "--ring-events", "--memory",
-    "--source", "--signal", "--unrecorded",  "--upload",      "--upload-limit"};
+    "-o",       "--output",     "--stack-depth", "--ring-events",  "--memory",   "--source",
+    "--signal", "--unrecorded", "--upload",      "--upload-limit", "--always-on"};
 
 Options Describe(RunOptions* values) {
   Options options(
@@ -86,6 +87,10 @@ Options Describe(RunOptions* values) {
   options.Text(
       "signal", &values->signal, "NAME",
       "A signal to the program (HUP, USR1, USR2, WINCH) begins, stops and resumes recording.");
+  options.Text("always-on", &values->always_on, "BUDGET",
+               "Write at most that, such as 10MB/day, for as long as the program runs: failures, "
+               "what lives on and some steps are kept whole, the rest is drawn. See "
+               "docs/always-on.md. 10MB/day,keep=30 keeps 30 earlier days; default: 7.");
   options.Flag("scan", &values->scan,
                "When the program exits, look through its host memory for pointers to what "
                "cudaMalloc returned, to prove leaks, and to say which variable holds the rest; "
@@ -109,6 +114,8 @@ Options Describe(RunOptions* values) {
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
                   "with module paths and tensor names of PyTorch");
+  options.Example("memprof run --always-on=10MB/day -o serve.mprof -- python serve.py",
+                  "in production, for months");
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
   options.Example("memprof run --sim=gpu=A100-40GB -- python train.py",
                   "would it fit on that GPU?");
@@ -283,6 +290,12 @@ int RunVerb(int argc, char** argv) {
   }
   if (program >= argc) {
     std::cerr << "memprof run: which program? Try: memprof run -- PROGRAM\n";
+    return 2;
+  }
+  if (log::AlwaysOnBudget budget;
+      !values.always_on.empty() && !log::ParseAlwaysOn(values.always_on.c_str(), &budget)) {
+    std::cerr << "memprof run: --always-on=" << values.always_on
+              << " is no budget of at least 64 KiB in a time of at least 1 s, such as 10MB/day\n";
     return 2;
   }
   if (const std::string why = WhyNoGpuModel(values.sim); !why.empty()) {

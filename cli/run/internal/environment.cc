@@ -108,6 +108,7 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
   }
   if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
   if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
+  if (!options.always_on.empty()) setenv("MEMPROF_ALWAYS_ON", options.always_on.c_str(), 1);
   if (options.scan) setenv("MEMPROF_SCAN", "1", 1);
   if (options.verbose) setenv("MEMPROF_VERBOSE", "1", 1);
   if (!options.signal.empty()) setenv("MEMPROF_SIGNAL", options.signal.c_str(), 1);

@@ -28,6 +28,7 @@ struct RunOptions {
   bool cupti = false;
   bool start_paused = false;
   bool verbose = false;
+  std::string always_on;  // as the recorder reads it; empty = everything is recorded
   bool scan = false;
   bool torch = false;
   bool holders = false;  // implies torch

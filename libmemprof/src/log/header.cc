@@ -59,7 +59,7 @@ bool EnvironmentBelongsInLog(const char* variable) {
 }
 
 void EncodeHeader(std::uint64_t start_ns, std::uint64_t start_unix_ns, const char* ring_path,
-                  const AlwaysOn& always_on, std::uint32_t segment, ByteBuffer* out) {
+                  const log::AlwaysOnBudget& always_on, std::uint32_t segment, ByteBuffer* out) {
   char text[PATH_MAX];
   ProtoWriter message(*out);
   message.AddVarint(1, log::kFormatVersion);

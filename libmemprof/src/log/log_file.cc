@@ -34,10 +34,10 @@ LogFile::~LogFile() {
 }
 
 int LogFile::CreateAt(const char* path) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 && errno == EEXIST) {
     // An empty file may have been created for this log (mktemp).
-    fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return errno == ELOOP || errno == ENXIO || errno == EISDIR ? EEXIST : errno;
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != 0 ||
@@ -156,7 +156,7 @@ bool LogFile::IsOurFile(int fd) const {
 int LogFile::FileDescriptor() {
   if (fd_ >= 0 && IsOurFile(fd_)) return fd_;
   fd_ = -1;
-  const int fd = open(path_, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  const int fd = open(path_, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return -1;
   if (!IsOurFile(fd)) {
     close(fd);

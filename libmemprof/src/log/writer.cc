@@ -37,7 +37,7 @@ void RegisterWritersFlag() {
 }  // namespace
 
 Writer::Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
-               const AlwaysOn& always_on)
+               const log::AlwaysOnBudget& always_on)
     : ring_(ring),
       log_(log),
       housekeeping_(housekeeping),

@@ -45,7 +45,7 @@ class Writer {
   static constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
   Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
-         const AlwaysOn& always_on = {});
+         const log::AlwaysOnBudget& always_on = {});
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -131,7 +131,7 @@ class Writer {
   std::atomic<LiveCopy*> copy_{nullptr};  // requested and not yet begun
   std::atomic<std::uint32_t> copy_wanted_{0};
   std::atomic<std::uint32_t> copy_done_{0};
-  const AlwaysOn always_on_;
+  const log::AlwaysOnBudget always_on_;
   std::optional<Thinner> thinner_;  // if it is always on
   std::uint32_t segment_ = 1;
   Drain drain_;

@@ -85,7 +85,7 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   ReadNumber("MEMPROF_RING_EVENTS", lookup("MEMPROF_RING_EVENTS"), 1024, 1u << 24,
              &settings.ring_events);
   const char* always_on = lookup("MEMPROF_ALWAYS_ON");
-  if (IsSet(always_on) && !ParseAlwaysOn(always_on, &settings.always_on))
+  if (IsSet(always_on) && !log::ParseAlwaysOn(always_on, &settings.always_on))
     Message(
         "MEMPROF_ALWAYS_ON=%.60s is no budget of at least 64 KiB in a time of at least 1 s, such "
         "as 10MB/day; recording everything",

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "libmemprof/src/log/always_on.h"
 #include "libmemprof/src/log/log_file.h"
+#include "proto/always_on.h"
 
 namespace memprof::recorder {
 
@@ -23,7 +23,7 @@ struct Settings {
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
   char run_list[512] = "";                  // MEMPROF_RUN: proto/run_list.h
-  AlwaysOn always_on;             // MEMPROF_ALWAYS_ON
+  log::AlwaysOnBudget always_on;                  // MEMPROF_ALWAYS_ON
   bool agent = false;             // MEMPROF_AGENT: the program has the agent of memprof run --torch
   bool begins_by_itself = false;  // at the first CUDA call: if it is preloaded, or has an output
 };

@@ -1,5 +1,5 @@
 // Budgets as users write them.
-#include "libmemprof/src/log/always_on.h"
+#include "proto/always_on.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,8 @@ TEST(AlwaysOn, ReadsBudgets) {
       {"2GiB/30min", std::uint64_t{2} << 30, 1800 * kOneSecond, 7},
   };
   for (const auto& row : kCases) {
-    AlwaysOn read;
-    ASSERT_TRUE(ParseAlwaysOn(row.text, &read)) << row.text;
+    log::AlwaysOnBudget read;
+    ASSERT_TRUE(log::ParseAlwaysOn(row.text, &read)) << row.text;
     EXPECT_EQ(read.budget_bytes, row.bytes) << row.text;
     EXPECT_EQ(read.period_ns, row.period_ns) << row.text;
     EXPECT_EQ(read.kept, row.kept) << row.text;
@@ -36,8 +36,8 @@ TEST(AlwaysOn, RefusesWhatIsNone) {
         "10MB/day,", "10MB/day,keep=", "10MB/day,keep=-1", "10MB/day,keep=1001", "1KB/day",
         "10MB/0s", "10MB/day,keep=3x", "99999999999999999999MB/day", "9999999999GB/day",
         "10MB/99999999999999week", "10 MB/day"}) {
-    AlwaysOn read;
-    EXPECT_FALSE(ParseAlwaysOn(text, &read)) << text;
+    log::AlwaysOnBudget read;
+    EXPECT_FALSE(log::ParseAlwaysOn(text, &read)) << text;
     EXPECT_FALSE(read.wanted()) << text;
   }
 }

@@ -49,8 +49,9 @@ TEST_F(RunList, LeavesOtherFilesAsTheyAre) {
   const std::string list = Write("list", magic_);
   const std::string link = File("link"), missing = File("missing");
   std::filesystem::create_symlink(list, link);
-  for (const std::string& text : {std::string("somebody's notes"), std::string(), magic_.substr(0, 7),
-                                  magic_ + std::string(log::kFullRunList, 'x')}) {
+  for (const std::string& text :
+       {std::string("somebody's notes"), std::string(), magic_.substr(0, 7),
+        magic_ + std::string(log::kFullRunList, 'x')}) {
     AddToRunList(Write("other", text).c_str(), "/a/0.mprof");
     EXPECT_EQ(Read(File("other")), text);
   }

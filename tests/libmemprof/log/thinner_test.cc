@@ -25,13 +25,16 @@ constexpr std::uint64_t kStart = 5'000 * kSecond;
 // Drives a thinner and writes its segments, as the writer does.
 class ThinnerTest : public WithRing {
  protected:
-  void Begin(const AlwaysOn& always_on, std::uint64_t seed = 1) {
+  void Begin(const log::AlwaysOnBudget& always_on, std::uint64_t seed = 1) {
     always_on_ = always_on;
     ASSERT_EQ(log_.Create(directory_.File("run.mprof").c_str()), 0);
     thinner_ = std::make_unique<Thinner>(always_on, seed);
     drain_ = std::make_unique<Drain>(&ring_, &log_, thinner_.get());
     log_.AddChunk(log::ChunkKind::kHeader, ByteBuffer());
     thinner_->BeginSegment(kStart);
+    definitions_.InternString("a name");
+    definitions_.SealCurrent();
+    drain_->Once();
   }
   void Add(RingEvent event) {
     now_ = event.time_ns;
@@ -89,7 +92,7 @@ class ThinnerTest : public WithRing {
 
   analysis::testing::TempDirectory directory_;
   LogFile log_;
-  AlwaysOn always_on_;
+  log::AlwaysOnBudget always_on_;
   std::unique_ptr<Thinner> thinner_;
   std::unique_ptr<Drain> drain_;
   std::vector<RingEvent> all_;
@@ -156,7 +159,7 @@ class TrainingWeek : public ThinnerTest {
 };
 
 TEST_F(TrainingWeek, StaysWithinItsBudgetAndKeepsWhatLivesOn) {
-  AlwaysOn always_on{200'000, kDay, 7};
+  log::AlwaysOnBudget always_on{200'000, kDay, 7};
   Begin(always_on);
   Run(kSteps);
   const std::vector<std::string> segments = Segments();
@@ -170,6 +173,8 @@ TEST_F(TrainingWeek, StaysWithinItsBudgetAndKeepsWhatLivesOn) {
     const testing::Log log = testing::ReadLog(segments[i]);
     EXPECT_EQ(log.error, "");
     EXPECT_TRUE(log.has_trailer);
+    EXPECT_EQ(log.Text(1), "a name");
+    EXPECT_EQ(log.Indexed().size() + 2, log.chunks.size());
     EXPECT_EQ(log.trailer.events(), log.events.size());
     const std::uint64_t begin = i == 0 ? 0 : begins_[i - 1];
     std::uint64_t thinned = 0;
@@ -281,7 +286,7 @@ class RandomProgram : public ThinnerTest, public ::testing::WithParamInterface<i
 
 TEST_P(RandomProgram, LeavesAConsistentLog) {
   std::mt19937_64 random(static_cast<std::uint64_t>(GetParam()));
-  AlwaysOn always_on{70'000, 300 * kSecond, 100};
+  log::AlwaysOnBudget always_on{70'000, 300 * kSecond, 100};
   Begin(always_on, random());
   std::map<std::uint64_t, RingEvent> alive;
   std::uint64_t time = kStart, next = 0x10000;

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "libmemprof/src/log/always_on.h"
+#include "proto/always_on.h"
 
 namespace memprof::recorder {
 
 class Allowance {
  public:
-  explicit Allowance(const AlwaysOn& settings)
+  explicit Allowance(const log::AlwaysOnBudget& settings)
       : budget_(static_cast<double>(settings.budget_bytes)),
         period_ns_(static_cast<double>(settings.period_ns)) {}
 

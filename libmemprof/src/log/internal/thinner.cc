@@ -47,7 +47,7 @@ bool IsMemory(std::uint8_t op) { return op == kOpAlloc || op == kOpPresent; }
 
 }  // namespace
 
-Thinner::Thinner(const AlwaysOn& settings, std::uint64_t seed)
+Thinner::Thinner(const log::AlwaysOnBudget& settings, std::uint64_t seed)
     : allowance_(settings), draws_(seed) {}
 
 void Thinner::Add(const RingEvent& event, std::uint32_t thread) {

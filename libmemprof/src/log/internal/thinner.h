@@ -22,19 +22,19 @@
 #include <cstdint>
 
 #include "libmemprof/src/base/mapped_array.h"
-#include "libmemprof/src/log/always_on.h"
 #include "libmemprof/src/log/internal/alive.h"
 #include "libmemprof/src/log/internal/allowance.h"
 #include "libmemprof/src/log/internal/kept_event.h"
 #include "libmemprof/src/log/internal/levels.h"
 #include "libmemprof/src/log/internal/open_ranges.h"
 #include "libmemprof/src/log/internal/threshold.h"
+#include "proto/always_on.h"
 
 namespace memprof::recorder {
 
 class Thinner {
  public:
-  Thinner(const AlwaysOn& settings, std::uint64_t seed);
+  Thinner(const log::AlwaysOnBudget& settings, std::uint64_t seed);
   Thinner(const Thinner&) = delete;
   Thinner& operator=(const Thinner&) = delete;
 
