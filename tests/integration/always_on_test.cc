@@ -1,0 +1,111 @@
+// Recordings that stay within a budget, of programs that run.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "tests/integration/harness.h"
+#include "tests/integration/life_guest.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kBudget = 65536;
+
+GuestResult Serve(const TempDirectory& directory, const char* budget, const char* how) {
+  GuestOptions options{.directory = directory.path()};
+  options.arguments = {"3.5", how};
+  options.environment = {{"MEMPROF_ALWAYS_ON", budget}};
+  return RunGuest("guest_served", options);
+}
+
+int Printed(const GuestResult& guest, const std::string& what) {
+  for (const std::string& line : guest.lines())
+    if (line.rfind(what + " ", 0) == 0) return std::stoi(line.substr(what.size() + 1));
+  return -1;
+}
+
+// Addresses that are alive at the log's end and were leaked.
+std::set<std::uint64_t> Leaked(const Log& log) {
+  std::set<std::uint64_t> leaked;
+  std::map<std::uint32_t, bool> known;
+  const auto is_leak = [&](std::uint32_t stack) {
+    const auto [found, is_new] = known.try_emplace(stack, false);
+    if (is_new) found->second = StackHas(log, stack, "LeakHere");
+    return found->second;
+  };
+  for (const Event& event : log.ByTime()) {
+    if (event.op == log::OP_FREE) leaked.erase(event.address);
+    if (event.op == log::OP_ALLOC && event.weight == 0 && is_leak(event.stack))
+      leaked.insert(event.address);
+  }
+  return leaked;
+}
+
+TEST(AlwaysOn, SegmentsStayWithinTheBudgetAndKeepWhatIsLeaked) {
+  TempDirectory directory;
+  const GuestResult guest = Serve(directory, "64KiB/1s,keep=2", "exit");
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.err, "");
+  ASSERT_THAT(directory.Files(".mprof"),
+              ElementsAre("g.mprof", HasSubstr("segment-"), HasSubstr("segment-")))
+      << "older segments are gone";
+  std::set<std::uint32_t> numbers;
+  for (const std::string& name : directory.Files(".mprof")) {
+    EXPECT_LE(std::filesystem::file_size(directory.File(name)), kBudget) << name;
+    const Log log = ReadLog(directory.File(name));
+    EXPECT_EQ(log.error, "");
+    EXPECT_TRUE(log.has_trailer);
+    EXPECT_EQ(log.header.always_on().budget_bytes(), kBudget);
+    EXPECT_EQ(log.header.always_on().period_ns(), 1'000'000'000u);
+    numbers.insert(log.header.always_on().segment());
+    EXPECT_FALSE(log.WithOp(log::OP_THINNED).empty());
+    EXPECT_EQ(Replay(log.ByTime()).unmatched, 0u);
+    EXPECT_LE(log.self.resident_bytes(), 64u << 20);
+    EXPECT_EQ(log.counters.count("definitions_lost"), 0u);
+    EXPECT_FALSE(Leaked(log).empty()) << "with its line, in each segment";
+  }
+  EXPECT_EQ(numbers.size(), 3u);
+  const Log last = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(static_cast<int>(Leaked(last).size()), Printed(guest, "leaked"));
+  const std::vector<Event> failed = last.WithOp(log::OP_ALLOC_FAILED);
+  ASSERT_EQ(failed.size(), 1u);
+  for (const Event& thinned : last.WithOp(log::OP_THINNED))
+    EXPECT_LE(thinned.time_ns, failed[0].time_ns) << "it is in a whole stretch";
+  const std::vector<Event> steps = last.WithOp(log::OP_STEP);
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(static_cast<int>(steps.back().aux0), Printed(guest, "steps") - 1);
+}
+
+TEST(AlwaysOn, AKilledProcessLeavesItsSegments) {
+  TempDirectory directory;
+  const GuestResult guest = Serve(directory, "100KB/1s,keep=1", "kill");
+  ASSERT_EQ(guest.status, 128 + SIGKILL);
+  ASSERT_THAT(directory.Files(".mprof"), ElementsAre("g.mprof", HasSubstr("segment-")));
+  const Recovered recovered = ReadKilled(directory.File("g.mprof"));
+  ASSERT_TRUE(recovered.status.ok()) << recovered.status;
+  EXPECT_EQ(recovered.log.error, "");
+  EXPECT_FALSE(Leaked(recovered.log).empty());
+  EXPECT_EQ(recovered.log.header.pid(), static_cast<std::uint32_t>(guest.pid));
+}
+
+TEST(AlwaysOn, ABudgetThatIsNoneIsSaidAndAllIsRecorded) {
+  TempDirectory directory;
+  GuestOptions options{.directory = directory.path()};
+  options.arguments = {"0.1", "exit"};
+  options.environment = {{"MEMPROF_ALWAYS_ON", "much"}};
+  const GuestResult guest = RunGuest("guest_served", options);
+  EXPECT_THAT(guest.err, HasSubstr("MEMPROF_ALWAYS_ON=much is no budget"));
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_FALSE(log.header.has_always_on());
+  EXPECT_EQ(static_cast<int>(log.WithOp(log::OP_STEP).size()), Printed(guest, "steps"));
+}
+
+}  // namespace
+}  // namespace memprof::testing
