@@ -36,7 +36,8 @@ struct Housekeeping {
   void (*on_failure)(void* owner) = nullptr;      // once: the log cannot be written any more
   Counts (*counts)(void* owner) = nullptr;        // for the log's counters
   // The header of a further segment, counted from 1.
-  void (*header)(void* owner, std::uint32_t segment, ByteBuffer* to) = nullptr;
+  void (*header)(void* owner, std::uint32_t segment, std::uint64_t start_ns,
+                 ByteBuffer* to) = nullptr;
 };
 
 class Writer {

@@ -31,10 +31,11 @@ void Writer::BeginSegment(std::uint64_t now_ns) {
     ring_->header()->commit_at.store(ring::kNotCommitted, std::memory_order_release);
     message_.Clear();
     if (housekeeping_.header != nullptr)
-      housekeeping_.header(housekeeping_.owner, ++segment_, &message_);
+      housekeeping_.header(housekeeping_.owner, ++segment_, now_ns, &message_);
     error = log_->BeginNext(message_, always_on_.kept);
   }
   if (error != 0) return Fail(error);
+  ring_->header()->start_time_ns = now_ns;  // by which a reader finds the ring of a log
   thinner_->BeginSegment(now_ns);
   drain_.BeginSegment();
   if ((error = drain_.WriteKept(now_ns)) != 0) Fail(error);

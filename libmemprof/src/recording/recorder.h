@@ -63,7 +63,7 @@ class Recorder {
   }
   void Count(log::Anomaly anomaly) { ring_.Count(anomaly); }
   // Of a further segment of a recording that is always on.
-  void EncodeSegmentHeader(std::uint32_t segment, ByteBuffer* to);
+  void EncodeSegmentHeader(std::uint32_t segment, std::uint64_t start_ns, ByteBuffer* to);
 
  private:
   bool TakeSlab(ThreadState* state);

@@ -32,8 +32,8 @@ Housekeeping WholeRecording::Tasks(void (*serve_requests)(void*), void (*switch_
     return {static_cast<WholeRecording*>(owner)->recorder_.stacks()->table().nodes(),
             UnknownVersions()};
   };
-  tasks.header = [](void* owner, std::uint32_t segment, ByteBuffer* to) {
-    static_cast<WholeRecording*>(owner)->recorder_.EncodeSegmentHeader(segment, to);
+  tasks.header = [](void* owner, std::uint32_t segment, std::uint64_t start_ns, ByteBuffer* to) {
+    static_cast<WholeRecording*>(owner)->recorder_.EncodeSegmentHeader(segment, start_ns, to);
   };
   return tasks;
 }
