@@ -115,7 +115,10 @@ void Drain::FlushEncoder() {
 void Drain::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
   for (std::size_t i = first_run; i < runs; ++i) {
     const SlabRun& run = definition_runs_[i];
-    definition_encoder_.Add(SlabBytesBegin(run.slab) + run.from, run.to - run.from);
+    if (thinner_ != nullptr && !thinner_->HasRoom(log_->size() + log_->batch_bytes()))
+      ring_->Count(log::Anomaly::kDefinitionsLost);
+    else
+      definition_encoder_.Add(SlabBytesBegin(run.slab) + run.from, run.to - run.from);
     run.slab->pending.store(run.to, std::memory_order_release);
   }
   definition_encoder_.Finish();

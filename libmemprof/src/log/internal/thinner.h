@@ -7,7 +7,8 @@
 //   whole    a failure or a snapshot is in it; it is among the first of its segment; the level of
 //            memory passed that of all whole ones by 1 %; or enough of the budget has gathered
 //            since the last whole one (every k-th step, where k is as small as the budget allows)
-//   thinned  blocks that ended before they were written are drawn by their size (threshold.h);
+//   thinned  blocks that ended before they were written are drawn, half of them by size
+//            (threshold.h), half by number;
 //            what lives longer than a few units is written, oldest first, as fast as the budget
 //            allows; changes of state are written; uses of memory are left out
 //
@@ -15,7 +16,7 @@
 //
 // Memory: 35 MiB at most, charged to the recorder's budget. What has no place is written at once.
 // A process that is killed loses the unit that it was in. Not thread-safe: belongs to the writer's
-// thread. Cost: about 60 ns per event (bench/).
+// thread. Cost: about 100 ns per event, besides those of all writers (docs/benchmarks.md).
 #pragma once
 
 #include <cstddef>
@@ -56,6 +57,11 @@ class Thinner {
   bool IsUrgent() const { return urgent_; }
   // The next write is worth its frame.
   bool IsDue(std::uint64_t now_ns) const { return urgent_ || now_ns >= next_write_ns_; }
+
+  // Whether a segment of so many bytes may still grow, by names of what it has.
+  bool HasRoom(std::uint64_t segment_bytes) const {
+    return allowance_.Rest(static_cast<double>(segment_bytes)) > 0;
+  }
 
   bool SegmentIsOver(std::uint64_t now_ns) const { return allowance_.IsOver(now_ns); }
   // Ends the stretch and the unit; then, in the next log, lists what is alive.

@@ -41,6 +41,12 @@ bool IsUse(std::uint8_t op) {
   }
 }
 
+// So that of `count` things `draws` are drawn at least.
+std::uint32_t LargestWeight(double count, double draws) {
+  constexpr double kMost = 4294967295.0;
+  return static_cast<std::uint32_t>(std::min(kMost, 256 * count / std::max(draws, 1e-9)));
+}
+
 }  // namespace
 
 void Thinner::EndUnit(std::uint64_t now_ns, bool final) {
@@ -175,11 +181,14 @@ void Thinner::DrawPairs(std::uint64_t now_ns) {
     sizes.Add(closed_[unit_[index].weight - 1].living.event.bytes);
   const double bytes =
       allowance_.Left(now_ns, Spent()) / 2 * allowance_.Share(now_ns - unit_begin_ns_);
-  const double threshold = sizes.For(EventsFor(bytes) / 2);
+  // Half of the draws by size, for bytes; half by number, for counts and small blocks.
+  const double draws = EventsFor(bytes) / 2;
+  const double threshold = sizes.For(draws / 2);
+  const std::uint32_t most = LargestWeight(static_cast<double>(sizes.count()), draws / 2);
   for (const std::uint32_t index : pairs_) {
     const KeptEvent& end = unit_[index];
     const Living& living = closed_[end.weight - 1].living;
-    const std::uint32_t weight = WeightAt(threshold, living.event.bytes);
+    const std::uint32_t weight = std::min(WeightAt(threshold, living.event.bytes), most);
     if (draws_.Draw(weight)) {
       WriteStep();
       Keep(living.event, living.thread, weight);
