@@ -24,6 +24,12 @@ class Allowance {
   }
   // Of the whole period, but for what estimates of sizes may be wrong.
   double Rest(double spent) const { return budget_ * (1 - kReserve) - spent; }
+  double budget() const { return budget_; }
+  double at_once() const { return budget_ * kAtOnce; }
+  // What comes to what is left in `ns`.
+  double In(std::uint64_t ns) const {
+    return budget_ * (1 - kAtOnce - kReserve) * static_cast<double>(ns) / period_ns_;
+  }
   double per_ns() const { return budget_ / period_ns_; }
   // At least a second, and at most a twentieth of the period.
   std::uint64_t TimeFor(double bytes) const {

@@ -205,6 +205,8 @@ void Thinner::BeginSegment(std::uint64_t now_ns) {
   segment_begin_ns_ = unit_begin_ns_ = now_ns;
   spent_ = 0;
   whole_in_segment_ = 0;
+  saved_ = allowance_.at_once() / 2;
+  last_saved_ns_ = now_ns;
   last_memory_info_ns_ = 0;
   levels_.BeginSegment();
   ranges_.BeginSegment();

@@ -97,7 +97,7 @@ class Thinner {
   // thinner_units.cc: the unit's end.
   void EndUnit(std::uint64_t now_ns, bool final);
   bool IsToBeWhole(std::uint64_t now_ns, bool final) const;
-  void WriteWhole(std::uint64_t now_ns);
+  void WriteWhole();
   void WriteWhole(const KeptEvent& item);
   void WriteThinned(std::uint64_t now_ns);
   void WriteThinned(std::uint32_t index);
@@ -119,6 +119,9 @@ class Thinner {
   void Keep(const ring::RingEvent& event, std::uint32_t thread, std::uint32_t weight);
   void LeaveOut(const ring::RingEvent& event);
   double Spent() const;
+  // What units that are thinned may spend in `ns`.
+  double ForThinned(std::uint64_t now_ns, std::uint64_t ns) const;
+  void Save(std::uint64_t now_ns);
   double EventsFor(double bytes) const { return bytes > 0 ? bytes / bytes_per_event_ : 0; }
 
   Allowance allowance_;
@@ -143,7 +146,8 @@ class Thinner {
   KeptEvent step_{};  // the last one, if it was not written; op 0 = none
   std::uint64_t last_written_step_ns_ = 0;
   std::uint32_t whole_in_segment_ = 0;
-  std::uint64_t last_whole_ns_ = 0;
+  double saved_ = 0;  // bytes of the budget, for whole units
+  std::uint64_t last_saved_ns_ = 0;
   std::uint64_t last_memory_info_ns_ = 0;
 
   std::uint64_t last_survivors_ns_ = 0;

@@ -14,6 +14,8 @@ constexpr std::uint64_t kMemoryInfoNs = 60'000'000'000;
 // Steps without anything written in them are marked as long as that takes a twentieth of the
 // budget.
 constexpr double kStepBytes = 5, kStepsShare = 0.05;
+constexpr double kWholeShare = 0.5;     // of what comes to the budget
+constexpr double kMostSaved = 0.25;     // of all of it
 constexpr double kFailureShare = 0.25;  // of the rest of the period, beyond what has gathered
 // What is younger may well end soon.
 constexpr std::uint32_t kHorizonUnits = 4;
@@ -56,9 +58,10 @@ void Thinner::EndUnit(std::uint64_t now_ns, bool final) {
     ++number_;
     return;
   }
+  Save(now_ns);
   const bool whole = IsToBeWhole(now_ns, final);
   if (whole)
-    WriteWhole(now_ns);
+    WriteWhole();
   else
     WriteThinned(now_ns);
   levels_.EndUnit(whole);
@@ -82,11 +85,23 @@ bool Thinner::IsToBeWhole(std::uint64_t now_ns, bool final) const {
   if (unit_failed_) return cost <= left + kFailureShare * allowance_.Rest(Spent());
   if (final) return cost <= left;
   if (rest_ == Rest::kThinned) return false;
-  if (whole_in_segment_ < kFirstWhole || levels_.PassedWhole()) return cost <= left / 2;
-  return cost <= left / 2 * allowance_.Share(now_ns - last_whole_ns_);
+  const bool wanted = whole_in_segment_ < kFirstWhole || levels_.PassedWhole();
+  return cost <= (wanted ? std::max(saved_, left / 2) : std::min(saved_, left));
 }
 
-void Thinner::WriteWhole(std::uint64_t now_ns) {
+// Without this, thinned units would spend what there is, and a large unit would never be whole.
+void Thinner::Save(std::uint64_t now_ns) {
+  const double share = kWholeShare * allowance_.In(now_ns - last_saved_ns_);
+  saved_ = std::min(saved_ + share, kMostSaved * allowance_.budget());
+  last_saved_ns_ = now_ns;
+}
+
+double Thinner::ForThinned(std::uint64_t now_ns, std::uint64_t ns) const {
+  return (allowance_.Left(now_ns, Spent()) - saved_) / 2 * allowance_.Share(ns);
+}
+
+void Thinner::WriteWhole() {
+  const std::size_t before = kept_.size();
   EndStretch(unit_begin_ns_);
   WriteWaiting();
   for (const Closed& closed : closed_)
@@ -96,8 +111,8 @@ void Thinner::WriteWhole(std::uint64_t now_ns) {
   ranges_.WriteAll(&kept_);
   for (const KeptEvent& item : unit_) WriteWhole(item);
   if (rest_ == Rest::kOpen) ++whole_in_segment_;
-  last_whole_ns_ = now_ns;
   urgent_ |= unit_failed_;
+  saved_ = std::max(0.0, saved_ - static_cast<double>(kept_.size() - before) * bytes_per_event_);
 }
 
 void Thinner::WriteWhole(const KeptEvent& item) {
@@ -179,8 +194,7 @@ void Thinner::DrawPairs(std::uint64_t now_ns) {
   ThresholdFinder sizes;
   for (const std::uint32_t index : pairs_)
     sizes.Add(closed_[unit_[index].weight - 1].living.event.bytes);
-  const double bytes =
-      allowance_.Left(now_ns, Spent()) / 2 * allowance_.Share(now_ns - unit_begin_ns_);
+  const double bytes = ForThinned(now_ns, now_ns - unit_begin_ns_);
   // Half of the draws by size, for bytes; half by number, for counts and small blocks.
   const double draws = EventsFor(bytes) / 2;
   const double threshold = sizes.For(draws / 2);
@@ -233,8 +247,7 @@ void Thinner::WriteWaiting() {
 
 // Oldest first. The others have time: many of them will end, and are drawn then.
 void Thinner::WriteSurvivors(std::uint64_t now_ns) {
-  const double bytes =
-      allowance_.Left(now_ns, Spent()) / 2 * allowance_.Share(now_ns - last_survivors_ns_);
+  const double bytes = ForThinned(now_ns, now_ns - last_survivors_ns_);
   double events = EventsFor(bytes);
   for (; first_waiting_ < waiting_.size(); ++first_waiting_) {
     const Waiting& waiting = waiting_[first_waiting_];
