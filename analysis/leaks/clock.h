@@ -25,6 +25,10 @@ class StepClock {
   // same. A program that does hardly any of these is measured by its allocations.
   static StepClock OfActivity(const Session& session, std::uint32_t process);
 
+  // Windows of equal time up to the last allocation: for logs that are always on, which leave most
+  // activity out.
+  static StepClock OfTime(const Session& session, std::uint32_t process);
+
   // The step in which `event` lies; -1 before the first mark.
   std::int64_t IndexAt(EventId event) const;
   // The mark that began step `index`.

@@ -56,11 +56,11 @@ bool ReadRules(const Session& session, analysis::Symbols& symbols,
 }
 
 Json Head(const Session& session) {
-  return {{"schema", "memprof.peak/1"},
-          {"log", session.path()},
-          {"complete", session.run().complete},
-          {"simulated", Simulated(session)},
-          {"start_time_ns", StartTime(session)}};
+  return WithSampling(session, {{"schema", "memprof.peak/1"},
+                                {"log", session.path()},
+                                {"complete", session.run().complete},
+                                {"simulated", Simulated(session)},
+                                {"start_time_ns", StartTime(session)}});
 }
 
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,

@@ -249,7 +249,7 @@ std::string AnomalySection(const Session& session, analysis::Symbols& symbols) {
 
 std::string ToText(const Session& session, analysis::Symbols& symbols, const Report& report,
                    const analysis::Categories& categories, std::size_t top) {
-  std::string text = Cat(RunLines(session), Verdict(session, symbols, report), Heading("Devices"),
+  std::string text = Cat(RunLines(session, Drawn::kEstimated), Verdict(session, symbols, report), Heading("Devices"),
                          DeviceSection(report));
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
@@ -319,7 +319,8 @@ int ReportVerb(int argc, char** argv) {
   const Report report = figures.get();
   const auto rows = static_cast<std::size_t>(top);
   const bool written =
-      json ? PrintJson(ToJson(*session, symbols, report, categories, rows)) == kExitFine
+      json ? PrintJson(WithSampling(*session, ToJson(*session, symbols, report, categories, rows),
+                                  Drawn::kEstimated)) == kExitFine
            : WriteOut(ToText(*session, symbols, report, categories, rows));
   const bool exceeded = ReportViolations(
       session->path(), budget->Violations(CollectFigures(*session, *budget, &report.leaks)));

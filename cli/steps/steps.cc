@@ -188,11 +188,11 @@ int StepsVerb(int argc, char** argv) {
                    {"simulated", Simulated(*session)}};
     object.update(StepOriginJson(found.origin));
     object["used"] = found.origin.confidence >= analysis::kStepConfidence;
-    return PrintJsonList(object, "steps", found.steps.size(), [&](std::size_t i) {
+    return PrintJsonList(WithSampling(*session, object, Drawn::kEstimated), "steps", found.steps.size(), [&](std::size_t i) {
       return StepJson(found.steps[i], figures[i], phases[i]);
     });
   }
-  std::string text = Cat(RunLines(*session), "\n", Wrap(Summary(found), kWidth, 0), "\n");
+  std::string text = Cat(RunLines(*session, Drawn::kEstimated), "\n", Wrap(Summary(found), kWidth, 0), "\n");
   if (!found.steps.empty()) {
     Append(text, Heading("Steps"),
            StepsText(*session, found.steps, figures, static_cast<std::size_t>(top)),
