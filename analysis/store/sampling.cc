@@ -19,21 +19,23 @@ CountedLevel LevelAt(const EventTable& events, std::size_t i) {
           .bytes = events.address(i)};
 }
 
-void AddLevel(const CountedLevel& level, std::vector<CountedLevel>* all) {
-  for (CountedLevel& known : *all) {
-    if (known.device != level.device || known.layer != level.layer) continue;
-    known.highest = std::max(known.highest, level.highest);
-    known.at_end = level.at_end;
-    known.allocations += level.allocations;
-    known.bytes += level.bytes;
-    return;
-  }
-  all->push_back(level);
+// Of each device and layer.
+using Levels = std::map<std::pair<int, Layer>, CountedLevel>;
+
+void AddLevel(const CountedLevel& level, Levels* all) {
+  CountedLevel& known =
+      all->try_emplace({level.device, level.layer}, CountedLevel{level.device, level.layer})
+          .first->second;
+  known.highest = std::max(known.highest, level.highest);
+  known.at_end = level.at_end;
+  known.allocations += level.allocations;
+  known.bytes += level.bytes;
 }
 
 void CollectEvents(const Session& session, Sampling* sampling) {
   const EventTable& events = session.events();
   std::map<std::uint32_t, std::vector<CountedLevel>> before_end;  // by process
+  Levels levels;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     const EventId id(i);
     switch (events.op(i)) {
@@ -42,7 +44,7 @@ void CollectEvents(const Session& session, Sampling* sampling) {
         break;
       case Op::kLevel:
         before_end[session.ProcessOf(id)].push_back(LevelAt(events, i));
-        AddLevel(LevelAt(events, i), &sampling->highest);
+        AddLevel(LevelAt(events, i), &levels);
         break;
       case Op::kThinned: {
         const std::uint32_t process = session.ProcessOf(id);
@@ -60,6 +62,7 @@ void CollectEvents(const Session& session, Sampling* sampling) {
         break;
     }
   }
+  for (const auto& [key, level] : levels) sampling->highest.push_back(level);
   std::stable_sort(sampling->stretches.begin(), sampling->stretches.end(),
                    [](const Stretch& a, const Stretch& b) { return a.process < b.process; });
 }
@@ -67,15 +70,10 @@ void CollectEvents(const Session& session, Sampling* sampling) {
 // A recording counts on in steps that it does not keep.
 void CountSteps(const Session& session, Sampling* sampling) {
   const auto steps = session.steps();
-  for (const StepInfo& step : steps) {
-    bool whole = true;
-    for (std::uint32_t p = 0; whole && p < session.processes().size(); ++p)
-      whole = sampling->IsWhole(step.begin, step.end, p);
-    sampling->whole_steps += whole;
-  }
+  for (const StepInfo& step : steps) sampling->whole_steps += sampling->IsWhole(step);
   sampling->all_steps = steps.size();
-  const bool rising = std::is_sorted(steps.begin(), steps.end(),
-                                     [](const auto& a, const auto& b) { return a.number < b.number; });
+  const bool rising = std::is_sorted(
+      steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
   if (steps.empty() || !rising || session.step_origin().source != StepSource::kMarks) return;
   const std::uint64_t numbers = static_cast<std::uint64_t>(steps.back().number) -
                                 static_cast<std::uint64_t>(steps.front().number) + 1;
@@ -99,7 +97,7 @@ Sampling Collect(const Session& session) {
 
 }  // namespace
 
-double Estimate::plus_minus() const { return 2 * std::sqrt(variance); }
+double SampledSum::plus_minus() const { return 2 * std::sqrt(variance); }
 
 bool Sampling::IsWhole(TimeNs begin, TimeNs end, std::uint32_t process) const {
   const auto at = std::lower_bound(stretches.begin(), stretches.end(), std::tuple(process, begin),
@@ -107,6 +105,19 @@ bool Sampling::IsWhole(TimeNs begin, TimeNs end, std::uint32_t process) const {
                                      return std::tuple(stretch.process, stretch.end) < from;
                                    });
   return at == stretches.end() || at->process != process || at->begin >= std::max(end, begin + 1);
+}
+
+bool Sampling::IsWhole(const StepInfo& step) const {
+  if (stretches.empty()) return true;
+  for (std::uint32_t p = 0; p <= stretches.back().process; ++p)
+    if (!IsWhole(step.begin, step.end, p)) return false;
+  return true;
+}
+
+TimeNs Sampling::thinned_time() const {
+  TimeNs time = 0;
+  for (const Stretch& stretch : stretches) time += stretch.end - stretch.begin;
+  return time;
 }
 
 const CountedLevel* Sampling::Highest(int device, Layer layer) const {
@@ -132,6 +143,11 @@ DrawnBlock DrawnAt(const Session& session, EventId event) {
           .begin = begin,
           .end = lived > kForever - begin ? kForever : begin + lived,
           .weight = static_cast<double>(events.result(i)) / kWeightOfOne};
+}
+
+std::uint64_t HighestKnown(const Session& session, int device, Layer layer, std::uint64_t found) {
+  const CountedLevel* counted = SamplingOf(session)->Highest(device, layer);
+  return counted == nullptr ? found : std::max(found, counted->highest);
 }
 
 Traffic SampledTraffic(const Session& session) {

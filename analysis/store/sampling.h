@@ -1,8 +1,8 @@
 // What a log that is always on (log.Header.always_on) left out, and what stands for it.
 //
-// Its stretches are thinned: of the blocks that lived shortly there, each is in the log only if it was
-// drawn, by a chance of its own, with the number of those for which it stands. A drawn block is one
-// event of Op::kSampled and no allocation: levels, survivors and peaks count what the log has
+// Its stretches are thinned: of the blocks that lived shortly there, each is in the log only if it
+// was drawn, by a chance of its own, with the number of those for which it stands. A drawn block is
+// one event of Op::kSampled and no allocation: levels, survivors and peaks count what the log has
 // exactly, and sums over allocations add the estimate of the drawn ones. Counted levels
 // (Op::kLevel) are exact for everything.
 #pragma once
@@ -20,7 +20,7 @@ namespace memprof::analysis {
 inline constexpr std::uint32_t kWeightOfOne = 256;
 
 // A sum over all allocations of which some were drawn (Horvitz and Thompson's).
-struct Estimate {
+struct SampledSum {
   double value = 0, variance = 0;
 
   void AddExact(double x) { value += x; }
@@ -29,7 +29,7 @@ struct Estimate {
     variance += weight * (weight - 1) * x * x;
   }
   double plus_minus() const;  // two standard deviations
-  Estimate& operator+=(const Estimate& other) {
+  SampledSum& operator+=(const SampledSum& other) {
     value += other.value;
     variance += other.variance;
     return *this;
@@ -72,6 +72,9 @@ struct Sampling {
 
   // Whether nothing was left out from `begin` until before `end`.
   bool IsWhole(TimeNs begin, TimeNs end, std::uint32_t process = 0) const;
+  // The same, of all processes.
+  bool IsWhole(const StepInfo& step) const;
+  TimeNs thinned_time() const;  // of all processes
   const CountedLevel* Highest(int device, Layer layer) const;
 };
 
@@ -80,9 +83,12 @@ std::shared_ptr<const Sampling> SamplingOf(const Session& session);
 
 DrawnBlock DrawnAt(const Session& session, EventId event);
 
+// The most on a device, given the most that the log has exactly: more may have been counted.
+std::uint64_t HighestKnown(const Session& session, int device, Layer layer, std::uint64_t found);
+
 // Of the blocks that were drawn and left out together: their number, and their bytes.
 struct Traffic {
-  Estimate count, bytes;
+  SampledSum count, bytes;
 };
 Traffic SampledTraffic(const Session& session);
 
