@@ -86,7 +86,7 @@ void AddSamples(const Session& session, StepLayer layer, std::span<const StepInf
     for (const CountedLevel& level : stretch.levels)
       if (level.layer == counted) highest += level.highest;
     for (std::size_t i = StepAt(steps, stretch.begin); i < steps.size(); ++i) {
-      if (steps[i].begin > stretch.end) break;
+      if (steps[i].begin >= stretch.end) break;
       std::uint64_t& peak = (*figures)[i].counted_peak;
       peak = std::max(peak, highest);
     }

@@ -100,9 +100,10 @@ Sampling Collect(const Session& session) {
 double SampledSum::plus_minus() const { return 2 * std::sqrt(variance); }
 
 bool Sampling::IsWhole(TimeNs begin, TimeNs end, std::uint32_t process) const {
-  const auto at = std::lower_bound(stretches.begin(), stretches.end(), std::tuple(process, begin),
-                                   [](const Stretch& stretch, const auto& from) {
-                                     return std::tuple(stretch.process, stretch.end) < from;
+  // A step may begin at the instant at which a stretch ends.
+  const auto at = std::upper_bound(stretches.begin(), stretches.end(), std::tuple(process, begin),
+                                   [](const auto& from, const Stretch& stretch) {
+                                     return from < std::tuple(stretch.process, stretch.end);
                                    });
   return at == stretches.end() || at->process != process || at->begin >= std::max(end, begin + 1);
 }

@@ -93,8 +93,8 @@ TEST_F(SampledTest, ADrawnBlockIsNoAllocation) {
   EXPECT_EQ(HighestKnown(*session, 0, Layer::kBlock, 4096), 4096u);
   EXPECT_TRUE(sampling->IsWhole(0, kLogBegin + 15));
   EXPECT_FALSE(sampling->IsWhole(0, kLogBegin + 16));
-  EXPECT_FALSE(sampling->IsWhole(kLogBegin + 90, kLogBegin + 91));
-  EXPECT_TRUE(sampling->IsWhole(kLogBegin + 91, kLogBegin + 200));
+  EXPECT_FALSE(sampling->IsWhole(kLogBegin + 89, kLogBegin + 91));
+  EXPECT_TRUE(sampling->IsWhole(kLogBegin + 90, kLogBegin + 200));
 }
 
 TEST_F(SampledTest, WhatLivesOnIsExactWhateverItsWeight) {
