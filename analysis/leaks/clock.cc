@@ -44,6 +44,7 @@ StepClock::StepClock(std::span<const StepInfo> steps) {
 StepClock StepClock::OfTime(const Session& session, std::uint32_t process) {
   StepClock clock;
   clock.of_steps_ = false;
+  clock.by_clock_ = true;
   const EventTable& events = session.events();
   std::size_t births = 0;
   EventId first, last_birth;

@@ -46,6 +46,8 @@ class StepClock {
   bool of_steps() const { return of_steps_; }
   // For windows: time was measured by allocations only.
   bool births_only() const { return births_only_; }
+  // For windows: they are of equal time.
+  bool by_clock() const { return by_clock_; }
 
  private:
   StepClock() = default;
@@ -54,7 +56,7 @@ class StepClock {
   std::vector<EventId> begins_;
   EventCuts cuts_;  // the same
   std::vector<std::int64_t> numbers_;
-  bool of_steps_ = true, births_only_ = false;
+  bool of_steps_ = true, births_only_ = false, by_clock_ = false;
 };
 
 // Steps if the process has any, else windows.

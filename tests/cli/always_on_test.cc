@@ -73,7 +73,7 @@ class AlwaysOnTest : public ::testing::Test {
     directory_.Write("always.mprof", log.Bytes());
   }
   Result Run(const std::vector<std::string>& arguments) {
-    return Memprof(arguments, directory_.path());
+    return Memprof(arguments, directory_.File(""));
   }
 
   const analysis::testing::TempDirectory directory_;
