@@ -135,7 +135,7 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
     if (last_alone && end == steps.size())
       remark = "to the end of the run";  // the likely reason of a difference
     else if (!f.whole)
-      remark = "estimated";
+      remark = "sampled";
     else if (f.likeness < analysis::kStepAlike)
       remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
     table.Row(
