@@ -239,6 +239,7 @@ int DiffTwoRuns(const DiffOptions& arguments, const std::vector<std::string>& lo
                          at_end ? analysis::DiffMoment::kEnd : analysis::DiffMoment::kPeak);
   const auto name = [](const Session& session) {
     return Cat(session.path(), ", ", analysis::FormatNumberOf(session.steps().size(), "step"),
+               SamplingOf(session)->always_on ? ", always on" : "",
                session.run().complete ? "" : ", not whole");
   };
   return Finish(arguments, before, after, report, {name(*before), name(*after), false, at_end},

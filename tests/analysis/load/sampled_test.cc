@@ -201,6 +201,36 @@ TEST_F(SampledTest, OtherLogsHaveNoSampling) {
   EXPECT_TRUE(SamplingOf(*session)->IsWhole(0, kForever));
 }
 
+// Each process has its own stretches; clocks of other hosts are shifted.
+TEST_F(SampledTest, LogsOfAJobKeepTheirStretches) {
+  const testing::TempDirectory directory;
+  Block(kLogBegin + 20, 0x2000, 512);
+  Free(kLogBegin + 50, 0x2000);
+  Level(kLogBegin + 90, Layer::kBlock, 2048);
+  Thinned(kLogBegin + 15, kLogBegin + 90, 6, 3);
+  log_.header().set_pid(1);
+  const std::string first = directory.Write("a.mprof", log_.Bytes());
+  log_.header().set_pid(2);
+  log_.header().set_hostname("another");
+  log_.header().set_start_unix_ns(log_.header().start_unix_ns() + 1000);
+  const auto session =
+      LoadLogs({first, directory.Write("b.mprof", log_.Bytes())}, {.find_steps = false});
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto sampling = SamplingOf(**session);
+  EXPECT_EQ(sampling->drawn.size(), 2u);
+  ASSERT_EQ(sampling->stretches.size(), 2u);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const Stretch& stretch = sampling->stretches[i];
+    EXPECT_EQ(stretch.process, i);
+    EXPECT_EQ(stretch.begin, kLogBegin + 15 + 1000 * i);
+    EXPECT_EQ(stretch.end, kLogBegin + 90 + 1000 * i);
+    ASSERT_EQ(stretch.levels.size(), 1u);
+    EXPECT_EQ(stretch.levels[0].bytes, 77u);
+  }
+  EXPECT_TRUE(sampling->IsWhole(kLogBegin, kLogBegin + 1000, 1));
+  EXPECT_FALSE(sampling->IsWhole(kLogBegin, kLogBegin + 1000, 0));
+}
+
 // The op of a drawn block is of sessions only.
 TEST_F(SampledTest, ALogCannotClaimDrawnBlocks) {
   log_.Event(Op::kSampled, Layer::kBlock, 0x1000, 512, 0, {.result = 512});
