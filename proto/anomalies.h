@@ -95,7 +95,11 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
     "first CUDA call.")                                                                          \
   X(kVersionsUnknown, "driver_versions_unknown", kDataLoss,                                      \
     "The program requested from the driver a version of a memory function that this memprof "    \
-    "does not know: calls of it are missing. Use a newer memprof.")
+    "does not know: calls of it are missing. Use a newer memprof.")                              \
+  X(kSamplingOdd, "sampling_odd", kNotice,                                                       \
+    "What this always-on log says of its own samples contradicts itself in places: stretches "   \
+    "that overlap or run backwards, weights that cannot be, levels without a stretch. Those "    \
+    "were left out; estimates may be off.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

@@ -9,6 +9,12 @@
 
 namespace memprof::analysis {
 
+// The budget of a recording that is always on; all 0 where every event was kept.
+struct AlwaysOn {
+  std::uint64_t budget_bytes = 0, period_ns = 0;
+  std::uint32_t segment = 0;
+};
+
 struct RunInfo {
   std::string executable;
   std::vector<std::string> arguments;
@@ -24,6 +30,7 @@ struct RunInfo {
   std::string torch_release;  // "2.15.0+cu132"; "" = no PyTorch, or the log does not say
   bool attached = false;    // `memprof attach`: the program ran already when the log began
   TimeNs before_attach = 0; // when what was allocated before is said to be: before all events
+  AlwaysOn always_on;
 };
 
 struct SelfAccounting {

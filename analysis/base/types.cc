@@ -54,6 +54,9 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kStreamUse, "stream_use"},
     {Op::kWaiting, "waiting"},
     {Op::kPresent, "present"},
+    {Op::kThinned, "thinned"},
+    {Op::kLevel, "level"},
+    {Op::kSampled, "sampled"},
 };
 
 constexpr auto kNameOfOp = [] {

@@ -79,6 +79,9 @@ enum class Op : std::uint8_t {
   kStreamUse = 45,
   kWaiting = 46,
   kPresent = 47,  // in logs; an allocation at the beginning of the session
+  kThinned = 48,
+  kLevel = 49,
+  kSampled = 200,  // in sessions: a drawn block with its end; see store/sampling.h
 };
 
 enum class Layer : std::uint8_t {

@@ -9,6 +9,7 @@
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/peak/run_profile.h"
+#include "analysis/store/sampling.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
@@ -70,7 +71,7 @@ template <typename Of>
 std::array<double, 3> Quartiles(const RunProfile& profile, Of of) {
   std::vector<double> values;
   for (std::size_t i = profile.steady_begin; i < profile.steady_end; ++i)
-    values.push_back(static_cast<double>(of(profile.steps[i])));
+    if (profile.Steady(i)) values.push_back(static_cast<double>(of(profile.steps[i])));
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   const auto at = [&values](double q) {
@@ -87,11 +88,19 @@ void AddMedian(const Side& before, const Side& after, DiffFigureKind kind, Of of
   figures.push_back({kind, kNoDevice, a[1], b[1], std::max(a[2] - a[0], b[2] - b[0])});
 }
 
-double Held(const DeviceTimeline* timeline) {
+double Held(const Side& side, int device) {
+  const DeviceTimeline* timeline = side.Timeline(device);
   if (timeline == nullptr) return 0;
-  return static_cast<double>(timeline->framework_reserved.empty()
-                                 ? timeline->reserved.max()
-                                 : timeline->framework_reserved.max());
+  if (timeline->framework_reserved.empty()) return static_cast<double>(timeline->reserved.max());
+  return static_cast<double>(
+      HighestKnown(side.session, device, Layer::kSegment, timeline->framework_reserved.max()));
+}
+
+double HighestOf(const Side& side, int device) {
+  const DeviceTimeline* timeline = side.Timeline(device);
+  if (timeline == nullptr) return 0;
+  return static_cast<double>(
+      HighestKnown(side.session, device, Layer::kUnspecified, timeline->total.max()));
 }
 
 std::set<int> DevicesOf(const Side& before, const Side& after) {
@@ -108,14 +117,13 @@ void AddRunFigures(const Side& before, const Side& after, std::vector<DiffFigure
     const auto peak = [device](const StepProfile& step) { return PeakIn(step, device); };
     const double variation =
         std::max(VariationOf(before.profile, peak), VariationOf(after.profile, peak));
-    const auto total = [](const DeviceTimeline* t) {
-      return t == nullptr ? 0.0 : static_cast<double>(t->total.max());
-    };
     const auto end = [](const DeviceTimeline* t) {
       return t == nullptr ? 0.0 : static_cast<double>(t->total.At(kForever));
     };
-    figures.push_back({DiffFigureKind::kPeak, device, total(a), total(b), variation});
-    figures.push_back({DiffFigureKind::kReserved, device, Held(a), Held(b), variation});
+    figures.push_back({DiffFigureKind::kPeak, device, HighestOf(before, device),
+                       HighestOf(after, device), variation});
+    figures.push_back(
+        {DiffFigureKind::kReserved, device, Held(before, device), Held(after, device), variation});
     figures.push_back({DiffFigureKind::kLive, device, end(a), end(b), variation});
   }
   figures.push_back({DiffFigureKind::kFragmentation, kNoDevice,
@@ -149,7 +157,8 @@ std::uint64_t SumOfPeaks(const StepProfile& step) {
 std::vector<DiffStep> AlignSteps(const RunProfile& before, const RunProfile& after) {
   std::vector<DiffStep> steps;
   const auto add = [&steps](const StepProfile& a, const StepProfile& b) {
-    steps.push_back({a.number, b.number, SumOfPeaks(a), SumOfPeaks(b), a.time, b.time});
+    if (a.whole && b.whole)
+      steps.push_back({a.number, b.number, SumOfPeaks(a), SumOfPeaks(b), a.time, b.time});
   };
   std::map<std::int64_t, const StepProfile*> by_number;
   for (const StepProfile& step : after.steps) by_number.emplace(step.number, &step);
@@ -235,6 +244,9 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
   for (DiffSite& site : report.sites) {
     site.before_growth = before_growth[site.place];
     site.after_growth = after_growth[site.place];
+    // What only lived shortly may be left out of a log that is always on.
+    site.fresh &= SamplingOf(before)->stretches.empty();
+    site.gone &= SamplingOf(after)->stretches.empty();
   }
   SortSites(report.sites, options.before != nullptr || options.after != nullptr);
   report.steps = AlignSteps(a.profile, b.profile);

@@ -5,6 +5,7 @@
 #include "analysis/fleet/fleet.h"
 #include "analysis/fleet/internal/tables.h"
 #include "analysis/peak/run_profile.h"
+#include "analysis/store/sampling.h"
 
 namespace memprof::analysis::fleet {
 namespace {
@@ -87,6 +88,7 @@ class Collector {
     ForEachLeaf([this](const AllocationRecord& a, OfDevice& device, std::uint32_t site) {
       Add(a, device, device.slots[site]);
     });
+    AddDrawn();
     std::vector<SiteStepRow> rows;
     for (auto& [ordinal, device] : devices_) AddRows(ordinal, device, &rows);
     return rows;
@@ -139,6 +141,22 @@ class Collector {
     if (died == parts_.size()) return;
     cells[died].alive -= a.bytes;
     --cells[died].alive_blocks;
+  }
+
+  // Estimates: they count where they were born, and are alive nowhere.
+  void AddDrawn() {
+    for (const EventId id : SamplingOf(source_.session)->drawn) {
+      const DrawnBlock block = DrawnAt(source_.session, id);
+      const auto device = devices_.find(block.device);
+      const std::size_t part = parts_.Of(id);
+      if (device == devices_.end() || part == parts_.size() || parts_.BeforeAll(id)) continue;
+      const std::uint32_t site = source_.sites.NumberOf(block.stack);
+      const std::vector<std::uint32_t>& slots = device->second.slots;
+      const std::uint32_t slot = site < slots.size() ? slots[site] : 0;
+      Cell& cell = device->second.cells[slot * parts_.size() + part];
+      cell.born += static_cast<std::uint64_t>(block.weight * static_cast<double>(block.bytes));
+      cell.born_blocks += static_cast<std::uint64_t>(block.weight);
+    }
   }
 
   void AddRows(int ordinal, const OfDevice& device, std::vector<SiteStepRow>* rows) const {

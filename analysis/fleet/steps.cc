@@ -1,5 +1,8 @@
 // What each step held.
+#include <algorithm>
+
 #include "analysis/fleet/internal/tables.h"
+#include "analysis/store/sampling.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis::fleet {
@@ -22,6 +25,21 @@ StepRow RowOf(const DeviceTimeline& curves, bool framework, TimeNs begin, TimeNs
   return row;
 }
 
+// Where a log that is always on is thinned, the most that was counted.
+void AddCounted(const Sampling& sampling, TimeNs begin, TimeNs end, StepRow* row) {
+  auto at = std::ranges::lower_bound(sampling.stretches, begin, {}, &Stretch::end);  // of one log
+  for (; at != sampling.stretches.end() && at->begin < end; ++at) {
+    for (const CountedLevel& level : at->levels) {
+      if (level.device != row->device) continue;
+      if (level.layer == Layer::kUnspecified) row->peak = std::max(row->peak, level.highest);
+      Known* const known = level.layer == Layer::kBlock     ? &row->allocated_peak
+                           : level.layer == Layer::kSegment ? &row->reserved_peak
+                                                            : nullptr;
+      if (known != nullptr && *known) *known = std::max(**known, level.highest);
+    }
+  }
+}
+
 }  // namespace
 
 TimeNs StartOf(const Session& session) {
@@ -37,6 +55,7 @@ std::vector<StepRow> StepsOf(const Source& source) {
   std::vector<StepRow> rows;
   if (!source.clock.judged_at().valid()) return rows;
   const TimeNs start = StartOf(source.session);
+  const auto sampling = SamplingOf(source.session);
   for (const DeviceTimeline& curves : *TimelinesOf(source.session)) {
     for (const DeviceFigures& device : source.report.devices) {
       if (device.info.id != curves.device || !WasUsed(device)) continue;
@@ -47,6 +66,7 @@ std::vector<StepRow> StepsOf(const Source& source) {
         StepRow row = RowOf(curves, device.framework.seen, begin, end, i < completed);
         row.step = source.clock.NumberOf(i);
         row.began = begin - std::min(begin, start);
+        AddCounted(*sampling, begin, end, &row);
         rows.push_back(row);
       }
     }

@@ -41,6 +41,35 @@ StepClock::StepClock(std::span<const StepInfo> steps) {
   cuts_ = EventCuts(begins_);
 }
 
+StepClock StepClock::OfTime(const Session& session, std::uint32_t process) {
+  StepClock clock;
+  clock.of_steps_ = false;
+  clock.by_clock_ = true;
+  const EventTable& events = session.events();
+  std::size_t births = 0;
+  EventId first, last_birth;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (session.ProcessOf(EventId(i)) != process) continue;
+    if (!first.valid()) first = EventId(i);
+    if (!IsBirth(events, i)) continue;
+    ++births;
+    last_birth = EventId(i);
+  }
+  if (births < kMinWindows) return clock;
+  const TimeNs begin = events.time(first.value);
+  const double time = static_cast<double>(events.time(last_birth.value) - begin);
+  const std::size_t windows = std::clamp(births / 4, kMinWindows, kMaxWindows);
+  for (std::uint32_t i = first.value; i <= last_birth.value; ++i)
+    while (clock.begins_.size() < windows &&
+           static_cast<double>(events.time(i) - begin) * static_cast<double>(windows) >=
+               time * static_cast<double>(clock.begins_.size()))
+      clock.begins_.push_back(EventId(i));
+  clock.begins_.push_back(EventId(last_birth.value + 1));
+  clock.numbers_.assign(clock.begins_.size(), -1);
+  clock.cuts_ = EventCuts(clock.begins_);
+  return clock;
+}
+
 StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   const bool several = session.processes().size() > 1;
   const auto others = [&](std::uint32_t i) {
@@ -82,7 +111,9 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
 
 StepClock ClockForLeaks(const Session& session, std::uint32_t process) {
   StepClock steps(session, process);
-  return steps.judged_at().valid() ? steps : StepClock::OfActivity(session, process);
+  if (steps.judged_at().valid()) return steps;
+  return session.events().Has(Op::kThinned) ? StepClock::OfTime(session, process)
+                                            : StepClock::OfActivity(session, process);
 }
 
 std::vector<StepClock> ClocksForLeaks(const Session& session) {

@@ -25,6 +25,10 @@ class StepClock {
   // same. A program that does hardly any of these is measured by its allocations.
   static StepClock OfActivity(const Session& session, std::uint32_t process);
 
+  // Windows of equal time up to the last allocation: for logs that are always on, which leave most
+  // activity out.
+  static StepClock OfTime(const Session& session, std::uint32_t process);
+
   // The step in which `event` lies; -1 before the first mark.
   std::int64_t IndexAt(EventId event) const;
   // The mark that began step `index`.
@@ -42,6 +46,8 @@ class StepClock {
   bool of_steps() const { return of_steps_; }
   // For windows: time was measured by allocations only.
   bool births_only() const { return births_only_; }
+  // For windows: they are of equal time.
+  bool by_clock() const { return by_clock_; }
 
  private:
   StepClock() = default;
@@ -50,7 +56,7 @@ class StepClock {
   std::vector<EventId> begins_;
   EventCuts cuts_;  // the same
   std::vector<std::int64_t> numbers_;
-  bool of_steps_ = true, births_only_ = false;
+  bool of_steps_ = true, births_only_ = false, by_clock_ = false;
 };
 
 // Steps if the process has any, else windows.

@@ -80,6 +80,8 @@ class Verifier {
       case log::ChunkKind::kHeader: {
         HeaderRecord header;
         decoded = DecodeHeader(*payload, &header);
+        result_.always_on = header.run.always_on.budget_bytes > 0;
+        result_.segment = header.run.always_on.segment;
         if (std::exchange(header_seen_, true)) Problem(chunk.offset, "a second header");
         break;
       }

@@ -23,6 +23,8 @@ struct VerifyResult {
   std::uint64_t events = 0;           // in sound chunks
   bool complete = false;              // a trailer ends the file
   bool has_index = false;
+  bool always_on = false;      // the header says so
+  std::uint32_t segment = 0;   // then
   std::vector<Damage> damage;  // bytes outside of sound chunks
   // One line each, with the offset of the chunk. None = the log is sound. A log that was not closed
   // (`complete` is false) or still grows can be sound.

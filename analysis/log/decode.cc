@@ -31,6 +31,16 @@ class TextList {
   bool full_ = false;
 };
 
+bool DecodeAlwaysOn(std::string_view bytes, AlwaysOn* always_on) {
+  WireReader reader(bytes);
+  while (reader.Next()) {
+    if (reader.field() == 1) always_on->budget_bytes = reader.number();
+    if (reader.field() == 2) always_on->period_ns = reader.number();
+    if (reader.field() == 3) always_on->segment = static_cast<std::uint32_t>(reader.number());
+  }
+  return reader.ok();
+}
+
 }  // namespace
 
 bool DecodeHeader(std::string_view bytes, HeaderRecord* header) {
@@ -68,6 +78,9 @@ bool DecodeHeader(std::string_view bytes, HeaderRecord* header) {
         break;
       case 12:
         header->ring_path = std::string(reader.bytes());
+        break;
+      case 14:
+        if (!DecodeAlwaysOn(reader.bytes(), &run.always_on)) return false;
         break;
       default:
         break;
@@ -288,6 +301,8 @@ class EventsDecoder {
         return Deltas(reader, &columns_.aux0);
       case 17:
         return Deltas(reader, &columns_.aux1);
+      case 18:
+        return Plain(reader, &columns_.weight);
       default:
         return true;
     }
@@ -308,11 +323,13 @@ class EventsDecoder {
   const std::uint32_t rows_;
   EventColumns& columns_;
   std::uint64_t base_time_ = 0, count_ = 0;
-  std::array<std::uint32_t, 18> filled_{};
-  std::array<std::uint64_t, 18> last_{};
+  std::array<std::uint32_t, 19> filled_{};
+  std::array<std::uint64_t, 19> last_{};
 };
 
-bool Known(Op op) { return op != Op::kUnspecified && OpName(op) != "unknown"; }
+bool Known(Op op) {
+  return op != Op::kUnspecified && op != Op::kSampled && OpName(op) != "unknown";
+}
 bool Known(Layer layer) { return LayerName(layer) != "unknown"; }
 
 template <typename T>

@@ -25,6 +25,7 @@ struct EventColumns {
   std::vector<std::uint32_t> result;
   std::vector<std::uint64_t> aux0;
   std::vector<std::uint64_t> aux1;
+  std::vector<std::uint32_t> weight;
 
   std::size_t size() const { return op.size(); }
 
@@ -32,7 +33,7 @@ struct EventColumns {
   void Clear(std::size_t rows) {
     const auto clear = [rows](auto&... column) { (column.assign(rows, {}), ...); };
     clear(op, layer, time, thread, device, address, bytes, stream, context, label, result, aux0,
-          aux1);
+          aux1, weight);
     stack.assign(rows, StackId(0));
     api.assign(rows, StringId(0));
   }

@@ -5,6 +5,7 @@
 
 #include "analysis/peak/stack_alignment.h"
 #include "analysis/store/lifetime_walk.h"
+#include "analysis/store/sampling.h"
 
 namespace memprof::analysis {
 namespace {
@@ -15,9 +16,11 @@ class Profiler {
       : session_(session), rows_(rows), leaf_(session), states_(sites) {
     profile_.sites.resize(sites);
     const auto steps = session.steps();
+    const auto sampling = SamplingOf(session);
     for (const StepInfo& step : steps)
-      profile_.steps.push_back(
-          {.number = step.number, .time = step.end > step.begin ? step.end - step.begin : 0});
+      profile_.steps.push_back({.number = step.number,
+                                .time = step.end > step.begin ? step.end - step.begin : 0,
+                                .whole = sampling->IsWhole(step)});
     profile_.steady_end = steps.size();
     if (steps.size() >= 4) {
       profile_.steady_begin = std::max<std::size_t>(1, steps.size() / 10);
@@ -38,14 +41,15 @@ class Profiler {
   RunProfile Finish() {
     // Steps in which nothing changed for a device, or for a site.
     if (!profile_.steps.empty()) Enter(profile_.steps.size() - 1);
-    const double steady = static_cast<double>(profile_.steady_end - profile_.steady_begin);
+    double steady = 0;
+    for (std::size_t i = profile_.steady_begin; i < profile_.steady_end; ++i) steady += Steady(i);
     for (std::size_t row = 0; row < states_.size(); ++row) {
       SiteProfile& site = profile_.sites[row];
       if (!profile_.steps.empty()) Flush(row, profile_.steps.size());
-      if (steady == 0) {
+      if (profile_.steps.empty()) {
         site.step_bytes = static_cast<double>(site.bytes);
         site.step_count = static_cast<double>(site.count);
-      } else {
+      } else if (steady > 0) {
         site.step_bytes /= steady;
         site.step_count /= steady;
       }
@@ -61,9 +65,7 @@ class Profiler {
     bool has_last = false;
   };
 
-  bool Steady(std::size_t step) const {
-    return step >= profile_.steady_begin && step < profile_.steady_end;
-  }
+  bool Steady(std::size_t step) const { return profile_.Steady(step); }
 
   // Moves on to `step`; memory that is live when a step begins counts in it.
   void Enter(std::size_t step) {

@@ -49,6 +49,7 @@ struct StepProfile {
   std::uint64_t allocations = 0;      // that count once
   std::uint64_t bytes = 0;            // of these
   std::map<int, std::uint64_t> peak;  // by device: the most that was live in driver memory
+  bool whole = true;                  // nothing of it was left out: others are never steady
 };
 
 struct RunProfile {
@@ -57,6 +58,9 @@ struct RunProfile {
   // Steady steps: [first, last). The first tenth, at least one, is warm-up, and the last step is
   // cut by the end of the log; with fewer than four steps all are steady.
   std::size_t steady_begin = 0, steady_end = 0;
+  bool Steady(std::size_t step) const {
+    return step >= steady_begin && step < steady_end && steps[step].whole;
+  }
 };
 
 // `rows` is of a StackAlignment; `sites` its number of places.

@@ -2,13 +2,34 @@
 #include "analysis/report/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
+#include "analysis/store/sampling.h"
 #include "analysis/timeline/timeline.h"
 
 namespace memprof::analysis {
 namespace {
+
+// All events and allocations of thinned stretches are counted; those of each layer are estimated.
+void AddLeftOut(const Session& session, EventTotals* totals) {
+  const auto sampling = SamplingOf(session);
+  const std::uint64_t drawn = sampling->drawn.size();
+  totals->total += sampling->events_left_out + drawn;  // with their frees
+  totals->allocations += sampling->allocations_left_out + drawn;
+  totals->frees += sampling->allocations_left_out + drawn;
+  std::array<SampledSum, kLayerCount> layers;
+  for (const EventId id : sampling->drawn) {
+    const DrawnBlock block = DrawnAt(session, id);
+    layers[static_cast<std::size_t>(block.layer) % kLayerCount].AddDrawn(block.weight, 1);
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto count = static_cast<std::uint64_t>(std::llround(layers[i].value));
+    totals->allocations_by_layer[i] += count;
+    totals->frees_by_layer[i] += count;
+  }
+}
 
 EventTotals CountEvents(const Session& session) {
   EventTotals totals;
@@ -43,6 +64,7 @@ EventTotals CountEvents(const Session& session) {
     }
   }
   totals.frees -= std::min(totals.frees, refused);
+  AddLeftOut(session, &totals);
   for (const AnomalyCount& anomaly : session.anomalies()) {
     if (anomaly.anomaly == log::Anomaly::kEventsLost) totals.lost = anomaly.count;
     if (anomaly.anomaly == log::Anomaly::kUnmatchedFrees) totals.unmatched_frees = anomaly.count;
@@ -79,7 +101,10 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
     const auto it = blocks.find(timeline.device);
     return it == blocks.end() ? 0 : it->second;
   };
-  figures.peak_bytes = timeline.total.max();
+  const auto highest = [&](Layer layer, const Series& series) {
+    return HighestKnown(session, timeline.device, layer, series.max());
+  };
+  figures.peak_bytes = highest(Layer::kUnspecified, timeline.total);
   figures.live_bytes = Last(timeline.total);
   figures.live_blocks = count(counts.device_blocks);
   figures.reserved_bytes = Last(timeline.reserved) - Last(timeline.total);
@@ -87,11 +112,11 @@ DeviceFigures FiguresOf(const Session& session, const DeviceTimeline& timeline,
   figures.untracked_bytes = ledger.last ? ledger.last->untracked_bytes : 0;
   FrameworkFigures& framework = figures.framework;
   framework.seen = counts.frameworks.contains(timeline.device);
-  framework.peak_bytes = timeline.framework_allocated.max();
+  framework.peak_bytes = highest(Layer::kBlock, timeline.framework_allocated);
   framework.live_bytes = Last(timeline.framework_allocated);
   framework.live_blocks = count(counts.framework_blocks);
   framework.reserved_bytes = Last(timeline.framework_reserved);
-  framework.peak_reserved_bytes = timeline.framework_reserved.max();
+  framework.peak_reserved_bytes = highest(Layer::kSegment, timeline.framework_reserved);
   figures.device_peak_bytes =
       std::max({figures.peak_bytes, timeline.reserved.max(), framework.peak_reserved_bytes,
                 ledger.highest ? ledger.highest->sample.used_bytes() : 0});

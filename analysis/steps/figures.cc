@@ -62,6 +62,61 @@ class FiguresVisitor {
   std::uint64_t live_ = 0;
 };
 
+// The step that contains `time`; steps.size() = none.
+std::size_t StepAt(std::span<const StepInfo> steps, TimeNs time) {
+  const auto after = std::ranges::upper_bound(steps, time, {}, &StepInfo::begin);
+  return after == steps.begin() ? steps.size()
+                                : static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+void AddSamples(const Session& session, StepLayer layer, std::span<const StepInfo> steps,
+                std::vector<StepFigures>* figures) {
+  const auto sampling = SamplingOf(session);
+  for (std::size_t i = 0; i < steps.size(); ++i) (*figures)[i].whole = sampling->IsWhole(steps[i]);
+  for (const EventId id : sampling->drawn) {
+    const DrawnBlock block = DrawnAt(session, id);
+    const std::size_t step = StepAt(steps, block.begin);
+    if (!IsOfStepLayer(layer, block.layer) || step == steps.size()) continue;
+    (*figures)[step].drawn_count.AddDrawn(block.weight, 1);
+    (*figures)[step].drawn_bytes.AddDrawn(block.weight, static_cast<double>(block.bytes));
+  }
+  const Layer counted = layer == StepLayer::kBlocks ? Layer::kBlock : Layer::kUnspecified;
+  for (const Stretch& stretch : sampling->stretches) {
+    std::uint64_t highest = 0;
+    for (const CountedLevel& level : stretch.levels)
+      if (level.layer == counted) highest += level.highest;
+    for (std::size_t i = StepAt(steps, stretch.begin); i < steps.size(); ++i) {
+      if (steps[i].begin >= stretch.end) break;
+      std::uint64_t& peak = (*figures)[i].counted_peak;
+      peak = std::max(peak, highest);
+    }
+  }
+}
+
+// Compares whole steps.
+void AddLikeness(const Session& session, StepLayer layer, std::span<const StepInfo> steps,
+                 std::vector<StepFigures>* figures) {
+  const StepStream stream = StreamOf(session, layer, true);
+  TokenStream tokens{.token = {}, .distinct = stream.tokens.distinct};
+  std::vector<std::uint32_t> begins;
+  const auto position = [&](EventId event) {
+    return std::lower_bound(stream.births.begin(), stream.births.end(), event) -
+           stream.births.begin();
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!(*figures)[i].whole) continue;
+    begins.push_back(static_cast<std::uint32_t>(tokens.token.size()));
+    const auto begin = stream.tokens.token.begin();
+    tokens.token.insert(
+        tokens.token.end(), begin + position(steps[i].event),
+        i + 1 < steps.size() ? begin + position(steps[i + 1].event) : stream.tokens.token.end());
+  }
+  const WindowLikeness likeness = CompareWindows(tokens, begins, tokens.size());
+  auto next = likeness.likeness.begin();
+  for (StepFigures& f : *figures)
+    if (f.whole) f.likeness = *next++;
+}
+
 }  // namespace
 
 bool IsOfStepLayer(StepLayer wanted, Layer layer) {
@@ -83,6 +138,10 @@ StepLayer ChooseStepLayer(const Session& session) {
     tensors += a.layer == Layer::kTensor ? 1 : 0;
     driver += OccupiesDevice(a.layer) ? 1 : 0;
   }
+  for (const EventId id : SamplingOf(session)->drawn) {
+    blocks += session.events().layer(id.value) == Layer::kBlock ? 1 : 0;
+    driver += OccupiesDevice(session.events().layer(id.value)) ? 1 : 0;
+  }
   const std::uint64_t most = std::max({blocks, tensors, driver});
   // Tensors last: they come and go without memory, as views do.
   if (blocks * 4 >= most && blocks > 0) return StepLayer::kBlocks;
@@ -102,14 +161,8 @@ std::vector<StepFigures> DescribeSteps(const Session& session, std::span<const S
   WalkLifetimes(session, visitor);
   std::vector<StepFigures> figures =
       visitor.Finish(static_cast<std::uint32_t>(session.events().size()));
-  const StepStream stream = StreamOf(session, layer, true);
-  std::vector<std::uint32_t> begins;
-  for (const StepInfo& step : steps)
-    begins.push_back(static_cast<std::uint32_t>(
-        std::lower_bound(stream.births.begin(), stream.births.end(), step.event) -
-        stream.births.begin()));
-  const WindowLikeness likeness = CompareWindows(stream.tokens, begins, stream.tokens.size());
-  for (std::size_t i = 0; i < figures.size(); ++i) figures[i].likeness = likeness.likeness[i];
+  AddSamples(session, layer, steps, &figures);
+  AddLikeness(session, layer, steps, &figures);
   return figures;
 }
 

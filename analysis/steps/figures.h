@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/store/sampling.h"
 #include "analysis/store/session.h"
 
 namespace memprof::analysis {
@@ -22,6 +23,12 @@ struct StepFigures {
   std::uint64_t allocated_bytes = 0, freed_bytes = 0;
   std::uint64_t peak_bytes = 0;   // most that was live at one time in the step
   std::uint64_t after_bytes = 0;  // live when it ended
+  // Of a step in a log that is always on, of which a part is left out: the estimate of the blocks
+  // drawn in it, which the above leaves out, and the most that was counted there (0 = nothing). It
+  // has no likeness.
+  bool whole = true;
+  SampledSum drawn_count, drawn_bytes;
+  std::uint64_t counted_peak = 0;
   // Jaccard index of its allocations (place and size, with their counts) and those of the typical
   // step.
   double likeness = 1;

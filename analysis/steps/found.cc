@@ -278,6 +278,11 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
     FoundSteps marks = FromMarks(session);
     if (!marks.steps.empty()) return marks;
   }
+  if (session.events().Has(Op::kThinned)) {
+    FoundSteps none;
+    none.origin.why = "most of what repeats is left out of a log that is always on: only marks tell";
+    return none;
+  }
   const std::vector<RepeatedRange> repeated = FindRepeatedRanges(session);
   FoundSteps ranges;
   if (choice != StepChoice::kPattern) ranges = FromRanges(session, repeated);

@@ -133,7 +133,9 @@ StepPhases UsualPhases(std::span<const StepPhases> phases, std::span<const StepF
   StepPhases usual{};
   std::size_t steps = 0;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    if (figures[i].likeness < kStepAlike || (i + 1 == phases.size() && steps > 0)) continue;
+    if (!figures[i].whole || figures[i].likeness < kStepAlike ||
+        (i + 1 == phases.size() && steps > 0))
+      continue;
     ++steps;
     for (std::size_t p = 0; p < kStepPhases; ++p) {
       usual[p].allocations += phases[i][p].allocations;

@@ -98,6 +98,7 @@ log::Events MakeEvents(const std::vector<EventRow>& rows, std::size_t begin, std
   column(events.mutable_result(), [](const EventRow& r) { return r.fields.result; });
   deltas(events.mutable_aux0_delta(), [](const EventRow& r) { return r.fields.aux0; });
   deltas(events.mutable_aux1_delta(), [](const EventRow& r) { return r.fields.aux1; });
+  column(events.mutable_weight(), [](const EventRow& r) { return r.fields.weight; });
   return events;
 }
 

@@ -31,6 +31,7 @@ struct EventFields {
   std::uint32_t result = 0;
   std::uint32_t context = 0;
   std::string api;
+  std::uint32_t weight = 0;
 };
 
 class LogBuilder {

@@ -152,7 +152,7 @@ int AdviseVerb(int argc, char** argv) {
   if (device != kAllDevices)
     std::erase_if(report.findings, [device](const Finding& f) { return f.device != device; });
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(ToJson(*session, symbols, report, rows));
+  if (json) return PrintJson(WithSampling(*session, ToJson(*session, symbols, report, rows)));
   return WriteOut(Text(*session, symbols, report, rows)) ? kExitFine : kExitFailed;
 }
 

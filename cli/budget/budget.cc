@@ -79,12 +79,12 @@ int Print(const Session& session, const std::vector<ShownDevice>& devices, bool 
   if (json) {
     Json list = Json::array();
     for (const ShownDevice& device : devices) list.push_back(BudgetJson(device));
-    return PrintJson({{"schema", "memprof.budget/1"},
-                      {"log", session.path()},
-                      {"complete", session.run().complete},
-                      {"simulated", Simulated(session)},
-                      {"start_time_ns", StartTime(session)},
-                      {"devices", std::move(list)}});
+    return PrintJson(WithSampling(session, {{"schema", "memprof.budget/1"},
+                                            {"log", session.path()},
+                                            {"complete", session.run().complete},
+                                            {"simulated", Simulated(session)},
+                                            {"start_time_ns", StartTime(session)},
+                                            {"devices", std::move(list)}}));
   }
   std::string text = RunLines(session);
   if (devices.empty())

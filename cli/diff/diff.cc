@@ -165,7 +165,16 @@ Json SideJson(const Session& session, const std::string& what, analysis::TimeNs 
     json["time_ns"] = time;
     if (moment->event.valid()) json["event"] = moment->event.value;
   }
-  return json;
+  return WithSampling(session, std::move(json));
+}
+
+// Of two runs, each has its own.
+std::string SamplingOfRuns(const Session& before, const Session& after) {
+  std::string text;
+  for (const Session* session : {&before, &after})
+    if (const std::string lines = SamplingLines(*session, Drawn::kLeftOut); !lines.empty())
+      Append(text, session == &before ? "Before: " : "After: ", lines);
+  return text;
 }
 
 Json UseJson(const std::vector<analysis::DeviceUse>& uses) {
@@ -202,7 +211,8 @@ int Finish(const DiffOptions& arguments, const SessionPointer& before, const Ses
     if (!WriteOut(DiffMarkdown(report, sides, threshold, top))) status = kExitFailed;
   } else {
     const std::string text =
-        Cat(sides.moments ? RunLines(*after) + "\n" : "", DiffText(report, sides, threshold, top));
+        Cat(sides.moments ? RunLines(*after) + "\n" : SamplingOfRuns(*before, *after),
+            DiffText(report, sides, threshold, top));
     if (!WriteOut(text)) status = kExitFailed;
   }
   if (budget.empty()) return status;
@@ -229,6 +239,7 @@ int DiffTwoRuns(const DiffOptions& arguments, const std::vector<std::string>& lo
                          at_end ? analysis::DiffMoment::kEnd : analysis::DiffMoment::kPeak);
   const auto name = [](const Session& session) {
     return Cat(session.path(), ", ", analysis::FormatNumberOf(session.steps().size(), "step"),
+               SamplingOf(session)->always_on ? ", always on" : "",
                session.run().complete ? "" : ", not whole");
   };
   return Finish(arguments, before, after, report, {name(*before), name(*after), false, at_end},

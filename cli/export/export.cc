@@ -11,6 +11,7 @@
 #include "cli/console/text.h"
 #include "cli/export/internal/format.h"
 #include "cli/shared/open_log.h"
+#include "cli/shared/sampling_lines.h"
 
 namespace memprof::cli {
 namespace {
@@ -81,6 +82,7 @@ int ExportVerb(int argc, char** argv) {
   int status = kExitFine;
   input.session = OpenLogs(options, "export", &status);
   if (!input.session) return status;
+  if (to != "html") NoteSampling(*input.session);
   std::vector<std::string> logs;
   for (const analysis::ProcessInfo& process : input.session->processes())
     logs.push_back(process.path);

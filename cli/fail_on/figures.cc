@@ -3,6 +3,7 @@
 
 #include "analysis/fragmentation/fragmentation.h"
 #include "analysis/oom/oom.h"
+#include "analysis/store/sampling.h"
 #include "analysis/timeline/timeline.h"
 #include "cli/fail_on/conditions.h"
 
@@ -34,9 +35,13 @@ void AddTimelines(const analysis::Session& session, Figures& figures) {
     const auto add = [&](Metric metric, std::uint64_t bytes) {
       figures[metric].push_back({timeline.device, static_cast<double>(bytes)});
     };
-    add(Metric::kPeak, timeline.total.max());
-    add(Metric::kReserved, timeline.framework_reserved.empty() ? timeline.reserved.max()
-                                                               : timeline.framework_reserved.max());
+    const auto highest = [&](analysis::Layer layer, const analysis::Series& series) {
+      return analysis::HighestKnown(session, timeline.device, layer, series.max());
+    };
+    add(Metric::kPeak, highest(analysis::Layer::kUnspecified, timeline.total));
+    add(Metric::kReserved, timeline.framework_reserved.empty()
+                               ? timeline.reserved.max()
+                               : highest(analysis::Layer::kSegment, timeline.framework_reserved));
     add(Metric::kLiveAtEnd, timeline.total.At(analysis::kForever));
   }
 }

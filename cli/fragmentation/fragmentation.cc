@@ -64,7 +64,7 @@ int Print(const std::shared_ptr<const analysis::Session>& session,
   object.update(FragmentationJson(*session, symbols, report));
   object["series"] = FragmentationSeriesJson(series);
   object["series_left_out"] = series.size() - object["series"].size();
-  return PrintJson(object);
+  return PrintJson(WithSampling(*session, std::move(object)));
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ int LeaksVerb(int argc, char** argv) {
     Json all = ToJson(*session, symbols, report);
     if (!link.empty()) all["link"] = ViewerCommand(options.arguments(), link);
     if (!arguments.suppressions.empty()) all["suppressed"] = judged.UsedJson();
-    status = PrintJson(all);
+    status = PrintJson(WithSampling(*session, std::move(all)));
   } else if (!WriteOut(ToText(*session, symbols, judged, arguments) +
                        (link.empty() ? "" : ShowItLine(options.arguments(), link)))) {
     status = kExitFailed;

@@ -13,6 +13,7 @@
 #include "cli/shared/event_view.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
+#include "cli/shared/sampling_lines.h"
 
 namespace memprof::cli {
 namespace {
@@ -84,6 +85,10 @@ class Dumper {
     return analysis::PrivatePoolOf(session_, id);
   }
 
+  std::string Weight(std::uint32_t e) const {
+    return Json(analysis::DrawnAt(session_, analysis::EventId(e)).weight).dump();
+  }
+
   void AddText(std::uint32_t e) {
     const EventTable& events = session_.events();
     char time[48];
@@ -102,7 +107,12 @@ class Dumper {
     if (const auto* tensor = view_.tensor()) add("shape=", TensorShape(tensor));
     if (events.stream(e) != 0) add("stream=", Hex(events.stream(e)));
     if (const std::uint64_t pool = PoolOf(e)) add("", analysis::PrivatePoolName(pool));
-    if (events.result(e) != 0) add("result=", std::to_string(events.result(e)));
+    if (events.op(e) == Op::kSampled) {
+      add("weight=", Weight(e));
+      add("lived=", Cat(events.aux1(e), "ns"));
+    } else if (events.result(e) != 0) {
+      add("result=", std::to_string(events.result(e)));
+    }
     if (events.api(e).valid()) add("api=", Printable(session_.string(events.api(e))));
     if (options_.symbols && events.stack(e).valid()) add("at ", stacks_.Site(events.stack(e)));
     Append(out_, detail, '\n');
@@ -132,13 +142,16 @@ class Dumper {
     }
     if (events.stream(e) != 0) Append(out_, ",\"stream\":\"", Hex(events.stream(e)), '"');
     if (const std::uint64_t pool = PoolOf(e)) Append(out_, ",\"private_pool\":\"", Hex(pool), '"');
-    if (events.result(e) != 0) Append(out_, ",\"result\":", events.result(e));
+    if (events.op(e) == Op::kSampled)
+      Append(out_, ",\"weight\":", Weight(e), ",\"lived_ns\":", events.aux1(e));
+    else if (events.result(e) != 0)
+      Append(out_, ",\"result\":", events.result(e));
     if (events.api(e).valid()) {
       out_ += ",\"api\":";
       AppendJsonString(session_.string(events.api(e)), out_);
     }
     if (events.aux0(e) != 0) Append(out_, ",\"aux0\":", events.aux0(e));
-    if (events.aux1(e) != 0) Append(out_, ",\"aux1\":", events.aux1(e));
+    if (events.aux1(e) != 0 && events.op(e) != Op::kSampled) Append(out_, ",\"aux1\":", events.aux1(e));
     if (events.allocation(e).valid()) {
       Append(out_, ",\"allocation\":", events.allocation(e).value);
     }
@@ -234,6 +247,7 @@ int DumpVerb(int argc, char** argv) {
   int status = kExitFine;
   const auto session = OpenLogs(options, "dump", &status);
   if (!session) return status;
+  NoteSampling(*session);
   analysis::Symbols symbols(session);
   return Dumper(*session, symbols, dump).Run(filter) ? kExitFine : kExitFailed;
 }

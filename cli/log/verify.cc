@@ -27,11 +27,13 @@ Json ToJson(const std::string& path, const VerifyResult& result) {
                      {"stored_bytes", kind.stored_bytes},
                      {"raw_bytes", kind.raw_bytes}});
   }
-  return {{"schema", "memprof.verify/1"},    {"log", path},
-          {"sound", result.sound()},         {"complete", result.complete},
-          {"has_index", result.has_index},   {"format_version", result.format_version},
-          {"file_bytes", result.file_bytes}, {"events", result.events},
-          {"chunks", std::move(kinds)},      {"problems", result.problems}};
+  Json json = {{"schema", "memprof.verify/1"},    {"log", path},
+               {"sound", result.sound()},         {"complete", result.complete},
+               {"has_index", result.has_index},   {"format_version", result.format_version},
+               {"file_bytes", result.file_bytes}, {"events", result.events},
+               {"chunks", std::move(kinds)},      {"problems", result.problems}};
+  if (result.always_on) json["segment"] = result.segment;
+  return json;
 }
 
 std::string ToText(const std::string& path, const VerifyResult& result) {
@@ -40,6 +42,7 @@ std::string ToText(const std::string& path, const VerifyResult& result) {
           FormatBytes(result.file_bytes), ", ", analysis::FormatNumberOf(result.events, "event"),
           ", ", result.complete ? "closed cleanly" : "not closed",
           result.has_index ? ", with an index" : ", without an index", "\n");
+  if (result.always_on) Append(text, "Always on, segment ", result.segment, ".\n");
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
   table.Header({"chunks", "count", "stored", "raw"});
   for (const analysis::ChunkKindCount& kind : result.kinds) {

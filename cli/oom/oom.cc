@@ -65,7 +65,7 @@ int PrintAll(const std::shared_ptr<const Session>& session, analysis::Symbols& s
               {"failures", std::move(list)},
               {"headroom", HeadroomJson(analysis::FindHeadroom(*session))}};
   if (!command.empty()) all["link"] = command;
-  return PrintJson(all);
+  return PrintJson(WithSampling(*session, std::move(all)));
 }
 
 std::string Words(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols,

@@ -56,11 +56,11 @@ bool ReadRules(const Session& session, analysis::Symbols& symbols,
 }
 
 Json Head(const Session& session) {
-  return {{"schema", "memprof.peak/1"},
-          {"log", session.path()},
-          {"complete", session.run().complete},
-          {"simulated", Simulated(session)},
-          {"start_time_ns", StartTime(session)}};
+  return WithSampling(session, {{"schema", "memprof.peak/1"},
+                                {"log", session.path()},
+                                {"complete", session.run().complete},
+                                {"simulated", Simulated(session)},
+                                {"start_time_ns", StartTime(session)}});
 }
 
 Json ToJson(const Session& session, analysis::Symbols& symbols, const std::vector<Peak>& peaks,
@@ -89,6 +89,8 @@ std::string Text(const Session& session, analysis::Symbols& symbols, const Insta
                  const Details& details, std::size_t rows, bool by_library) {
   std::string text = RunLines(session);
   if (instants.of_devices.empty()) text += "\nNo device memory was allocated in this log.\n";
+  if (instants.words.empty())
+    for (const Peak& peak : instants.of_devices) text += CountedLines(session, peak);
   for (const Peak& peak : instants.of_devices) {
     const std::string what = analysis::FormatBytes(peak.bytes);
     const std::string& words = instants.words;

@@ -150,10 +150,10 @@ int Print(const FootprintArguments& arguments, const std::vector<analysis::Footp
     Json devices = Json::array();
     for (const FootprintAnswer& answer : answers)
       devices.push_back(FootprintJson(answer, symbols, logs, top));
-    return PrintJson({{"schema", "memprof.footprint/1"},
-                      {"logs", logs},
-                      {"simulated", simulated},
-                      {"devices", std::move(devices)}});
+    return PrintJson(WithSampling(*sorted.back().session, {{"schema", "memprof.footprint/1"},
+                                                           {"logs", logs},
+                                                           {"simulated", simulated},
+                                                           {"devices", std::move(devices)}}));
   }
   std::string text = RunLines(*sorted.back().session);
   for (const FootprintAnswer& answer : answers) text += FootprintText(answer, symbols, logs, top);

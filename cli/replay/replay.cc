@@ -319,7 +319,7 @@ int ReplayVerb(int argc, char** argv) {
     PrintError(Cat(session->path(), ": no requests on device ", what.device));
     return kExitFailed;
   }
-  if (arguments.json) return PrintJson(ToJson(*session, replays));
+  if (arguments.json) return PrintJson(WithSampling(*session, ToJson(*session, replays)));
   std::string text = RunLines(*session);
   if (replays.empty()) text += "\nNothing was allocated on a device: there is nothing to replay.\n";
   for (const DeviceReplay& replay : replays) text += ReplayText(*session, replay);

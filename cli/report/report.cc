@@ -7,7 +7,7 @@
 #include "analysis/base/status_text.h"
 #include "analysis/base/units.h"
 #include "analysis/oom/words.h"
-#include "analysis/peak/places.h"
+#include "analysis/peak/traffic.h"
 #include "analysis/symbols/symbols.h"
 #include "cli/categories/categories.h"
 #include "cli/console/command_line.h"
@@ -124,6 +124,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
            has_driver_memory ? "" : " of blocks", " on device ", peak.device, label, ", after ",
            Since(session, peak.time), "\n");
     if (!has_driver_memory) text += "    The driver memory of the allocator is not in this log.\n";
+    text += CountedLines(session, peak);
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
   for (const analysis::Leak& leak : report.leaks.leaks) {
@@ -212,23 +213,19 @@ std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::s
 
 // The sites that allocated most over the whole run.
 std::string TrafficSection(const Session& session, analysis::Symbols& symbols, std::size_t top) {
-  analysis::SiteQuery query;
-  query.metric = analysis::Metric::kAllocatedBytes;
+  std::uint32_t layers = analysis::kDeviceLayers;
   const bool framework =
       std::any_of(session.records().begin(), session.records().end(),
                   [](const auto& record) { return record.layer == analysis::Layer::kBlock; });
-  if (framework) query.layers |= LayerBit(analysis::Layer::kBlock);
+  if (framework || SamplingOf(session)->always_on) layers |= LayerBit(analysis::Layer::kBlock);
   Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   table.Header({"allocated", "times", "largest", "layer", "site"});
-  const std::vector<analysis::Place> places =
-      JoinByPlace(symbols, FindSites(session, query), session);
+  const std::vector<analysis::PlaceTraffic> places = TrafficByPlace(session, symbols, layers);
   const std::size_t shown = Shown(places.size(), top);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::Allocation& largest = session.allocation(places[i].largest);
-    table.Row({FormatBytes(places[i].bytes), FormatCount(places[i].blocks),
-               FormatBytes(largest.bytes), std::string(analysis::LayerName(largest.layer)),
+  for (std::size_t i = 0; i < shown; ++i)
+    table.Row({EstimatedBytes(places[i].bytes), EstimatedCount(places[i].count),
+               FormatBytes(places[i].largest), std::string(analysis::LayerName(places[i].layer)),
                SiteLabel(symbols, places[i].stack)});
-  }
   if (table.empty()) return "  Nothing was allocated.\n";
   return table.Text(kWidth) + MoreLine(shown, places.size());
 }
@@ -249,8 +246,8 @@ std::string AnomalySection(const Session& session, analysis::Symbols& symbols) {
 
 std::string ToText(const Session& session, analysis::Symbols& symbols, const Report& report,
                    const analysis::Categories& categories, std::size_t top) {
-  std::string text = Cat(RunLines(session), Verdict(session, symbols, report), Heading("Devices"),
-                         DeviceSection(report));
+  std::string text = Cat(RunLines(session, Drawn::kEstimated), Verdict(session, symbols, report),
+                         Heading("Devices"), DeviceSection(report));
   if (const std::string processes = ProcessesText(session, report.leaks.leaks); !processes.empty())
     Append(text, Heading("Processes"), processes);
   Append(text, Heading("Where the devices' memory was"), LedgerText(session, report.devices));
@@ -267,7 +264,9 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
            LibrariesText(session, symbols, peak, nullptr, false),
            CategoriesText(session, categories, peak, nullptr));
   }
-  Append(text, Heading("Top call sites over the whole run"), TrafficSection(session, symbols, top));
+  const bool estimated = !SamplingOf(session)->drawn.empty();
+  Append(text, Heading(Cat("Top call sites over the whole run", estimated ? ", estimated" : "")),
+         TrafficSection(session, symbols, top));
   Append(text, Heading("Alive at the end, not growing"),
          AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
@@ -319,7 +318,8 @@ int ReportVerb(int argc, char** argv) {
   const Report report = figures.get();
   const auto rows = static_cast<std::size_t>(top);
   const bool written =
-      json ? PrintJson(ToJson(*session, symbols, report, categories, rows)) == kExitFine
+      json ? PrintJson(WithSampling(*session, ToJson(*session, symbols, report, categories, rows),
+                                    Drawn::kEstimated)) == kExitFine
            : WriteOut(ToText(*session, symbols, report, categories, rows));
   const bool exceeded = ReportViolations(
       session->path(), budget->Violations(CollectFigures(*session, *budget, &report.leaks)));

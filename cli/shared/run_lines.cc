@@ -53,7 +53,7 @@ std::string ProcessLines(const Session& session) {
 
 }  // namespace
 
-std::string RunLines(const Session& session) {
+std::string RunLines(const Session& session, Drawn drawn) {
   const analysis::RunInfo& run = session.run();
   std::string command;
   for (const std::string& argument : run.arguments) {
@@ -96,6 +96,7 @@ std::string RunLines(const Session& session) {
                                        kWidth, 0)),
            "\n");
   }
+  text += SamplingLines(session, drawn);
   if (session.steps().empty() && analysis::AgentWouldHelp(session))
     Append(text, Wrap(Cat("No steps are known: ", kAgentHint), kWidth, 0), "\n");
   return text;

@@ -6,6 +6,7 @@
 
 #include "analysis/store/session.h"
 #include "cli/console/json.h"
+#include "cli/shared/sampling_lines.h"
 
 namespace memprof::cli {
 
@@ -14,7 +15,8 @@ inline constexpr std::string_view kAgentHint =
     "memprof run --torch marks the steps of PyTorch, and names its modules, parameters and "
     "gradients.";
 
-std::string RunLines(const analysis::Session& session);
+// `drawn`: what the verb makes of a log that is always on.
+std::string RunLines(const analysis::Session& session, Drawn drawn = Drawn::kLeftOut);
 
 // "steps found in the pattern of allocations, confidence 0.97"; "" for marks and for none.
 std::string StepOriginText(const analysis::StepOrigin& origin);

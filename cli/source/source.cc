@@ -256,7 +256,7 @@ int SourceVerb(int argc, char** argv) {
         object["kept_lines"] = std::move(lines);
     }
     object["devices"] = std::move(devices);
-    return PrintJson(object);
+    return PrintJson(WithSampling(*session, std::move(object)));
   }
   places.working_directory = session->run().working_directory;
   places.executable = session->run().executable;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "analysis/base/units.h"
@@ -26,6 +27,7 @@ using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::FormatNumberOf;
 using analysis::FoundSteps;
+using analysis::SampledSum;
 using analysis::StepChoice;
 using analysis::StepFigures;
 using analysis::StepInfo;
@@ -33,6 +35,7 @@ using analysis::StepSource;
 
 // The same work and the same growth: one row of the table.
 bool SameWork(const StepFigures& a, const StepFigures& b) {
+  if (!a.whole || !b.whole) return a.whole == b.whole;
   return a.allocations == b.allocations && a.frees == b.frees &&
          a.allocated_bytes == b.allocated_bytes && a.freed_bytes == b.freed_bytes &&
          (a.likeness < analysis::kStepAlike) == (b.likeness < analysis::kStepAlike);
@@ -88,6 +91,28 @@ std::string Summary(const FoundSteps& found) {
   return text;
 }
 
+// The cells of steps that are not whole: the mean of what they allocated, and the highest.
+struct Thinned {
+  SampledSum count, bytes;
+  std::string peak;
+
+  explicit Thinned(std::span<const StepFigures> steps) {
+    std::uint64_t exact = 0, counted = 0;
+    const auto part = 1 / static_cast<double>(steps.size());
+    for (const StepFigures& f : steps) {
+      count += f.drawn_count;
+      bytes += f.drawn_bytes;
+      count.AddExact(static_cast<double>(f.allocations));
+      bytes.AddExact(static_cast<double>(f.allocated_bytes));
+      exact = std::max(exact, f.peak_bytes);
+      counted = std::max(counted, f.counted_peak);
+    }
+    for (SampledSum* sum : {&count, &bytes})
+      *sum = {sum->value * part, sum->variance * part * part};
+    peak = counted > 0 ? Cat("≤ ", FormatBytes(counted)) : Cat("≥ ", FormatBytes(exact));
+  }
+};
+
 }  // namespace
 
 std::string StepsText(const analysis::Session& session, const std::vector<StepInfo>& steps,
@@ -103,18 +128,23 @@ std::string StepsText(const analysis::Session& session, const std::vector<StepIn
     while (end < alike && SameWork(figures[end], figures[i])) ++end;
     const StepFigures& f = figures[end - 1];
     const analysis::TimeNs takes = (steps[end - 1].end - steps[i].begin) / (end - i);
-    const std::uint64_t before = f.after_bytes + f.freed_bytes - f.allocated_bytes;
+    const StepFigures& first = figures[f.whole ? end - 1 : i];
+    const std::uint64_t before = first.after_bytes + first.freed_bytes - first.allocated_bytes;
+    const Thinned thinned{std::span(figures).subspan(i, end - i)};
     std::string remark;
     if (last_alone && end == steps.size())
       remark = "to the end of the run";  // the likely reason of a difference
+    else if (!f.whole)
+      remark = "sampled";
     else if (f.likeness < analysis::kStepAlike)
       remark = Cat("differs (", Percent(f.likeness, 1), " alike)");
     table.Row(
         {end - i == 1 ? Cat(steps[i].number) : Cat(steps[i].number, "…", steps[end - 1].number),
          Since(session, steps[i].begin), analysis::FormatDuration(takes),
-         FormatCount(f.allocations), FormatBytes(f.allocated_bytes), FormatBytes(f.peak_bytes),
-         FormatBytes(f.after_bytes), Change(before, f.after_bytes),
-         Styled(Style::kYellow, remark)});
+         f.whole ? FormatCount(f.allocations) : EstimatedCount(thinned.count),
+         f.whole ? FormatBytes(f.allocated_bytes) : EstimatedBytes(thinned.bytes),
+         f.whole ? FormatBytes(f.peak_bytes) : thinned.peak, FormatBytes(f.after_bytes),
+         Change(before, f.after_bytes), Styled(Style::kYellow, remark)});
     ++rows;
     i = end;
   }
@@ -188,11 +218,12 @@ int StepsVerb(int argc, char** argv) {
                    {"simulated", Simulated(*session)}};
     object.update(StepOriginJson(found.origin));
     object["used"] = found.origin.confidence >= analysis::kStepConfidence;
-    return PrintJsonList(object, "steps", found.steps.size(), [&](std::size_t i) {
-      return StepJson(found.steps[i], figures[i], phases[i]);
-    });
+    return PrintJsonList(
+        WithSampling(*session, object, Drawn::kEstimated), "steps", found.steps.size(),
+        [&](std::size_t i) { return StepJson(found.steps[i], figures[i], phases[i]); });
   }
-  std::string text = Cat(RunLines(*session), "\n", Wrap(Summary(found), kWidth, 0), "\n");
+  std::string text =
+      Cat(RunLines(*session, Drawn::kEstimated), "\n", Wrap(Summary(found), kWidth, 0), "\n");
   if (!found.steps.empty()) {
     Append(text, Heading("Steps"),
            StepsText(*session, found.steps, figures, static_cast<std::size_t>(top)),

@@ -8,6 +8,7 @@
 #include "analysis/leaks/forecast.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/oom/oom.h"
+#include "analysis/store/sampling_words.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/timeline.h"
@@ -47,6 +48,7 @@ void AddRun(const Session& session, TopProcess* process) {
   process->start_unix_ns = run.start_unix_ns;
   process->last_event = process->judged = SinceStart(session, run.end_time);
   process->simulated = Simulated(session);
+  process->sampling = SamplingWords(session, analysis::Drawn::kLeftOut);
   for (const analysis::AnomalyCount& count : session.anomalies()) {
     const AnomalyText text = DescribeAnomaly(count.anomaly);
     if (text.severity == "data loss" || text.severity == "error")
@@ -95,7 +97,10 @@ class DeviceFigures {
     const analysis::Series& allocated =
         device.framework ? timeline.framework_allocated : timeline.total;
     device.allocated = allocated.At(end_);
-    device.peak = allocated.max();
+    device.peak =
+        HighestKnown(session_, timeline.device,
+                     device.framework ? analysis::Layer::kBlock : analysis::Layer::kUnspecified,
+                     allocated.max());
     device.reserved = timeline.reserved.At(end_);
     device.used = device.reserved;
     const auto ledger = LedgerAt(session_, samples_->Of(timeline.device), timeline, end_);

@@ -150,6 +150,8 @@ class DetailLines {
     if (process_.simulated && width_ > 90)
       lines.back() += Styled(Style::kYellow, CutEnd("; on the stand-in GPU", 22));
     if (!process_.losses.empty()) lines.push_back(LossLine());
+    if (!process_.sampling.empty())
+      lines.push_back(Line().Add(Cat("  ", process_.sampling), Style::kDim).Text(width_));
     if (device_ == nullptr) return lines;
     lines.push_back(DeviceLine());
     lines.push_back(GrowthLine());

@@ -93,6 +93,7 @@ void LogTail::Apply(TopProcess* figures) {
     if (change.time > start_)
       figures->last_event = std::max(figures->last_event, change.time - start_);
     if (change.op == Op::kStep) ApplyStep(change, figures);
+    if (change.op == Op::kLevel) ApplyLevel(change, figures);
     if (change.op == Op::kAlloc || change.op == Op::kFree) ApplyMemory(change, figures);
   }
   for (TopDevice& device : figures->devices)
@@ -102,11 +103,25 @@ void LogTail::Apply(TopProcess* figures) {
 void LogTail::ApplyStep(const Change& change, TopProcess* figures) {
   const auto number = static_cast<std::int64_t>(change.bytes);
   if (!marks_ || change.time <= known_ || number == figures->step) return;
-  steps_.push_back(change.time);
-  if (steps_.size() > kTopRecentSteps + 1) steps_.erase(steps_.begin());
+  // A log that is always on leaves the marks of most steps out.
+  const bool on = number > figures->step && !figures->sampling.empty() && !steps_.empty();
+  const std::uint64_t made =
+      on ? static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(figures->step) : 1;
+  const TimeNs last = steps_.empty() ? change.time : steps_.back();
+  for (std::uint64_t left = std::min<std::uint64_t>(made, kTopRecentSteps); left-- > 0;)
+    steps_.push_back(change.time - (change.time - std::min(last, change.time)) / made * left);
+  if (steps_.size() > kTopRecentSteps + 1)
+    steps_.erase(steps_.begin(), steps_.end() - (kTopRecentSteps + 1));
   figures->step = number;
-  ++figures->steps;
+  figures->steps += made;
   figures->steps_per_second = TopStepRate(steps_);
+}
+
+void LogTail::ApplyLevel(const Change& change, TopProcess* figures) {
+  for (TopDevice& device : figures->devices)
+    if (device.device == change.device &&
+        change.layer == (device.framework ? Layer::kBlock : Layer::kUnspecified))
+      device.peak = std::max(device.peak, change.bytes);
 }
 
 void LogTail::ApplyMemory(const Change& change, TopProcess* figures) {

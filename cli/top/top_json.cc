@@ -45,26 +45,28 @@ Json ProcessJson(const TopProcess& process, std::uint64_t now_unix_ns) {
                      {"bytes", leak.bytes},
                      {"site", leak.site}});
   for (const auto& [name, count] : process.losses) losses[name] = count;
-  return {{"log", process.path},
-          {"command", process.command},
-          {"pid", process.pid},
-          {"host", process.host},
-          {"rank", process.rank},
-          {"simulated", process.simulated},
-          {"state", TopStateName(process.state)},
-          {"end_reason", process.end_reason},
-          {"elapsed_ns", process.Elapsed(now_unix_ns)},
-          {"last_event_ns", process.last_event},
-          {"step", process.step},
-          {"steps_completed", process.steps},
-          {"steps_per_second", Number(process.steps_per_second)},
-          {"growth_per", process.by_time ? "second" : "step"},
-          {"too_early_to_judge", process.too_short},
-          {"losses", std::move(losses)},
-          {"devices", std::move(devices)},
-          {"leaks", std::move(leaks)},
-          {"failed_requests", process.failures},
-          {"last_failed_request", process.failure ? FailureJson(*process.failure) : Json()}};
+  Json json = {{"log", process.path},
+               {"command", process.command},
+               {"pid", process.pid},
+               {"host", process.host},
+               {"rank", process.rank},
+               {"simulated", process.simulated},
+               {"state", TopStateName(process.state)},
+               {"end_reason", process.end_reason},
+               {"elapsed_ns", process.Elapsed(now_unix_ns)},
+               {"last_event_ns", process.last_event},
+               {"step", process.step},
+               {"steps_completed", process.steps},
+               {"steps_per_second", Number(process.steps_per_second)},
+               {"growth_per", process.by_time ? "second" : "step"},
+               {"too_early_to_judge", process.too_short},
+               {"losses", std::move(losses)},
+               {"devices", std::move(devices)},
+               {"leaks", std::move(leaks)},
+               {"failed_requests", process.failures},
+               {"last_failed_request", process.failure ? FailureJson(*process.failure) : Json()}};
+  if (!process.sampling.empty()) json["always_on"] = process.sampling;
+  return json;
 }
 
 }  // namespace

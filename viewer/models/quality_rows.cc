@@ -6,6 +6,7 @@
 #include <array>
 
 #include "analysis/steps/found.h"
+#include "analysis/store/sampling_words.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/anomaly_texts.h"
 
@@ -40,6 +41,7 @@ class Finder {
     Anomalies();
     Sources();
     Completeness();
+    Sampling();
     Cost();
     Clocks();
     Symbols();
@@ -77,6 +79,13 @@ class Finder {
                      [](const QualityRow& a, const QualityRow& b) { return a.grade > b.grade; });
     if (rows_.size() == first)
       Add("Anomalies", Tr("none"), Grade::kGood, Tr("Nothing was lost, and nothing was unusual."));
+  }
+
+  void Sampling() {
+    const std::string words = SamplingWords(session_, analysis::Drawn::kLeftOut);
+    if (!words.empty())
+      Add("Recording", Tr("always on"), Grade::kInfo, ToQString(words),
+          Tr("Levels of what was left out are counted: lines in the timeline."));
   }
 
   void Sources() {

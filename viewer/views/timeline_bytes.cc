@@ -19,9 +19,24 @@ std::uint64_t TimelineView::AxisMax() const {
   const TimelineBands* shown = bands();
   if (shown == nullptr) return 1;
   const analysis::DeviceInfo* device = document_->device(selection_->device());
-  return ChooseAxis(std::max(shown->top.max(), shown->in_use.max()),
+  const int ordinal = selection_->device();
+  const std::uint64_t counted =
+      HighestKnown(*document_->session(), ordinal, analysis::Layer::kBlock,
+                   HighestKnown(*document_->session(), ordinal, analysis::Layer::kUnspecified, 0));
+  return ChooseAxis(std::max({shown->top.max(), shown->in_use.max(), counted}),
                     device != nullptr ? device->capacity_bytes : 0)
       .max_bytes;
+}
+
+// None where it is not known or beyond the bytes that are shown.
+std::optional<std::uint64_t> TimelineView::ShownCapacity() const {
+  const analysis::DeviceInfo* device = document_->device(selection_->device());
+  const std::uint64_t capacity = device == nullptr ? 0 : device->capacity_bytes;
+  const ByteScale bytes = ByteAxis();
+  if (capacity < bytes.min_bytes || capacity > bytes.max_bytes ||
+      !ChooseAxis(bands()->top.max(), capacity).shows_capacity)
+    return std::nullopt;
+  return capacity;
 }
 
 ByteWindow TimelineView::Bytes() const {

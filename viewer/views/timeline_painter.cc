@@ -322,6 +322,23 @@ QRectF FlagPainter::Place(double x, double y, QSizeF size) const {
   return box;
 }
 
+void PaintCounted(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                  const ByteScale& bytes, const analysis::Sampling& sampling, int device,
+                  analysis::Layer layer, const Theme& theme) {
+  painter.setPen(QPen(theme.muted, 1, Qt::DashLine));
+  for (const analysis::Stretch& stretch : sampling.stretches) {
+    const double begin = std::max(plot.left(), scale.X(stretch.begin));
+    const double end = std::min(plot.right(), scale.X(stretch.end));
+    if (begin > end) continue;
+    for (const analysis::CountedLevel& level : stretch.levels) {
+      if (level.device != device || level.layer != layer) continue;
+      const double y = bytes.Y(static_cast<double>(level.highest));
+      if (y < plot.top() || y > plot.bottom()) continue;
+      painter.drawLine(QPointF(begin, y), QPointF(std::max(end, begin + 1), y));
+    }
+  }
+}
+
 void FlagPainter::Paint(double x, double y, const QString& label, const QColor& color) {
   painter_.save();
   painter_.setRenderHint(QPainter::Antialiasing);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/store/sampling.h"
 #include "analysis/store/session.h"
 #include "viewer/geometry/axis.h"
 #include "viewer/geometry/timeline_columns.h"
@@ -54,6 +55,10 @@ void PaintTimeAxis(QPainter& painter, const QRectF& plot, const TimeScale& scale
 void PaintLevel(QPainter& painter, const QRectF& plot, double y, const QColor& color);
 void PaintLevelLabel(QPainter& painter, const QRectF& plot, double y, const QString& label,
                      const QColor& color, const Theme& theme);
+// The most that was counted where a log that is always on is thinned, as dashed lines.
+void PaintCounted(QPainter& painter, const QRectF& plot, const TimeScale& scale,
+                  const ByteScale& bytes, const analysis::Sampling& sampling, int device,
+                  analysis::Layer layer, const Theme& theme);
 // Labels at instants: a thin line down the plot, and a label that stays in the plot and does not
 // overlap earlier labels.
 class FlagPainter {

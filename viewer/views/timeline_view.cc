@@ -303,17 +303,6 @@ TimeNs TimelineView::PeakOf(const StackLine& allocated) const {
   return allocated.time_of_max();
 }
 
-// None where it is not known or beyond the bytes that are shown.
-std::optional<std::uint64_t> TimelineView::ShownCapacity() const {
-  const analysis::DeviceInfo* device = document_->device(selection_->device());
-  const std::uint64_t capacity = device == nullptr ? 0 : device->capacity_bytes;
-  const ByteScale bytes = ByteAxis();
-  if (capacity < bytes.min_bytes || capacity > bytes.max_bytes ||
-      !ChooseAxis(bands()->top.max(), capacity).shows_capacity)
-    return std::nullopt;
-  return capacity;
-}
-
 void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeScale& scale) {
   const Theme theme = Theme::From(palette());
   const ByteScale bytes = ByteAxis();
@@ -324,6 +313,9 @@ void TimelineView::PaintFlags(QPainter& painter, const QRectF& plot, const TimeS
     PaintLevel(painter, plot, bytes.Y(static_cast<double>(*capacity)), theme.danger);
   const TimelineBands* kinds = document_->bands(selection_->device());
   if (kinds == nullptr) return;
+  PaintCounted(painter, plot, scale, bytes, *SamplingOf(*document_->session()),
+               selection_->device(),
+               kinds->framework ? analysis::Layer::kBlock : analysis::Layer::kUnspecified, theme);
   FlagPainter flags(painter, plot, theme);
   const auto peak_flag = [&](const StackLine& line, TimeNs peak, const QString& text) {
     if (line.empty()) return;

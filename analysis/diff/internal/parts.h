@@ -41,7 +41,8 @@ template <typename Of>
 double VariationOf(const RunProfile& profile, Of of) {
   Variation variation;
   for (std::size_t i = profile.steady_begin + 1; i < profile.steady_end; ++i)
-    variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
+    if (profile.Steady(i - 1) && profile.Steady(i))
+      variation.Add(of(profile.steps[i - 1]), of(profile.steps[i]));
   return static_cast<double>(variation.bytes());
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/leaks/internal/groups.h"
 #include "analysis/leaks/internal/level.h"
 #include "analysis/leaks/internal/pass.h"
+#include "analysis/store/sampling.h"
 
 namespace memprof::analysis {
 namespace {
@@ -41,6 +42,12 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
     if (a.birth >= clock.judged_at()) break;
     ++candidate.evidence.allocations;
     candidate.evidence.frees += !AliveWhenJudged(clock, a);
+  }
+  candidate.evidence.thinned = session.events().Has(Op::kThinned);
+  for (const EventId id : SamplingOf(session)->drawn) {
+    const DrawnBlock block = DrawnAt(session, id);
+    if (block.stack == site.stack && block.device == site.device && block.layer == site.layer)
+      candidate.evidence.short_lived += block.weight;
   }
 }
 

@@ -102,11 +102,14 @@ std::string WhenWords(const StepClock& clock, const Leak& leak, const SiteHistor
                                                  : RisesInARow(history.lows);
   return absl::StrCat(
       "No steps are known, so time is measured by ",
-      clock.births_only() ? "allocations" : "what the program frees, copies and launches",
+      clock.by_clock()      ? "the clock"
+      : clock.births_only() ? "allocations"
+                            : "what the program frees, copies and launches",
       ". Live memory of ", evidence.sites > 1 ? "these sites" : "this site", " rose ",
       FormatNumberOf(static_cast<std::uint64_t>(rises), "time"), " in a row; ",
       FormatCount(judgement.old_births), " of the ", FormatNumberOf(window, "window"),
-      " of equal activity that were judged ",
+      clock.by_clock() ? " of equal length that were judged "
+                       : " of equal activity that were judged ",
       held ? "raised held memory, which did not fall again. "
            : absl::StrCat("left memory behind", where, " that was not freed later. "));
 }
@@ -124,6 +127,30 @@ std::string TooShortWhy(const StepClock& clock, const Leak& leak, const LeakEvid
                        : "Record a longer run to judge it.");
 }
 
+// How many of the site's allocations were freed.
+std::string FreesWords(const StepClock& clock, const LeakEvidence& evidence) {
+  const char* const allocations =
+      evidence.thinned ? " allocations in the log" : " allocations";
+  std::string text;
+  if (evidence.frees > 0) {
+    text = absl::StrCat(" Of its ", FormatCount(evidence.allocations), allocations, ", ",
+                        FormatCount(evidence.frees), " were freed");
+    if (clock.of_steps())
+      absl::StrAppend(&text, ", none of them later than ", Steps(evidence.longest_lifetime),
+                      " after its birth");
+    text += ".";
+  } else {
+    text = absl::StrCat(" None of its ", FormatCount(evidence.allocations), allocations,
+                        clock.of_steps() ? " was freed while the steps ran."
+                                         : " was freed before the last one was made.");
+  }
+  if (evidence.short_lived >= 1)
+    absl::StrAppend(&text, " About ",
+                    FormatCount(static_cast<std::uint64_t>(std::min(evidence.short_lived, 9e18))),
+                    " more lived shortly.");
+  return text;
+}
+
 }  // namespace
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
@@ -139,18 +166,7 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
     absl::StrAppend(&why, "; memory that is never freed grows by ",
                     FormatBytes(leak.bytes_per_step), " per step");
   why += ".";
-  if (evidence.frees > 0) {
-    absl::StrAppend(&why, " Of its ", FormatCount(evidence.allocations), " allocations, ",
-                    FormatCount(evidence.frees), " were freed");
-    if (clock.of_steps())
-      absl::StrAppend(&why, ", none of them later than ", Steps(evidence.longest_lifetime),
-                      " after its birth");
-    why += ".";
-  } else {
-    absl::StrAppend(&why, " None of its ", FormatCount(evidence.allocations),
-                    clock.of_steps() ? " allocations was freed while the steps ran."
-                                     : " allocations was freed before the last one was made.");
-  }
+  why += FreesWords(clock, evidence);
   if (evidence.level)
     absl::StrAppend(
         &why,

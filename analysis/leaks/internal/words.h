@@ -19,6 +19,8 @@ struct LeakEvidence {
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
+  bool thinned = false;        // others that lived shortly can be left out of the log,
+  double short_lived = 0;      // an estimate of their number
   bool freed_on_exit = false;  // the survivors were freed only after the last completed step
   bool access_known = false;
   bool in_use = false;       // survivors were used in the last steps

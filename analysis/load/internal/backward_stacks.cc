@@ -23,7 +23,9 @@ bool IsCore(std::string_view path) {
   return name.starts_with("libtorch_cpu") || name.starts_with("libtorch.so");
 }
 
-bool Asks(Op op) { return op == Op::kAlloc || op == Op::kAllocFailed || op == Op::kFrameworkOom; }
+bool Asks(Op op) {
+  return op == Op::kAlloc || op == Op::kSampled || op == Op::kAllocFailed || op == Op::kFrameworkOom;
+}
 
 }  // namespace
 
@@ -142,7 +144,7 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
     const Facts& facts = facts_[event.stack.value];
     const std::uint32_t stack = event.stack.value;
     const bool done = kind.op == Op::kFrameworkOom ||
-                      (kind.op == Op::kAlloc &&
+                      ((kind.op == Op::kAlloc || kind.op == Op::kSampled) &&
                        (kind.layer == Layer::kBlock || kind.layer == Layer::kStreamOrdered));
     const BackwardCalls::Request request{facts.asks != kNone ? facts.asks : stack, done};
     if (facts.engine && facts.user == kNone) {

@@ -19,6 +19,8 @@
 #include "analysis/load/internal/marks.h"
 #include "analysis/load/internal/merge.h"
 #include "analysis/load/internal/present.h"
+#include "analysis/load/internal/sampled.h"
+#include "analysis/load/internal/step_gaps.h"
 #include "analysis/log/ring_recovery.h"
 #include "analysis/steps/found.h"
 #include "analysis/symbols/symbols_module.h"
@@ -67,6 +69,8 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   FindEnd();
   if (absl::Status status = ReadEvents(); !status.ok()) return status;
   tables_.Finish();
+  Count(log::Anomaly::kSamplingOdd,
+        ResolveSampled(data_.run.start_time, data_.run.complete, &raw_, &order_));
   TakeBefore();
   AttributeBackward();
   BuildLifetimes();
@@ -201,6 +205,7 @@ absl::Status SessionBuilder::ReadEvents() {
     return absl::DataLossError(absl::StrCat(reader_->path(), ": is damaged"));
   Count(log::Anomaly::kChunksCorrupt, result.failed.size());
   Count(log::Anomaly::kEventsUnknown, result.unknown);
+  Count(log::Anomaly::kSamplingOdd, result.odd_weights);
   if (!Report(0.6)) return absl::CancelledError("cancelled");
   std::uint64_t clock_steps = 0;
   order_ = OrderByTime(&raw_, &clock_steps);
@@ -277,6 +282,7 @@ void SessionBuilder::BuildLifetimes() {
   if (!events.empty()) run.end_time = std::max(run.end_time, events.time(events.size() - 1));
   Marks marks = CollectMarks(data_.events, data_.strings, run.end_time);
   data_.steps = std::move(marks.steps);
+  FillStepGaps(data_.events, &data_.steps);
   data_.ranges = std::move(marks.ranges);
   data_.snapshots = std::move(marks.snapshots);
   Count(log::Anomaly::kRangesUnbalanced, marks.unbalanced_pops);

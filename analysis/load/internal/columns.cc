@@ -9,6 +9,7 @@
 
 #include "analysis/log/decode.h"
 #include "analysis/log/event_columns.h"
+#include "analysis/store/sampling.h"
 
 namespace memprof::analysis {
 namespace {
@@ -65,7 +66,10 @@ class ChunkDecoder {
     if (!DecodeEvents(payload, source.count, &columns_, &unknown_)) return false;
     details_.clear();
     counts_.assign(kinds_.size(), 0);
-    for (std::uint32_t i = 0; i < source.count; ++i) Pack(i, &out[i]);
+    for (std::uint32_t i = 0; i < source.count; ++i) {
+      if (columns_.weight[i] != 0) TakeWeight(i);
+      Pack(i, &out[i]);
+    }
     const std::uint32_t first = shared_.Add(kinds_, &numbers_, counts_, details_);
     for (std::uint32_t i = 0; i < source.count; ++i) {
       out[i].kind = numbers_[out[i].kind];
@@ -74,8 +78,19 @@ class ChunkDecoder {
     return true;
   }
   std::uint64_t unknown() const { return unknown_; }
+  std::uint64_t odd_weights() const { return odd_weights_; }
 
  private:
+  // A drawn block is an event of its own kind, with the weight as its result (sampled.h).
+  void TakeWeight(std::uint32_t i) {
+    if (columns_.op[i] != Op::kAlloc || columns_.weight[i] < kWeightOfOne) {
+      ++odd_weights_;
+      return;
+    }
+    columns_.op[i] = Op::kSampled;
+    columns_.result[i] = columns_.weight[i];
+  }
+
   void Pack(std::uint32_t i, RawEvents::Row* out) {
     const bool tensor = columns_.layer[i] == Layer::kTensor;
     const std::uint32_t label = columns_.label[i] == 0 ? EventId::kNone
@@ -131,7 +146,7 @@ class ChunkDecoder {
   std::vector<std::uint32_t> numbers_;  // of kinds_ among all
   std::vector<std::uint64_t> counts_;   // of kinds_ in this chunk
   std::vector<RawEvents::Detail> details_;
-  std::uint64_t unknown_ = 0;
+  std::uint64_t unknown_ = 0, odd_weights_ = 0;
 };
 
 class ParallelDecoder {
@@ -163,6 +178,7 @@ class ParallelDecoder {
 
   void Collect(DecodeResult* result) {
     result->unknown = unknown_;
+    result->odd_weights = odd_weights_;
     for (std::size_t i = 0; i < ok_.size(); ++i)
       if (!ok_[i]) result->failed.push_back(i);
     if (!result->failed.empty()) DropFailed();
@@ -178,6 +194,7 @@ class ParallelDecoder {
         cancelled_ = true;
     }
     unknown_ += decoder.unknown();
+    odd_weights_ += decoder.odd_weights();
   }
 
   // Closes the gaps that chunks have left which did not decode.
@@ -201,7 +218,7 @@ class ParallelDecoder {
   std::vector<std::size_t> begin_;
   std::vector<char> ok_;
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<std::uint64_t> unknown_ = 0;
+  std::atomic<std::uint64_t> unknown_ = 0, odd_weights_ = 0;
   std::atomic<bool> cancelled_ = false;
 };
 

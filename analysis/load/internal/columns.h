@@ -58,7 +58,8 @@ struct EventSource {
 struct DecodeResult {
   // indices of sources that could not be decoded, and are left out
   std::vector<std::size_t> failed;
-  std::uint64_t unknown = 0;  // events of unknown kind
+  std::uint64_t unknown = 0;      // events of unknown kind
+  std::uint64_t odd_weights = 0;  // that cannot be, and are ignored
 };
 
 // Decodes all sources in order into `events`. `progress` gets the share done. Error: kCancelled.

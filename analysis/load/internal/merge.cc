@@ -122,7 +122,7 @@ class SessionMerger {
     if (event.context != EventId::kNone) event.context += part.contexts;
     event.api = StringId(RowIn(part.strings, event.api.value));
     event.stream = part.TaggedStream(event.stream);
-    event.address = part.Tagged(event.address);
+    if (event.op != Op::kLevel) event.address = part.Tagged(event.address);
     event.stack = StackId(RowIn(part.stacks, event.stack.value));
     if (event.label != EventId::kNone)
       event.label = event.layer == Layer::kTensor ? event.label + part.tensors
@@ -143,6 +143,9 @@ class SessionMerger {
       case Op::kRangePush:
       case Op::kRangePop:
         event->aux1 = part.Tagged(event->aux1);
+        break;
+      case Op::kThinned:
+        event->aux0 += part.shift;
         break;
       case Op::kAlloc:
         if (event->layer == Layer::kStreamOrdered || event->layer == Layer::kImported ||

@@ -71,7 +71,7 @@ class Page {
   }
 
   void Head() {
-    const std::string lines = WithoutColour(RunLines(session_));
+    const std::string lines = WithoutColour(RunLines(session_, Drawn::kEstimated));
     const std::size_t first = lines.find('\n');
     const std::string title = lines.substr(0, first);
     Add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",

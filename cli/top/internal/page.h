@@ -77,6 +77,7 @@ struct TopProcess {
   std::int64_t step = -1;       // -1 = before the first, or no steps
   std::uint64_t steps = 0;      // completed
   double steps_per_second = 0;  // of the last ones; 0 = unknown
+  std::string sampling;         // of a log that is always on: what it left out
   bool by_time = false;         // growth is judged by time: there are no steps
   bool too_short = false;       // for a sure judgement of growth
   bool simulated = false;

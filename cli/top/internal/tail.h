@@ -45,6 +45,7 @@ class LogTail {
   void Collect(const analysis::EventColumns& events);
   void Apply(TopProcess* figures);
   void ApplyMemory(const Change& change, TopProcess* figures);
+  void ApplyLevel(const Change& change, TopProcess* figures);
   void ApplyStep(const Change& change, TopProcess* figures);
 
   std::uint64_t end_;

@@ -1,0 +1,57 @@
+// Adds steps without marks.
+#include "analysis/load/internal/step_gaps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ranges>
+
+namespace memprof::analysis {
+namespace {
+
+constexpr std::uint64_t kMostFilled = 1u << 20;  // more is no count of steps
+
+EventId EventAtOrAfter(const EventTable& events, TimeNs time) {
+  const auto rows = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(events.size()));
+  return EventId(*std::ranges::partition_point(
+      rows, [&](std::uint32_t row) { return events.time(row) < time; }));
+}
+
+// `gap` steps from `begin` until `end`, the first one with number `number`.
+void Fill(const EventTable& events, std::int64_t number, std::uint64_t gap, TimeNs begin, TimeNs end,
+          std::vector<StepInfo>* steps) {
+  const auto at = [&](std::uint64_t i) {
+    return begin + static_cast<TimeNs>(static_cast<double>(end - begin) * static_cast<double>(i) /
+                                       static_cast<double>(gap));
+  };
+  for (std::uint64_t i = 0; i < gap; ++i)
+    steps->push_back({.number = number + static_cast<std::int64_t>(i),
+                      .begin = at(i),
+                      .end = i + 1 == gap ? end : at(i + 1),
+                      .event = EventAtOrAfter(events, at(i))});
+}
+
+}  // namespace
+
+void FillStepGaps(const EventTable& events, std::vector<StepInfo>* steps) {
+  if (steps->empty() || !events.Has(Op::kThinned)) return;
+  std::vector<TimeNs> stretches;  // their beginnings
+  for (std::uint32_t i = 0; i < events.size(); ++i)
+    if (events.op(i) == Op::kThinned) stretches.push_back(events.aux0(i));
+  std::vector<StepInfo> filled;
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    const StepInfo& step = (*steps)[i];
+    filled.push_back(step);
+    if (i + 1 == steps->size() || (*steps)[i + 1].number <= step.number) continue;
+    const StepInfo& next = (*steps)[i + 1];
+    const std::uint64_t gap =
+        static_cast<std::uint64_t>(next.number) - static_cast<std::uint64_t>(step.number) - 1;
+    const auto stretch = std::ranges::upper_bound(stretches, step.begin);
+    if (gap == 0 || stretch == stretches.end() || *stretch >= next.begin) continue;
+    if (filled.size() + gap > kMostFilled) return;
+    filled.back().end = *stretch;
+    Fill(events, step.number + 1, gap, *stretch, next.begin, &filled);
+  }
+  *steps = std::move(filled);
+}
+
+}  // namespace memprof::analysis
