@@ -208,7 +208,7 @@ absl::Status SessionBuilder::ReadEvents() {
   Count(log::Anomaly::kSamplingOdd, result.odd_weights);
   if (!Report(0.6)) return absl::CancelledError("cancelled");
   std::uint64_t clock_steps = 0;
-  order_ = OrderByTime(&raw_, &clock_steps);
+  order_ = OrderByTime(&raw_, data_.run.always_on.budget_bytes == 0, &clock_steps);
   Count(log::Anomaly::kClockSteps, clock_steps);
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
 }

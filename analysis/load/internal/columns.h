@@ -69,7 +69,9 @@ absl::Status DecodeColumns(const LogReader& reader, const std::vector<EventSourc
 
 // Rows in order of time. Rows of one thread keep their order; of events at the same time on several
 // threads, frees come first (a free is logged before its memory can be allocated again). If a
-// thread's time goes backwards, it is held at its latest value; `clock_steps` counts that.
-std::vector<std::uint32_t> OrderByTime(RawEvents* events, std::uint64_t* clock_steps);
+// thread's time goes backwards, it is held at its latest value, and `clock_steps` counts that;
+// unless `hold_clocks` is false: a log that is always on has events that were decided late.
+std::vector<std::uint32_t> OrderByTime(RawEvents* events, bool hold_clocks,
+                                       std::uint64_t* clock_steps);
 
 }  // namespace memprof::analysis

@@ -107,8 +107,9 @@ class InstantOrder {
 
 }  // namespace
 
-std::vector<std::uint32_t> OrderByTime(RawEvents* events, std::uint64_t* clock_steps) {
-  *clock_steps = HoldClocks(events);
+std::vector<std::uint32_t> OrderByTime(RawEvents* events, bool hold_clocks,
+                                       std::uint64_t* clock_steps) {
+  *clock_steps = hold_clocks ? HoldClocks(events) : 0;
   std::vector<Row> rows = RunSort(events->rows).Sort();
   const auto time = [&](std::size_t i) { return events->rows[rows[i]].time; };
   InstantOrder instant(*events);

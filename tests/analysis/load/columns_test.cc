@@ -44,7 +44,7 @@ TEST(OrderByTimeTest, FreesComeFirstAcrossThreadsOnly) {
                        {5, 1, Op::kAlloc},
                        {4, 2, Op::kAlloc}});
   std::uint64_t steps = 9;
-  EXPECT_THAT(OrderByTime(&raw, &steps), ElementsAre(4, 2, 0, 1, 3));
+  EXPECT_THAT(OrderByTime(&raw, true, &steps), ElementsAre(4, 2, 0, 1, 3));
   EXPECT_EQ(steps, 0u);
 }
 
@@ -52,9 +52,17 @@ TEST(OrderByTimeTest, ClocksThatRunBackwardsAreHeld) {
   RawEvents raw =
       Raw({{10, 0, Op::kAlloc}, {7, 0, Op::kFree}, {8, 1, Op::kAlloc}, {12, 0, Op::kAlloc}});
   std::uint64_t steps = 0;
-  EXPECT_THAT(OrderByTime(&raw, &steps), ElementsAre(2, 0, 1, 3));
+  EXPECT_THAT(OrderByTime(&raw, true, &steps), ElementsAre(2, 0, 1, 3));
   EXPECT_EQ(steps, 1u);
   EXPECT_EQ(raw.rows[1].time, 10u);
+}
+
+TEST(OrderByTimeTest, EventsThatWereDecidedLateKeepTheirTime) {
+  RawEvents raw = Raw({{10, 0, Op::kAlloc}, {7, 0, Op::kAlloc}, {12, 0, Op::kFree}});
+  std::uint64_t steps = 9;
+  EXPECT_THAT(OrderByTime(&raw, false, &steps), ElementsAre(1, 0, 2));
+  EXPECT_EQ(steps, 0u);
+  EXPECT_EQ(raw.rows[1].time, 7u);
 }
 
 // Repeatedly picks the row that must come next among the first remaining rows of the threads.
@@ -88,7 +96,7 @@ TEST(OrderByTimeTest, EqualsItsBruteForceTwin) {
     }
     RawEvents raw = Raw(rows);
     std::uint64_t steps = 0;
-    ASSERT_EQ(OrderByTime(&raw, &steps), ReferenceOrder(rows)) << round;
+    ASSERT_EQ(OrderByTime(&raw, true, &steps), ReferenceOrder(rows)) << round;
     EXPECT_EQ(steps, 0u);
   }
 }
@@ -115,7 +123,7 @@ TEST(LifetimesOfManyTest, WhatIsForgottenHasBeenRead) {
                           .bytes = i % 2 == 0 ? i + 1u : 0,
                           .kind = 2 * thread + i % 2});
   std::uint64_t steps = 0;
-  const std::vector<std::uint32_t> order = OrderByTime(&raw, &steps);
+  const std::vector<std::uint32_t> order = OrderByTime(&raw, true, &steps);
   EventTable events;
   AnomalyCounts anomalies{};
   FindLifetimes(std::move(raw), order, {}, &events, &anomalies);
