@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/integration/harness.h"
@@ -81,6 +82,21 @@ TEST(AlwaysOn, SegmentsStayWithinTheBudgetAndKeepWhatIsLeaked) {
   const std::vector<Event> steps = last.WithOp(log::OP_STEP);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(static_cast<int>(steps.back().aux0), Printed(guest, "steps") - 1);
+}
+
+// 4 KiB in every tenth step, judged from the last segment alone.
+TEST(AlwaysOn, TheGrowthOfALeakIsWhatItIs) {
+  TempDirectory directory;
+  ASSERT_EQ(Serve(directory, "64KiB/1s,keep=2", "exit").status, 0);
+  GuestOptions options{
+      .preload = false, .standin = false, .output = "", .directory = directory.path()};
+  options.arguments = {"leaks", "--json", "g.mprof"};
+  const GuestResult leaks = RunProgram(BuildPath("bin/memprof"), options);
+  const auto report = nlohmann::json::parse(leaks.out, nullptr, false);
+  ASSERT_FALSE(report.is_discarded()) << leaks.err;
+  ASSERT_EQ(report["leaks"].size(), 1u) << leaks.out;
+  EXPECT_THAT(report["leaks"][0]["site"].get<std::string>(), HasSubstr("LeakHere"));
+  EXPECT_NEAR(report["leaks"][0]["bytes_per_step"].get<double>(), 409.6, 20.5);
 }
 
 TEST(AlwaysOn, AKilledProcessLeavesItsSegments) {

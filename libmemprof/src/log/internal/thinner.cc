@@ -13,8 +13,8 @@ using ring::RingEvent;
 constexpr std::uint64_t kSliceNs = 1'000'000'000;  // a unit where nobody marks steps
 constexpr std::uint64_t kUnmarkedNs = 10'000'000'000;
 // A chunk of few events is mostly frame, levels and its place in the index: it is written when
-// these take a twentieth of what the budget allows for the time since the last one.
-constexpr double kFrameBytes = 200, kFramesShare = 0.05;
+// these take a seventh of what the budget allows for the time since the last one.
+constexpr double kFrameBytes = 120, kFramesShare = 1.0 / 7;
 // Of the budget, for the list of what is alive when a segment begins.
 constexpr double kListShare = 0.4;
 

@@ -111,7 +111,7 @@ void Thinner::WriteWhole() {
   ranges_.WriteAll(&kept_);
   for (const KeptEvent& item : unit_) WriteWhole(item);
   if (rest_ == Rest::kOpen) ++whole_in_segment_;
-  urgent_ |= unit_failed_;
+  urgent_ = true;  // large enough for a chunk
   saved_ = std::max(0.0, saved_ - static_cast<double>(kept_.size() - before) * bytes_per_event_);
 }
 
