@@ -28,8 +28,8 @@ struct RunInfo {
   bool growing = false;   // the process still runs and the log may grow
   std::string end_reason;
   std::string torch_release;  // "2.15.0+cu132"; "" = no PyTorch, or the log does not say
-  bool attached = false;    // `memprof attach`: the program ran already when the log began
-  TimeNs before_attach = 0; // when what was allocated before is said to be: before all events
+  bool attached = false;      // `memprof attach`: the program ran already when the log began
+  TimeNs before_attach = 0;   // when what was allocated before is said to be: before all events
   AlwaysOn always_on;
 };
 

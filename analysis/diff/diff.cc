@@ -83,6 +83,7 @@ std::array<double, 3> Quartiles(const RunProfile& profile, Of of) {
 template <typename Of>
 void AddMedian(const Side& before, const Side& after, DiffFigureKind kind, Of of,
                std::vector<DiffFigure>& figures) {
+  if (!before.profile.HasSteady() || !after.profile.HasSteady()) return;
   const auto a = Quartiles(before.profile, of), b = Quartiles(after.profile, of);
   if (a[2] == 0 && b[2] == 0) return;
   figures.push_back({kind, kNoDevice, a[1], b[1], std::max(a[2] - a[0], b[2] - b[0])});
@@ -241,7 +242,9 @@ DiffReport DiffRuns(const Session& before, Symbols& before_symbols, const Sessio
   AddStepFigures(a, b, report.figures);
   report.sites =
       CompareSites(a.profile, LiveOf(a, moment, count), b.profile, LiveOf(b, moment, count));
+  const bool steady = a.profile.HasSteady() && b.profile.HasSteady();
   for (DiffSite& site : report.sites) {
+    if (!steady) site.before_step = site.after_step = 0;
     site.before_growth = before_growth[site.place];
     site.after_growth = after_growth[site.place];
     // What only lived shortly may be left out of a log that is always on.

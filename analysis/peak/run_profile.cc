@@ -22,8 +22,12 @@ class Profiler {
                                 .time = step.end > step.begin ? step.end - step.begin : 0,
                                 .whole = sampling->IsWhole(step)});
     profile_.steady_end = steps.size();
-    if (steps.size() >= 4) {
-      profile_.steady_begin = std::max<std::size_t>(1, steps.size() / 10);
+    std::vector<std::size_t> whole;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (profile_.steps[i].whole) whole.push_back(i);
+    // Of few whole steps in a long run, the first one is warm-up too.
+    if (whole.size() >= 4 || (whole.size() == 3 && steps.size() > 3)) {
+      profile_.steady_begin = whole[std::max<std::size_t>(1, whole.size() / 10)];
       --profile_.steady_end;
     }
   }

@@ -58,6 +58,12 @@ struct RunProfile {
   // Steady steps: [first, last). The first tenth, at least one, is warm-up, and the last step is
   // cut by the end of the log; with fewer than four steps all are steady.
   std::size_t steady_begin = 0, steady_end = 0;
+  // Whether steps can be compared: not if none of them is whole.
+  bool HasSteady() const {
+    for (std::size_t i = steady_begin; i < steady_end; ++i)
+      if (steps[i].whole) return true;
+    return steps.empty();
+  }
   bool Steady(std::size_t step) const {
     return step >= steady_begin && step < steady_end && steps[step].whole;
   }

@@ -280,7 +280,8 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
   }
   if (session.events().Has(Op::kThinned)) {
     FoundSteps none;
-    none.origin.why = "most of what repeats is left out of a log that is always on: only marks tell";
+    none.origin.why =
+        "most of what repeats is left out of a log that is always on: only marks tell";
     return none;
   }
   const std::vector<RepeatedRange> repeated = FindRepeatedRanges(session);

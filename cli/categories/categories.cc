@@ -107,8 +107,8 @@ int CategoriesVerb(int argc, char** argv) {
   analysis::Symbols symbols(session);
   const analysis::Categories categories(*session, &symbols, {.names = !no_names});
   const auto rows = static_cast<std::size_t>(top);
-  if (json) return PrintJson(
-        WithSampling(*session, ToJson(*session, symbols, categories, instants, rows)));
+  if (json)
+    return PrintJson(WithSampling(*session, ToJson(*session, symbols, categories, instants, rows)));
   std::string text = RunLines(*session);
   if (instants.empty()) text += "\nNo device memory was allocated in this log.\n";
   bool unsure = false;

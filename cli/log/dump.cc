@@ -151,7 +151,8 @@ class Dumper {
       AppendJsonString(session_.string(events.api(e)), out_);
     }
     if (events.aux0(e) != 0) Append(out_, ",\"aux0\":", events.aux0(e));
-    if (events.aux1(e) != 0 && events.op(e) != Op::kSampled) Append(out_, ",\"aux1\":", events.aux1(e));
+    if (events.aux1(e) != 0 && events.op(e) != Op::kSampled)
+      Append(out_, ",\"aux1\":", events.aux1(e));
     if (events.allocation(e).valid()) {
       Append(out_, ",\"allocation\":", events.allocation(e).value);
     }

@@ -129,8 +129,7 @@ std::string TooShortWhy(const StepClock& clock, const Leak& leak, const LeakEvid
 
 // How many of the site's allocations were freed.
 std::string FreesWords(const StepClock& clock, const LeakEvidence& evidence) {
-  const char* const allocations =
-      evidence.thinned ? " allocations in the log" : " allocations";
+  const char* const allocations = evidence.thinned ? " allocations in the log" : " allocations";
   std::string text;
   if (evidence.frees > 0) {
     text = absl::StrCat(" Of its ", FormatCount(evidence.allocations), allocations, ", ",

@@ -24,7 +24,8 @@ bool IsCore(std::string_view path) {
 }
 
 bool Asks(Op op) {
-  return op == Op::kAlloc || op == Op::kSampled || op == Op::kAllocFailed || op == Op::kFrameworkOom;
+  return op == Op::kAlloc || op == Op::kSampled || op == Op::kAllocFailed ||
+         op == Op::kFrameworkOom;
 }
 
 }  // namespace

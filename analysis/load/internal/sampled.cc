@@ -12,7 +12,8 @@ namespace memprof::analysis {
 namespace {
 
 using Row = std::uint32_t;
-using DrawnPlace = std::tuple<Layer, int, std::uint64_t>;  // layer and device of frameworks, address
+using DrawnPlace =
+    std::tuple<Layer, int, std::uint64_t>;  // layer and device of frameworks, address
 
 class SampledResolver {
  public:
@@ -100,7 +101,8 @@ class SampledResolver {
   // Of the stretch that contains `time`; 0 = none.
   TimeNs EndOfStretch(TimeNs time) {
     while (next_ < stretches_.size() && stretches_[next_].end < time) ++next_;
-    if (next_ < stretches_.size()) return stretches_[next_].begin <= time ? stretches_[next_].end : 0;
+    if (next_ < stretches_.size())
+      return stretches_[next_].begin <= time ? stretches_[next_].end : 0;
     if (complete_) return 0;
     open_ = std::min(open_, time);
     return kForever;
@@ -149,7 +151,7 @@ class SampledResolver {
   std::vector<Row>& order_;
   std::vector<TimeWindow> stretches_;
   std::size_t next_ = 0;
-  TimeNs open_ = kForever;  // the beginning of a stretch that was not closed
+  TimeNs open_ = kForever;                        // the beginning of a stretch that was not closed
   absl::flat_hash_map<DrawnPlace, Drawn> drawn_;  // and not freed yet
   absl::flat_hash_map<std::uint32_t, std::uint32_t> alloc_kind_;
   absl::flat_hash_set<Row> dropped_;

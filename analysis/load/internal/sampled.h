@@ -2,7 +2,8 @@
 //
 //   stretches    made disjoint, and put into the log. A log that was cut, or that grows, can end in
 //                one that was not closed: that begins with the first block drawn in it
-//   drawn block  that was freed in its own stretch: Op::kSampled, with the time it lived as aux1; its
+//   drawn block  that was freed in its own stretch: Op::kSampled, with the time it lived as aux1;
+//   its
 //                free is no event
 //   another      with a weight, is an allocation like others: of what lives on nothing is left out
 #pragma once

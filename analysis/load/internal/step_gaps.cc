@@ -17,8 +17,8 @@ EventId EventAtOrAfter(const EventTable& events, TimeNs time) {
 }
 
 // `gap` steps from `begin` until `end`, the first one with number `number`.
-void Fill(const EventTable& events, std::int64_t number, std::uint64_t gap, TimeNs begin, TimeNs end,
-          std::vector<StepInfo>* steps) {
+void Fill(const EventTable& events, std::int64_t number, std::uint64_t gap, TimeNs begin,
+          TimeNs end, std::vector<StepInfo>* steps) {
   const auto at = [&](std::uint64_t i) {
     return begin + static_cast<TimeNs>(static_cast<double>(end - begin) * static_cast<double>(i) /
                                        static_cast<double>(gap));
@@ -34,9 +34,9 @@ void Fill(const EventTable& events, std::int64_t number, std::uint64_t gap, Time
 
 void FillStepGaps(const EventTable& events, std::vector<StepInfo>* steps) {
   if (steps->empty() || !events.Has(Op::kThinned)) return;
-  std::vector<TimeNs> stretches;  // their beginnings
+  std::vector<TimeWindow> stretches;
   for (std::uint32_t i = 0; i < events.size(); ++i)
-    if (events.op(i) == Op::kThinned) stretches.push_back(events.aux0(i));
+    if (events.op(i) == Op::kThinned) stretches.push_back({events.aux0(i), events.time(i)});
   std::vector<StepInfo> filled;
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const StepInfo& step = (*steps)[i];
@@ -45,11 +45,15 @@ void FillStepGaps(const EventTable& events, std::vector<StepInfo>* steps) {
     const StepInfo& next = (*steps)[i + 1];
     const std::uint64_t gap =
         static_cast<std::uint64_t>(next.number) - static_cast<std::uint64_t>(step.number) - 1;
-    const auto stretch = std::ranges::upper_bound(stretches, step.begin);
-    if (gap == 0 || stretch == stretches.end() || *stretch >= next.begin) continue;
+    const auto stretch = std::ranges::upper_bound(stretches, step.begin, {}, &TimeWindow::end);
+    if (gap == 0 || stretch == stretches.end() || stretch->begin >= next.begin) continue;
     if (filled.size() + gap > kMostFilled) return;
-    filled.back().end = *stretch;
-    Fill(events, step.number + 1, gap, *stretch, next.begin, &filled);
+    // A mark can be kept within a stretch: then its step is as long as those without.
+    const TimeNs begin = stretch->begin > step.begin
+                             ? stretch->begin
+                             : step.begin + (next.begin - step.begin) / (gap + 1);
+    filled.back().end = begin;
+    Fill(events, step.number + 1, gap, begin, next.begin, &filled);
   }
   *steps = std::move(filled);
 }

@@ -186,6 +186,21 @@ TEST_F(SampledTest, StepsWithoutMarksAreFilledIn) {
   EXPECT_EQ(sampling->all_steps, 8u);
 }
 
+TEST_F(SampledTest, MarksWithinAStretchAreKept) {
+  Step(kLogBegin + 100, 7);
+  Step(kLogBegin + 300, 9);
+  Step(kLogBegin + 600, 12);
+  Thinned(kLogBegin + 200, kLogBegin + 700);
+  Step(kLogBegin + 700, 13);
+  const auto session = Load();
+  ASSERT_EQ(session->steps().size(), 7u);
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(session->steps()[i].number, static_cast<std::int64_t>(7 + i));
+    EXPECT_EQ(session->steps()[i].begin, kLogBegin + 100 + 100 * i);
+  }
+  EXPECT_EQ(SamplingOf(*session)->whole_steps, 2u);
+}
+
 TEST_F(SampledTest, HugeGapsAreNotFilledIn) {
   Step(kLogBegin + 100, 0);
   Thinned(kLogBegin + 200, kLogBegin + 599);
