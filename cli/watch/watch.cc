@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -92,6 +93,9 @@ class Outlets {
     return absl::OkStatus();
   }
 
+  // What a client has to know.
+  const std::vector<std::string>& notes() const { return notes_; }
+
   void Show(const LiveReading& reading) {
     if (servers_.empty() && collectors_.empty()) return;
     std::vector<Metric> metrics = MetricsOf(reading, sites_);
@@ -125,9 +129,9 @@ class Outlets {
       if (!made.ok()) return made.status();
       token = made->token;
       const bool six = address.host == "::1";
-      PrintNote(Cat("metrics at http://", six ? "[::1]" : address.host, ":", listener->port(),
-                    "/metrics, with the token of ",
-                    made->file.empty() ? "MEMPROF_METRICS_TOKEN" : made->file));
+      notes_.push_back(Cat("metrics at http://", six ? "[::1]" : address.host, ":",
+                           listener->port(), "/metrics, with the token of ",
+                           made->file.empty() ? "MEMPROF_METRICS_TOKEN" : made->file));
     }
     servers_.push_back(std::make_unique<MetricsServer>(
         *std::move(listener), std::move(token), [this](bool open_metrics) {
@@ -138,6 +142,7 @@ class Outlets {
   }
 
   std::size_t sites_ = 0;
+  std::vector<std::string> notes_;
   std::mutex mutex_;
   std::vector<Metric> metrics_;  // only this thread changes it
   std::uint64_t now_unix_ns_ = 0;
@@ -149,7 +154,7 @@ class Outlets {
 
 bool Runs(const LiveReading& reading, const std::vector<std::string>& names) {
   for (const LiveProcess& process : reading.processes)
-    if (process.state == LiveState::kRunning) return true;
+    if (process.state == LiveState::kRunning && std::filesystem::exists(process.path)) return true;
   for (const std::string& name : names) {
     pid_t pid = 0;
     if (absl::SimpleAtoi(name, &pid) && pid > 0 && (kill(pid, 0) == 0 || errno == EPERM))
@@ -303,7 +308,10 @@ int WatchVerb(int argc, char** argv) {
       PrintError(analysis::StatusText(opened));
     return kExitFailed;
   }
-  if (channel.open()) channel.Say(std::string_view(&kWatcherReady, 1));
+  std::string ready;
+  for (const std::string& note : outlets.notes())
+    channel.open() ? Append(ready, note, "\n") : PrintNote(note);
+  if (channel.open()) channel.Say(ready + kWatcherReady);
   return Watcher(values, options.arguments(), &channel, &outlets).Run();
 }
 
