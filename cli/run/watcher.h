@@ -13,7 +13,7 @@
 namespace memprof::cli {
 
 // How often the recorder writes, for alerts (MEMPROF_WRITE_MS).
-inline constexpr char kWriteMsForAlerts[] = "200";
+inline constexpr char kWriteMsForAlerts[] = "100";
 
 // The options of `memprof watch` that other verbs have too.
 struct WatcherOptions {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/console/json.h"
 #include "cli/console/text.h"
 
 namespace memprof::cli {
@@ -75,6 +76,16 @@ std::vector<Metric> AllMetrics() {
   return all;
 }
 
+// Labels are short for those who store them.
+constexpr std::size_t kMostLabelColumns = 200;
+
+// Names come from a log: what is no UTF-8, or a control character, must not get out.
+std::string Clean(const std::string& text) {
+  const std::string quoted = Json(CutMiddle(Printable(text), kMostLabelColumns))
+                                 .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
+}
+
 std::string DeviceLabel(int device) { return device == analysis::kNoDevice ? "host" : Cat(device); }
 
 class Collector {
@@ -136,7 +147,7 @@ class Collector {
     for (const LiveLeak& leak : process.leaks) {
       const bool named = places++ < sites_;
       Labels of = {{"device", named ? DeviceLabel(leak.device) : "any"},
-                   {"site", named ? leak.site : "other"},
+                   {"site", named ? Clean(leak.site) : "other"},
                    {"tier", named ? leak.tier : "any"}};
       const auto [sum, fresh] = sums.try_emplace(of, 0);
       sum->second += leak.growth;

@@ -1,5 +1,4 @@
-// Prometheus's text and OTLP's JSON. Names come from a log: what is no UTF-8 or is a control
-// character must not get into either.
+// Prometheus's text and OTLP's JSON.
 #include <cmath>
 
 #include "absl/strings/str_format.h"
@@ -10,19 +9,9 @@
 namespace memprof::cli {
 namespace {
 
-// Labels are short for those who store them.
-constexpr std::size_t kMostLabelColumns = 200;
-
-// Valid UTF-8: what JSON makes of it.
-std::string Clean(const std::string& text) {
-  const std::string quoted = Json(CutMiddle(Printable(text), kMostLabelColumns))
-                                 .dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Json::parse(quoted).get<std::string>();
-}
-
 std::string Escaped(const std::string& text) {
   std::string escaped;
-  for (const char c : Clean(text)) {
+  for (const char c : text) {
     if (c == '\\' || c == '"') escaped += '\\';
     escaped += c;
   }
@@ -37,7 +26,7 @@ std::string ValueText(double value) {
 Json OtlpPoint(const Metric& metric, const MetricSample& sample, std::uint64_t now_unix_ns) {
   Json attributes = Json::array();
   for (const auto& [name, value] : sample.labels)
-    attributes.push_back({{"key", name}, {"value", {{"stringValue", Clean(value)}}}});
+    attributes.push_back({{"key", name}, {"value", {{"stringValue", value}}}});
   Json point = {{"attributes", std::move(attributes)}};
   if (metric.counter) point["startTimeUnixNano"] = Cat(sample.start_unix_ns);
   point["timeUnixNano"] = Cat(now_unix_ns);  // 64 bits are text in protobuf's JSON

@@ -206,9 +206,9 @@ class Watcher {
     outlets_.Push(false);
   }
   void Pause(steady_clock::time_point next) {
-    std::this_thread::sleep_for(
-        std::min<nanoseconds>(milliseconds(50), next - steady_clock::now()));
-    if (runner_) runner_->Go();
+    // Commands follow each other closely.
+    const milliseconds most(runner_ && runner_->Go() ? 5 : 50);
+    std::this_thread::sleep_for(std::min<nanoseconds>(most, next - steady_clock::now()));
   }
 
   const WatchOptions& options_;
@@ -246,7 +246,7 @@ Options Describe(WatchOptions* values) {
                   "means fewer false alerts, and later ones. Default: 0.");
   options.Text("interval", &values->interval, "SECONDS",
                "How often logs are looked at; large ones are judged less often, such that it takes "
-               "at most a fifth of a processor. Default: 1; 0.2 with --alert.");
+               "at most a fifth of a processor. Default: 1; 0.1 with --alert.");
   options.Example("memprof watch --metrics unix:/run/user/1000/memprof.sock 4711",
                   "The figures of process 4711, for Prometheus.");
   options.Example("memprof watch --alert 'echo \"$MEMPROF_ALERT_TEXT\" | mail -s memprof me' logs/",
@@ -262,7 +262,7 @@ std::string Check(WatchOptions* values) {
   if (values->alert_after < 0) return "--alert-after is 0 steps or more";
   if (values->sites < 0 || values->sites > kMostSites)
     return Cat("--metrics-sites is 0 to ", kMostSites);
-  if (values->interval.empty()) values->interval = values->alert.empty() ? "1" : "0.2";
+  if (values->interval.empty()) values->interval = values->alert.empty() ? "1" : "0.1";
   const auto every = analysis::ParseTime(values->interval, 1'000'000'000);
   if (!every.ok()) return Cat("--interval: ", analysis::StatusText(every.status()));
   if (*every < 100'000'000 || *every > 3'600'000'000'000)
