@@ -62,7 +62,6 @@ TEST(StatusTest, WrongValuesOfEveryOption) {
       {"peak", "--device=-1"},
       {"peak", "--step=-1"},
       {"peak", "--step=last"},
-      {"watch"},
       {"watch", "--alert-above=1GiB"},
       {"watch", "--alert=x", "--alert-above=much"},
       {"watch", "--alert=x", "--alert-after=-1"},
