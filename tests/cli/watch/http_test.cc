@@ -63,6 +63,8 @@ TEST(HttpAnswer, NeedsTheToken) {
        {std::string(), std::string("Authorization:\r\n"), std::string("Authorization: Bearer\r\n"),
         std::string("Authorization: Bearer \r\n"), Cat("Authorization: Basic ", kToken, "\r\n"),
         Cat("Authorization: Bearer ", kToken, "0\r\n"),
+        std::string("Authorization: Bearer 0123456789abcdeF\r\n"),
+        std::string("Authorization: Bearer 1123456789abcdef\r\n"),
         Cat("Authorization: Bearer ", std::string(kToken).substr(1), "\r\n"),
         Cat("Authorization: Bearer ", kToken, kToken, "\r\n"),
         Cat("Authorization: Bearer x\r\nAuthorization: Bearer ", kToken, "\r\n"),
