@@ -20,7 +20,7 @@ std::string Escaped(const std::string& text) {
 
 std::string ValueText(double value) {
   if (std::floor(value) == value && std::fabs(value) < 9e15) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat("%.9g", value);
+  return absl::StrFormat("%.15g", value);
 }
 
 Json OtlpPoint(const Metric& metric, const MetricSample& sample, std::uint64_t now_unix_ns) {

@@ -103,6 +103,7 @@ TEST(WatchMetrics, LeaksOfOnePlaceAreOneSample) {
                                 {"growing", 1, false, 4, 1, "\x02"}};
   const std::string text = PrometheusText(MetricsOf(reading, 10), false);
   EXPECT_NE(text.find("site=\"Same\",tier=\"suspected\"} 3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("site=\"Same\""), text.rfind("site=\"Same\""));
   EXPECT_NE(text.find("site=\"?\",tier=\"growing\"} 7\n"), std::string::npos) << text;
 }
 
