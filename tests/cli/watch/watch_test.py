@@ -106,18 +106,18 @@ class Watch(unittest.TestCase):
 
     def test_its_death_is_not_the_programs(self):
         run = self.start("run", "--sim", "-o", "a.mprof", "--metrics", "unix:" + self.socket, "--alert", "exit 3", "--",
-                         TRAINER, *TINY, "--steps", "600")
-        eventually(self.ask)
-        watcher = next(pid for pid in eventually(lambda: len(children(run.pid)) == 2 and children(run.pid))
-                       if os.readlink("/proc/%d/exe" % pid) == MEMPROF)
-        os.kill(watcher, signal.SIGKILL)
+                         TRAINER, *TINY, "--steps", "1500")
+        eventually(lambda: "memprof_up" in self.ask())
+        programs = {os.readlink("/proc/%d/exe" % pid): pid for pid in children(run.pid)}
+        self.assertEqual(set(programs), {MEMPROF, TRAINER})
+        os.kill(programs[MEMPROF], signal.SIGKILL)
         _, err = run.communicate(timeout=120)
         self.assertEqual(run.returncode, 0, err)
         self.assertIn("recorded to a.mprof", err)
 
     def test_a_port_needs_the_token(self):
         watch = self.start("run", "--sim", "-o", "a.mprof", "--metrics", "tcp:127.0.0.1:0", "--", TRAINER, *TINY, "--steps",
-                           "600")
+                           "100000")
         note = watch.stderr.readline()
         url, path = re.search(r"(http://127.0.0.1:\d+/metrics), with the token of (\S+)", note).groups()
         with open(path) as file:
@@ -128,6 +128,7 @@ class Watch(unittest.TestCase):
             self.assertEqual(refused.exception.code, 401)
         right = urllib.request.Request(url, headers={"Authorization": "Bearer " + token})
         eventually(lambda: b"memprof_up" in urllib.request.urlopen(right, timeout=10).read())
+        watch.terminate()  # and with it the program
         watch.communicate(timeout=120)
 
     def test_a_collector_is_sent_what_is_new(self):
