@@ -32,6 +32,7 @@
 #include "cli/source/source.h"
 #include "cli/steps/steps.h"
 #include "cli/top/top.h"
+#include "cli/watch/watch.h"
 
 namespace memprof::cli {
 namespace {
@@ -47,6 +48,7 @@ const std::vector<Verb>& Verbs() {
       {"attach", "record a program that runs already", AttachVerb},
       {"detach", "end the recording that attach began", DetachVerb},
       {"top", "the memory of programs while they run, page after page", TopVerb},
+      {"watch", "metrics and alerts of programs while they run", WatchVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},

@@ -30,10 +30,17 @@ ENVIRONMENT = {
         ("SIMCUDA_CUDNN", "With --sim: a folder with libcudnn.so.9 of cuDNN 9.8 or later, which then chooses the plans "
          "of convolutions. Without it, their workspaces are estimated."),
         ("SIMCUDA_CUDNN_MIB", "With --sim: the workspace of every plan of a convolution, in MiB."),
-        ("MEMPROF_OUTPUT, MEMPROF_SOURCE, MEMPROF_STACK_DEPTH, MEMPROF_RING_EVENTS, MEMPROF_MEMORY_MIB, MEMPROF_CUPTI, "
+        ("MEMPROF_OUTPUT, MEMPROF_SOURCE, MEMPROF_STACK_DEPTH, MEMPROF_RING_EVENTS, MEMPROF_MEMORY_MIB, "
+         "MEMPROF_WRITE_MS, MEMPROF_CUPTI, "
          "MEMPROF_START, MEMPROF_SIGNAL, MEMPROF_SCAN, MEMPROF_VERBOSE",
          "Set for PROGRAM from the options. A program that preloads libmemprof.so without 'memprof run' (LD_PRELOAD) "
          "sets them itself: MEMPROF_START is now or paused; MEMPROF_CUPTI, MEMPROF_SCAN and MEMPROF_VERBOSE are 1."),
+    ],
+    "memprof-watch": [
+        ("MEMPROF_METRICS_TOKEN", "The token of tcp: addresses: 16 to 1024 visible characters of ASCII."),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS",
+         "Where --metrics=otlp sends to, and headers that are sent along."),
+        ("MEMPROF_ALERT, MEMPROF_ALERT_TEXT, _LOG, _PID, _RANK, _DEVICE, _SITE, _BYTES, _STEP", "Set for the command of --alert."),
     ],
     "memprof-fleet": [
         ("MEMPROF_PYTHON", "The Python that 'map', 'ask' and 'report' run, in place of python3. It needs "

@@ -27,6 +27,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/run/run.h"
+#include "cli/run/watcher.h"
 
 namespace memprof::cli {
 namespace {
@@ -44,6 +45,7 @@ struct Request {
   std::string output;  // absolute
   std::int64_t seconds = 0;
   bool python = true;
+  WatcherOptions watcher;
 };
 
 // Text as a literal of Python, in one line.
@@ -84,6 +86,8 @@ std::string PythonCall(const std::string& folder, const std::string& library,
 
 std::string Settings(const Request& request, const Place& place, const char* way) {
   std::string settings = Cat("MEMPROF_OUTPUT=", place.log, "\nMEMPROF_ATTACH=", way, "\n");
+  if (!request.watcher.alert.empty())
+    Append(settings, "MEMPROF_WRITE_MS=", kWriteMsForAlerts, "\n");
   if (request.seconds > 0) Append(settings, "MEMPROF_FOR=", request.seconds, "\n");
   if (request.python)
     Append(settings, "MEMPROF_AGENT=1\nMEMPROF_PYTHON_BEGIN=",
@@ -280,6 +284,7 @@ int AttachVerb(int argc, char** argv) {
       "ends it.");
   options.Flag("no-python", &no_python,
                "Run nothing in the program's Python: no names, no steps, and nothing from before.");
+  request.watcher.AddTo(&options);
   options.Example("memprof attach 4711", "Record process 4711 to memprof.4711.mprof.");
   options.Example("memprof attach -o now.mprof --for 60 4711; memprof leaks now.mprof",
                   "What grew within a minute?");
@@ -295,15 +300,21 @@ int AttachVerb(int argc, char** argv) {
   absl::StatusOr<Target> target = Target::Open(request.pid);
   if (!target.ok()) return Fail(target.status());
   if (absl::Status prepared = PrepareOutput(request.output); !prepared.ok()) return Fail(prepared);
+  WatcherProcess watcher;
+  if (request.watcher.wanted())
+    if (absl::Status started = watcher.Start(request.watcher, false); !started.ok())
+      return Fail(started);
   std::optional<ProgramFolder> folder;
   const absl::StatusOr<AttachReport> report = Begin(&*target, request, &folder);
   if (!report.ok()) return Fail(report.status());
   const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - start);
   const bool inside = folder && fs::path(report->log).parent_path() == folder->path();
-  std::string text = Cat(
-      "Recording process ", request.pid, " to ",
-      inside ? Cat(folder->here(), "/", fs::path(report->log).filename().string()) : report->log,
-      ", after ", took.count(), " ms.\n");
+  const std::string log =
+      inside ? Cat(folder->here(), "/", fs::path(report->log).filename().string()) : report->log;
+  watcher.Watch(log);
+  watcher.Close();
+  std::string text =
+      Cat("Recording process ", request.pid, " to ", log, ", after ", took.count(), " ms.\n");
   if (request.seconds == 0)
     Append(text, "'memprof detach ", inside ? Cat("-o ", request.output, " ") : "", request.pid,
            "' ends it", inside ? ", and brings the log there.\n" : ".\n");

@@ -25,6 +25,7 @@
 #include "cli/run/sim.h"
 #include "cli/run/sources.h"
 #include "cli/run/upload.h"
+#include "cli/run/watcher.h"
 #include "proto/always_on.h"
 
 namespace memprof::cli {
@@ -32,10 +33,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// How long the watching of a program that has ended delays the exit.
+constexpr std::int64_t kMostWatchS = 10;
+
 // Options whose value is the next argument if they have no "=".
 constexpr std::string_view kWithValue[] = {
-    "-o",       "--output",     "--stack-depth", "--ring-events",  "--memory",   "--source",
-    "--signal", "--unrecorded", "--upload",      "--upload-limit", "--always-on"};
+    "-o",        "--output", "--stack-depth", "--ring-events", "--memory",
+    "--source",  "--signal", "--unrecorded",  "--upload",      "--upload-limit",
+    "--metrics", "--alert",  "--alert-above", "--alert-after", "--always-on"};
 
 Options Describe(RunOptions* values) {
   Options options(
@@ -110,6 +115,7 @@ Options Describe(RunOptions* values) {
       "on in the background; the logs stay where they are too.");
   options.Integer("upload-limit", &values->upload_limit_s, "SECONDS",
                   "The longest that --upload delays the exit. Default: 30.");
+  values->watcher.AddTo(&options);
   options.Flag("verbose", &values->verbose, "Let the recorder print what it does.");
   options.Example("memprof run -o train.mprof -- python train.py", "record a training script");
   options.Example("memprof run --torch -o train.mprof -- python train.py",
@@ -119,6 +125,8 @@ Options Describe(RunOptions* values) {
   options.Example("memprof run --sim=memory=8GiB -- ./my_program", "without a GPU");
   options.Example("memprof run --sim=gpu=A100-40GB -- python train.py",
                   "would it fit on that GPU?");
+  options.Example("memprof run --alert 'notify-send \"$MEMPROF_ALERT_TEXT\"' -- python train.py",
+                  "tell of leaks while it runs");
   options.Example("memprof run -o 'rank.%p.mprof' -- torchrun --nproc-per-node=8 train.py",
                   "one log per worker");
   options.Example("srun memprof run -o '/scratch/%j/%r.%h.mprof' --upload s3://logs -- ./train",
@@ -222,7 +230,7 @@ absl::StatusOr<Loadable> Prepare(const std::vector<std::string>& program, RunOpt
 
 // Runs the program, and returns the status of RunVerb.
 int Record(const RunOptions& values, char** argv, const Loadable& loadable,
-           const std::vector<std::string>& started) {
+           const std::vector<std::string>& started, WatcherProcess* watcher) {
   const bool by_torch_sim = getenv("SIMCUDA_DEFAULTS") != nullptr;
   const std::string shared_devices = NameOfSharedDevices();
   if (const absl::Status status =
@@ -233,6 +241,7 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
   const RunList list(SharedDirectory());
   setenv("MEMPROF_RUN", list.path().c_str(), 1);
+  watcher->Watch(list.path());
   const Outcome outcome = StartAndWait(argv);
   if (outcome.start_error != 0) {
     std::cerr << "memprof run: " << argv[0] << ": " << std::strerror(outcome.start_error) << "\n";
@@ -240,6 +249,8 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   }
   const std::vector<std::string> logs = OwnLogs(values.output, since_unix_ns, list);
   FoldRings(logs);
+  for (const std::string& log : logs) watcher->Watch(log);
+  watcher->Close();
   if (values.sources)
     KeepSources(logs, since_unix_ns);
   else
@@ -250,6 +261,7 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable.recorded(), logs);
   if (!values.upload.empty())
     UploadLogs(logs, FixedFolder(values.output), values.upload, values.upload_limit_s);
+  watcher->Await(kMostWatchS);
   if (!by_torch_sim) PrintTorchHint(values, argv[0], outcome.wait_status == 0 && !logs.empty());
   return WIFSIGNALED(outcome.wait_status) ? 128 + WTERMSIG(outcome.wait_status)
                                           : WEXITSTATUS(outcome.wait_status);
@@ -305,7 +317,11 @@ int RunVerb(int argc, char** argv) {
   const std::vector<std::string> started(argv + program, argv + argc);
   const absl::StatusOr<Loadable> loadable = Prepare(started, &values);
   if (!loadable.ok()) return Fail(loadable.status());
-  return Record(values, argv + program, *loadable, started);
+  WatcherProcess watcher;
+  if (values.watcher.wanted())
+    if (const absl::Status status = watcher.Start(values.watcher, true); !status.ok())
+      return Fail(status);
+  return Record(values, argv + program, *loadable, started, &watcher);
 }
 
 }  // namespace memprof::cli

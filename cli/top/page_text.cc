@@ -27,7 +27,7 @@ Style StyleOf(std::string_view tier) {
   return tier.empty() ? Style::kPlain : tier == "growing" ? Style::kYellow : Style::kRed;
 }
 
-std::string TierWords(const TopLeak& leak) {
+std::string TierWords(const LiveLeak& leak) {
   if (leak.tier == "growing") return leak.in_use ? "growing, in use" : "growing";
   return Cat(leak.tier, " leak");
 }
@@ -45,11 +45,11 @@ std::string Ahead(double seconds) {
   return FormatDuration(static_cast<TimeNs>(std::max(1.0, seconds)) * 1'000'000'000);
 }
 
-std::string NameOf(const TopProcess& process) {
+std::string NameOf(const LiveProcess& process) {
   return process.rank >= 0 ? Cat("rank ", process.rank) : Cat("pid ", process.pid);
 }
 
-std::string OomCell(const TopDevice& device) {
+std::string OomCell(const LiveDevice& device) {
   if (device.seconds_to_oom >= 0) return Ahead(device.seconds_to_oom);
   if (device.steps_to_oom < 0) return "-";
   return FormatNumberOf(static_cast<std::uint64_t>(std::min(device.steps_to_oom, 9e15)), "step");
@@ -86,8 +86,8 @@ class TableLines {
  private:
   std::string Title() const {
     std::size_t running = 0;
-    for (const TopProcess& process : page_.processes)
-      running += process.state == TopState::kRunning;
+    for (const LiveProcess& process : page_.processes)
+      running += process.state == LiveState::kRunning;
     std::string text = FormatNumberOf(page_.processes.size(), "process", "processes");
     Append(text, ", ", running == 0 ? "none running" : Cat(running, " running"));
     Line line;
@@ -107,16 +107,16 @@ class TableLines {
 
   std::string RowLine(std::size_t index) const {
     const TopRow& row = rows_[index];
-    const TopProcess& process = *row.process;
+    const LiveProcess& process = *row.process;
     Line line;
     line.Add(index == chosen_ ? ">" : " ", Style::kBold);
     line.Field(CutEnd(NameOf(process), 11), -11,
-               process.state == TopState::kRunning ? Style::kPlain : Style::kDim);
+               process.state == LiveState::kRunning ? Style::kPlain : Style::kDim);
     line.Field(row.device == nullptr ? "-" : Cat(row.device->device), 3);
     line.Field(process.step < 0 ? "-" : Cat(process.step), 6);
     line.Field(process.steps_per_second > 0 ? Rate(process.steps_per_second) : "-", 7);
     if (row.device == nullptr) return line.Text(width_);
-    const TopDevice& device = *row.device;
+    const LiveDevice& device = *row.device;
     const double share = device.capacity == 0 ? 0
                                               : static_cast<double>(device.used) /
                                                     static_cast<double>(device.capacity);
@@ -139,7 +139,7 @@ class DetailLines {
  public:
   DetailLines(const TopPage& page, const TopRow& row, std::size_t width)
       : page_(page), process_(*row.process), device_(row.device), width_(width) {
-    for (const TopLeak& leak : process_.leaks)
+    for (const LiveLeak& leak : process_.leaks)
       if (device_ == nullptr || leak.device == device_->device ||
           leak.device == analysis::kNoDevice)
         leaks_.push_back(&leak);
@@ -163,13 +163,13 @@ class DetailLines {
 
   // With a heading, `most` lines in all.
   Lines PartLines(std::size_t most) const {
-    const std::vector<TopPart>& parts = Shown();
+    const std::vector<LivePart>& parts = Shown();
     Lines lines = {Heading(&parts == &device_->layers ? "Memory by kind" : "Memory by purpose")};
     const std::size_t name = 30, bar = width_ > name + 20 ? width_ - name - 20 : 0;
     std::uint64_t total = 0;
-    for (const TopPart& part : parts) total += part.bytes;
+    for (const LivePart& part : parts) total += part.bytes;
     for (std::size_t i = 0; i < parts.size() && lines.size() < most; ++i) {
-      const TopPart& part = parts[i];
+      const LivePart& part = parts[i];
       const double share = static_cast<double>(part.bytes) / static_cast<double>(total);
       Line line;
       line.Add(" ")
@@ -196,7 +196,7 @@ class DetailLines {
     const std::uint64_t base = least > top / 2 && least < top ? least - (top - least) / 4 : 0;
     constexpr std::size_t kLabel = 11;
     Lines lines = {
-        Heading(Cat("Allocated, the last ", FormatDuration(device_->curve.size() * kTopSlot)))};
+        Heading(Cat("Allocated, the last ", FormatDuration(device_->curve.size() * kLiveSlot)))};
     const Lines chart = ChartLines(device_->curve, base, top,
                                    width_ > kLabel + 1 ? width_ - kLabel - 1 : 1, most - 1);
     for (std::size_t i = 0; i < chart.size(); ++i) {
@@ -212,7 +212,7 @@ class DetailLines {
   Lines LeakLines(std::size_t most) const {
     Lines lines = {Heading("What grows")};
     for (std::size_t i = 0; i < leaks_.size() && lines.size() < most; ++i) {
-      const TopLeak& leak = *leaks_[i];
+      const LiveLeak& leak = *leaks_[i];
       const std::string rate =
           leak.growth > 0 ? Cat("+", FormatBytes(leak.growth), process_.by_time ? "/s" : "/step")
                           : FormatBytes(leak.bytes);
@@ -233,13 +233,13 @@ class DetailLines {
 
   Lines FailureLines() const {
     if (!process_.failure) return {};
-    const TopFailure& failure = *process_.failure;
+    const LiveFailure& failure = *process_.failure;
     const TimeNs ago = process_.Elapsed(page_.now_unix_ns) -
                        std::min(process_.Elapsed(page_.now_unix_ns), failure.time);
     std::string head =
         Cat("Last failed request: ", FormatBytes(failure.bytes),
-            process_.state == TopState::kRunning ? Cat(", ", FormatDuration(ago), " ago")
-                                                 : Cat(", after ", FormatDuration(failure.time)));
+            process_.state == LiveState::kRunning ? Cat(", ", FormatDuration(ago), " ago")
+                                                  : Cat(", after ", FormatDuration(failure.time)));
     if (failure.step >= 0) Append(head, ", at step ", failure.step);
     if (failure.recovered) head += ", later served";
     if (process_.failures > 1) Append(head, "; ", FormatCount(process_.failures), " in all");
@@ -254,8 +254,8 @@ class DetailLines {
   }
 
   // Where a purpose is known of nothing, the kinds of memory say more.
-  const std::vector<TopPart>& Shown() const {
-    for (const TopPart& part : device_->categories)
+  const std::vector<LivePart>& Shown() const {
+    for (const LivePart& part : device_->categories)
       if (part.key != "unknown" && part.key != "slack") return device_->categories;
     return device_->layers;
   }
@@ -271,7 +271,7 @@ class DetailLines {
     Line line;
     line.Add(Cat("pid ", process_.pid, " on ", Printable(process_.host), ", "));
     const TimeNs elapsed = process_.Elapsed(page_.now_unix_ns);
-    if (process_.state == TopState::kRunning) {
+    if (process_.state == LiveState::kRunning) {
       line.Add("running", Style::kGreen).Add(Cat(" for ", FormatDuration(elapsed)));
       const TimeNs idle = elapsed - process_.last_event;
       if (idle > kLongAgo) line.Add(Cat("; no event for ", FormatDuration(idle)), Style::kYellow);
@@ -281,10 +281,10 @@ class DetailLines {
       return line.Text(width_);
     }
     const bool plain = process_.end_reason.empty() || process_.end_reason == "exit";
-    line.Add(process_.state == TopState::kKilled ? "killed or crashed"
-             : plain                             ? std::string("ended")
+    line.Add(process_.state == LiveState::kKilled ? "killed or crashed"
+             : plain                              ? std::string("ended")
                      : Cat("ended (", Printable(process_.end_reason), ")"),
-             process_.state == TopState::kKilled ? Style::kRed : Style::kBold);
+             process_.state == LiveState::kKilled ? Style::kRed : Style::kBold);
     return line.Add(Cat(" after ", FormatDuration(elapsed))).Text(width_);
   }
 
@@ -321,10 +321,10 @@ class DetailLines {
   }
 
   const TopPage& page_;
-  const TopProcess& process_;
-  const TopDevice* device_;
+  const LiveProcess& process_;
+  const LiveDevice* device_;
   std::size_t width_;
-  std::vector<const TopLeak*> leaks_;
+  std::vector<const LiveLeak*> leaks_;
 };
 
 void AddAll(Lines* to, const Lines& lines) { to->insert(to->end(), lines.begin(), lines.end()); }

@@ -24,24 +24,9 @@ double Urgency(const TopRow& row) {
 
 }  // namespace
 
-std::string_view TopStateName(TopState state) {
-  return state == TopState::kRunning ? "running" : state == TopState::kEnded ? "ended" : "killed";
-}
-
 std::string_view TopSortName(TopSort sort) {
   constexpr std::string_view kNames[] = {"rank", "used", "growth", "oom"};
   return kNames[static_cast<std::size_t>(sort)];
-}
-
-double TopStepRate(const std::vector<analysis::TimeNs>& begins) {
-  if (begins.size() < 2 || begins.back() <= begins.front()) return 0;
-  return static_cast<double>(begins.size() - 1) * 1e9 /
-         static_cast<double>(begins.back() - begins.front());
-}
-
-analysis::TimeNs TopProcess::Elapsed(std::uint64_t now_unix_ns) const {
-  if (state != TopState::kRunning || start_unix_ns == 0) return last_event;
-  return std::max(last_event, now_unix_ns - std::min(now_unix_ns, start_unix_ns));
 }
 
 std::string TopRow::key() const {
@@ -50,8 +35,8 @@ std::string TopRow::key() const {
 
 std::vector<TopRow> RowsOf(const TopPage& page) {
   std::vector<TopRow> rows;
-  for (const TopProcess& process : page.processes) {
-    for (const TopDevice& device : process.devices) rows.push_back({&process, &device});
+  for (const LiveProcess& process : page.processes) {
+    for (const LiveDevice& device : process.devices) rows.push_back({&process, &device});
     if (process.devices.empty()) rows.push_back({&process, nullptr});
   }
   // Processes that have no rank keep their order, after the others.

@@ -18,9 +18,9 @@
 #include "cli/console/options.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/live/live_logs.h"
 #include "cli/top/internal/page.h"
 #include "cli/top/internal/screen.h"
-#include "cli/top/internal/watch.h"
 
 namespace memprof::cli {
 namespace {
@@ -30,8 +30,8 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 // In a thread that no signal interrupts: handlers run where the screen is drawn.
-std::future<TopPage> ReadLater(Watch* watch) {
-  std::packaged_task<TopPage()> task([watch] { return watch->Read(); });
+std::future<TopPage> ReadLater(LiveLogs* logs) {
+  std::packaged_task<TopPage()> task([logs] { return TopPage{logs->Read()}; });
   std::future<TopPage> page = task.get_future();
   sigset_t all, before;
   sigfillset(&all);
@@ -94,7 +94,7 @@ class Viewing {
   std::string key_;  // of the chosen row
 };
 
-int ShowUntilQuit(Watch* watch, TopPage first, TopSort sort, nanoseconds interval) {
+int ShowUntilQuit(LiveLogs* logs, TopPage first, TopSort sort, nanoseconds interval) {
   Viewing viewing(std::move(first));
   viewing.SortBy(sort);
   bool quit = false;
@@ -106,7 +106,7 @@ int ShowUntilQuit(Watch* watch, TopPage first, TopSort sort, nanoseconds interva
     while (!quit) {
       const auto now = steady_clock::now();
       if (!reading.valid() && now >= next_read) {
-        reading = ReadLater(watch);
+        reading = ReadLater(logs);
         next_read = now + interval;
       }
       if (reading.valid() && reading.wait_for(nanoseconds(0)) == std::future_status::ready) {
@@ -177,8 +177,8 @@ int TopVerb(int argc, char** argv) {
     return UsageError("top", "--interval is 0.1 seconds to 1 hour");
   if (options.arguments().empty())
     return UsageError("top", "which program? Give the id of a process, or its log");
-  Watch watch(options.arguments());
-  TopPage page = watch.Read(true);
+  LiveLogs logs(options.arguments());
+  TopPage page{logs.Read(true)};
   if (page.processes.empty()) {
     for (const std::string& error : page.errors) PrintError(error);
     return kExitFailed;
@@ -186,7 +186,7 @@ int TopVerb(int argc, char** argv) {
   const auto by =
       static_cast<TopSort>(std::ranges::find(kTopSorts, sort, TopSortName) - std::begin(kTopSorts));
   if (once || json || !Screen::Possible()) return PrintOnce(std::move(page), by, json);
-  return ShowUntilQuit(&watch, std::move(page), by, nanoseconds(*every));
+  return ShowUntilQuit(&logs, std::move(page), by, nanoseconds(*every));
 }
 
 }  // namespace memprof::cli

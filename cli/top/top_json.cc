@@ -6,13 +6,13 @@ namespace {
 
 Json Known(double value) { return value < 0 ? Json() : Number(value); }
 
-Json PartsJson(const std::vector<TopPart>& parts) {
+Json PartsJson(const std::vector<LivePart>& parts) {
   Json json = Json::object();
-  for (const TopPart& part : parts) json[part.key] = part.bytes;
+  for (const LivePart& part : parts) json[part.key] = part.bytes;
   return json;
 }
 
-Json DeviceJson(const TopDevice& device) {
+Json DeviceJson(const LiveDevice& device) {
   return {{"device", device.device},
           {"name", device.name},
           {"total_bytes", device.capacity},
@@ -29,15 +29,15 @@ Json DeviceJson(const TopDevice& device) {
           {"by_layer", PartsJson(device.layers)}};
 }
 
-Json FailureJson(const TopFailure& failure) {
+Json FailureJson(const LiveFailure& failure) {
   return {{"device", failure.device}, {"bytes", failure.bytes}, {"time_ns", failure.time},
           {"step", failure.step},     {"site", failure.site},   {"recovered", failure.recovered}};
 }
 
-Json ProcessJson(const TopProcess& process, std::uint64_t now_unix_ns) {
+Json ProcessJson(const LiveProcess& process, std::uint64_t now_unix_ns) {
   Json devices = Json::array(), leaks = Json::array(), losses = Json::object();
-  for (const TopDevice& device : process.devices) devices.push_back(DeviceJson(device));
-  for (const TopLeak& leak : process.leaks)
+  for (const LiveDevice& device : process.devices) devices.push_back(DeviceJson(device));
+  for (const LiveLeak& leak : process.leaks)
     leaks.push_back({{"tier", leak.tier},
                      {"device", leak.device},
                      {"in_use", leak.in_use},
@@ -51,7 +51,7 @@ Json ProcessJson(const TopProcess& process, std::uint64_t now_unix_ns) {
                {"host", process.host},
                {"rank", process.rank},
                {"simulated", process.simulated},
-               {"state", TopStateName(process.state)},
+               {"state", LiveStateName(process.state)},
                {"end_reason", process.end_reason},
                {"elapsed_ns", process.Elapsed(now_unix_ns)},
                {"last_event_ns", process.last_event},
@@ -73,7 +73,7 @@ Json ProcessJson(const TopProcess& process, std::uint64_t now_unix_ns) {
 
 Json TopJson(const TopPage& page) {
   Json processes = Json::array();
-  for (const TopProcess& process : page.processes)
+  for (const LiveProcess& process : page.processes)
     processes.push_back(ProcessJson(process, page.now_unix_ns));
   return {{"schema", "memprof.top/1"},
           {"now_unix_ns", page.now_unix_ns},

@@ -81,6 +81,7 @@ std::vector<Case> Cases() {
       {"top_train.txt", {"top", "train.mprof"}},
       {"top_raw.txt", {"top", "--once", "--sort=used", "raw.mprof", "shared.mprof"}},
       {"help_top.txt", {"top", "--help"}},
+      {"help_watch.txt", {"watch", "--help"}},
       {"help_budget.txt", {"budget", "--help"}},
       {"help.txt", {"help"}},
       {"help_report.txt", {"report", "--help"}},

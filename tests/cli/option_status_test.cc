@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // These need more than one log.
-const char* const kOtherVerbs[] = {"run",     "doctor", "diff", "fleet",  "footprint",
-                                   "holders", "import", "mcp",  "attach", "detach"};
+const char* const kOtherVerbs[] = {"run",    "doctor", "diff",   "fleet",  "footprint", "holders",
+                                   "import", "mcp",    "attach", "detach", "watch"};
 
 TEST(StatusTest, UnknownVerbs) {
   ExpectError(Memprof({}), 2);
@@ -62,6 +62,12 @@ TEST(StatusTest, WrongValuesOfEveryOption) {
       {"peak", "--device=-1"},
       {"peak", "--step=-1"},
       {"peak", "--step=last"},
+      {"watch", "--alert-above=1GiB"},
+      {"watch", "--alert=x", "--alert-above=much"},
+      {"watch", "--alert=x", "--alert-after=-1"},
+      {"watch", "--alert=x", "--interval=0.01"},
+      {"watch", "--metrics=tcp:0.0.0.0:9464"},
+      {"watch", "--metrics=unix:m", "--metrics-sites=101"},
       {"source", "--at=noon"},
       {"source", "--source-map="},
       {"source", "--device=-1"},

@@ -106,6 +106,7 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
     if (const absl::Status status = SetAgent(directory, options.holders); !status.ok())
       return status;
   }
+  if (!options.watcher.alert.empty()) setenv("MEMPROF_WRITE_MS", kWriteMsForAlerts, 0);
   if (options.cupti) setenv("MEMPROF_CUPTI", "1", 1);
   if (options.start_paused) setenv("MEMPROF_START", "paused", 1);
   if (!options.always_on.empty()) setenv("MEMPROF_ALWAYS_ON", options.always_on.c_str(), 1);

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/run/loadable.h"
+#include "cli/run/watcher.h"
 
 namespace memprof::cli {
 
@@ -24,6 +25,7 @@ struct RunOptions {
   std::int64_t ring_events = -1;
   std::string upload;  // a URI; empty = nothing
   std::int64_t upload_limit_s = 30;
+  WatcherOptions watcher;
   std::int64_t memory_mib = -1;
   bool cupti = false;
   bool start_paused = false;

@@ -17,9 +17,6 @@ namespace memprof::recorder {
 namespace {
 
 constexpr std::uint64_t kTickNs = 50'000'000;
-// The longest sleep while few events arrive: they are safe in the ring, and few large chunks
-// compress twice as well as many small ones.
-constexpr std::uint64_t kRestNs = 1'000'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
 // How often the writer checks for the end of the last thread, after the main thread has called
 // pthread_exit: it delays the end of the process by up to this time.
@@ -37,10 +34,11 @@ void RegisterWritersFlag() {
 }  // namespace
 
 Writer::Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
-               const log::AlwaysOnBudget& always_on)
+               std::uint64_t rest_ns, const log::AlwaysOnBudget& always_on)
     : ring_(ring),
       log_(log),
       housekeeping_(housekeeping),
+      rest_ns_(rest_ns),
       always_on_(always_on),
       drain_(ring, log, BeginThinner()) {}
 
@@ -84,7 +82,7 @@ void Writer::Loop() {
     Serve(flush_wanted, finish_wanted);
     if (!worked || ring_->Attention() == seen)
       ring_->WaitForAttention(
-          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kRestNs);
+          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : rest_ns_);
     if (ProcessIsOver()) return EndAsLast();
   }
   DrainOnce();

@@ -45,8 +45,12 @@ class Writer {
   // The longest wait for the end of the log.
   static constexpr std::uint64_t kMaxFinishNs = 10'000'000'000;
 
+  // The longest sleep while few events arrive: they are safe in the ring, and few large chunks
+  // compress twice as well as many small ones.
+  static constexpr std::uint64_t kRestNs = 1'000'000'000;
+
   Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
-         const log::AlwaysOnBudget& always_on = {});
+         std::uint64_t rest_ns = kRestNs, const log::AlwaysOnBudget& always_on = {});
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -116,6 +120,7 @@ class Writer {
   RingBuffer* ring_;
   LogFile* log_;
   Housekeeping housekeeping_;
+  const std::uint64_t rest_ns_;
   pthread_t thread_{};
   sigset_t mask_of_program_{};
   bool running_ = false;

@@ -39,7 +39,7 @@ Recorder::Recorder(const Settings& settings, const Housekeeping& housekeeping)
       epoch_(g_last_epoch.fetch_add(1, std::memory_order_relaxed) + 1),
       definitions_(&ring_),
       stacks_(&definitions_, &ring_),
-      writer_(&ring_, &log_, housekeeping, settings.always_on),
+      writer_(&ring_, &log_, housekeeping, settings.rest_ms * 1'000'000, settings.always_on),
       driver_(&definitions_, settings.scan_at_exit ? ScanAtExit : nullptr) {}
 
 int Recorder::Open() {

@@ -94,6 +94,7 @@ Settings ReadSettings(EnvironmentLookup lookup, bool preloaded) {
   ReadNumber("MEMPROF_MEMORY_MIB", lookup("MEMPROF_MEMORY_MIB"), kMinMemoryMib, 1u << 16,
              &memory_mib);
   settings.memory_bytes = memory_mib << 20;
+  ReadNumber("MEMPROF_WRITE_MS", lookup("MEMPROF_WRITE_MS"), 20, 1000, &settings.rest_ms);
   return settings;
 }
 

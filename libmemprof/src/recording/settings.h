@@ -17,6 +17,7 @@ struct Settings {
   int stack_depth = 64;            // MEMPROF_STACK_DEPTH: 0 (no stacks) to kMaxStackDepth
   std::uint64_t ring_events = 0;   // MEMPROF_RING_EVENTS: events that all rings together hold
   std::uint64_t memory_bytes = 0;  // MEMPROF_MEMORY_MIB: most that the recorder may hold
+  std::uint64_t rest_ms = 1000;    // MEMPROF_WRITE_MS: how often the log is written at least
   bool driver = true;              // MEMPROF_SOURCE: the hooks record allocations
   bool cupti = false;              // ... or MEMPROF_CUPTI=1: libmemprof_cupti.so is loaded
   bool verbose = false;            // MEMPROF_VERBOSE=1

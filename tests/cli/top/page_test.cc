@@ -18,8 +18,8 @@ using testing::kMiB;
 
 constexpr analysis::TimeNs kSecond = 1'000'000'000;
 
-TopDevice Device(int number) {
-  TopDevice device;
+LiveDevice Device(int number) {
+  LiveDevice device;
   device.device = number;
   device.name = "NVIDIA H100 80GB HBM3";
   device.capacity = 81'559 * kMiB;
@@ -43,8 +43,8 @@ TopDevice Device(int number) {
   return device;
 }
 
-TopProcess Process(int rank) {
-  TopProcess process;
+LiveProcess Process(int rank) {
+  LiveProcess process;
   process.path = Cat("rank", rank, ".mprof");
   process.command = "python train.py --steps 10000 --batch 64 --data /data/set/of/the/year";
   process.host = "node7";
@@ -64,7 +64,7 @@ TopProcess Process(int rank) {
       {"growing", analysis::kNoDevice, false, 0.25 * kMiB, 99 * kMiB,
        "Loader::Next (loader.cc:7)"}};
   process.failures = 2;
-  process.failure = TopFailure{rank, 2048 * kMiB, 70 * kSecond, 280, true, "Step (train.cc:9)"};
+  process.failure = LiveFailure{rank, 2048 * kMiB, 70 * kSecond, 280, true, "Step (train.cc:9)"};
   return process;
 }
 
@@ -89,7 +89,7 @@ TEST(TopPage, OfOneProcessInASmallTerminal) {
 
 TEST(TopPage, OfManyRanksInALargeTerminal) {
   TopPage page = Page(24);
-  page.processes[3].state = TopState::kKilled;
+  page.processes[3].state = LiveState::kKilled;
   page.processes[3].losses = {{"events_lost", 1'234}};
   page.processes[5].devices.clear();
   page.processes[6].devices.push_back(Device(7));
@@ -138,8 +138,8 @@ TEST(TopPage, SortsRows) {
 
 TEST(TopPage, SaysWhatIsUnknown) {
   TopPage page = Page(1);
-  TopProcess& process = page.processes[0];
-  TopDevice& device = process.devices[0];
+  LiveProcess& process = page.processes[0];
+  LiveDevice& device = process.devices[0];
   device.growth = 0;
   device.headroom = device.steps_to_oom = device.seconds_to_oom = -1;
   device.capacity = 0;
@@ -165,7 +165,7 @@ TEST(TopPage, NamesOfTheLogCannotControlTheTerminal) {
       "\x9b"
       "1m\033";
   page.errors = {"\033]0;x"};
-  for (const TopState state : {TopState::kRunning, TopState::kEnded, TopState::kKilled}) {
+  for (const LiveState state : {LiveState::kRunning, LiveState::kEnded, LiveState::kKilled}) {
     page.processes[0].state = state;
     for (const std::string& line : PageLines(page, 0, 200, 0))
       for (const char c : line) EXPECT_FALSE(c >= 0 && c < 32) << line;
@@ -178,7 +178,7 @@ TEST(TopPage, TimeGoesOnBetweenReadings) {
   page.now_unix_ns += 20 * kSecond;
   EXPECT_THAT(Text(PageLines(page, 0, 80, 24)),
               HasSubstr("running for 2 min 00 s; no event for 21.0 s"));
-  page.processes[0].state = TopState::kEnded;
+  page.processes[0].state = LiveState::kEnded;
   page.processes[0].end_reason = "exit";
   EXPECT_THAT(Text(PageLines(page, 0, 80, 24)), HasSubstr("ended after 99.0 s"));
 }

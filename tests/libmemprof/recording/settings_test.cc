@@ -102,6 +102,12 @@ TEST(Settings, NumbersOutOfTheirLimitsKeepTheDefault) {
   EXPECT_EQ(Read({}).memory_bytes, 256u << 20);
   EXPECT_EQ(Read({{"MEMPROF_MEMORY_MIB", "32"}}).memory_bytes, 32u << 20);
   EXPECT_EQ(Read({{"MEMPROF_MEMORY_MIB", "65536"}}).memory_bytes, std::uint64_t{1} << 36);
+  for (const char* text : {"19", "1001", "-1", "1s"}) {
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Read({{"MEMPROF_WRITE_MS", text}}).rest_ms, 1000u) << text;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr(text));
+  }
+  EXPECT_EQ(Read({{"MEMPROF_WRITE_MS", "200"}}).rest_ms, 200u);
 }
 
 TEST(Settings, PathsThatDoNotFitAreSaidAndLeftOut) {

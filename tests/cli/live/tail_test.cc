@@ -1,5 +1,5 @@
 // What is read of a log's end, against a reading of the whole.
-#include "cli/top/internal/tail.h"
+#include "cli/live/internal/tail.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "analysis/load/load.h"
 #include "analysis/log/reader.h"
 #include "analysis/testing/log_builder.h"
-#include "cli/top/internal/figures.h"
+#include "cli/live/internal/figures.h"
 #include "tests/support/temp_file.h"
 
 namespace memprof::cli {
@@ -63,7 +63,7 @@ void Write(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), std::ssize(bytes));
 }
 
-TopProcess Whole(const std::string& path) {
+LiveProcess Whole(const std::string& path) {
   const auto session = analysis::LoadLogs({path});
   EXPECT_TRUE(session.ok()) << session.status();
   return FiguresOf(*session);
@@ -85,14 +85,14 @@ TEST(LogTail, KnowsWhatAReadingOfTheWholeKnows) {
     Write(path, bytes.substr(0, ends[first]));
     const auto session = analysis::LoadLogs({path});
     ASSERT_TRUE(session.ok());
-    TopProcess figures = FiguresOf(*session);
+    LiveProcess figures = FiguresOf(*session);
     // The session may know a little more.
     LogTail tail(**session, ends[first - random() % 3]);
     for (std::size_t i = first; i < ends.size(); i += 1 + random() % 4) {
       // Also in the middle of a chunk that is being written.
       Write(path, bytes.substr(0, ends[i] + random() % 30));
       ASSERT_TRUE(tail.Read(path, &figures));
-      const TopProcess whole = Whole(path);
+      const LiveProcess whole = Whole(path);
       EXPECT_EQ(figures.step, whole.step);
       EXPECT_EQ(figures.steps, whole.steps);
       EXPECT_EQ(figures.steps_per_second, whole.steps_per_second);
@@ -118,7 +118,7 @@ TEST(LogTail, NoticesAnotherLog) {
   const std::string path = directory.Write("growing.mprof", RandomLog(random, true));
   const auto session = analysis::LoadLogs({path});
   ASSERT_TRUE(session.ok());
-  TopProcess figures = FiguresOf(*session);
+  LiveProcess figures = FiguresOf(*session);
   LogTail tail(**session, std::filesystem::file_size(path));
   Write(path, "x");
   EXPECT_FALSE(tail.Read(path, &figures));

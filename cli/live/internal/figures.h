@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "analysis/store/session.h"
-#include "cli/top/internal/page.h"
+#include "cli/live/process.h"
 
 namespace memprof::cli {
 
 // `session` is of one log.
-TopProcess FiguresOf(const std::shared_ptr<const analysis::Session>& session);
+LiveProcess FiguresOf(const std::shared_ptr<const analysis::Session>& session);
 
 }  // namespace memprof::cli

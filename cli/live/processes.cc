@@ -1,6 +1,6 @@
 // Which logs processes write, by what they have open. A recorder keeps its log open as long as it
 // records.
-#include "cli/top/internal/processes.h"
+#include "cli/live/internal/processes.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

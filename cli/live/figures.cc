@@ -1,4 +1,4 @@
-#include "cli/top/internal/figures.h"
+#include "cli/live/internal/figures.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include "analysis/oom/oom.h"
 #include "analysis/store/sampling_words.h"
 #include "analysis/symbols/symbols.h"
+#include "analysis/timeline/address_map.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/timeline.h"
 #include "cli/console/text.h"
@@ -34,21 +35,23 @@ std::string CommandOf(const analysis::RunInfo& run) {
   return command.empty() ? "(unknown program)" : command;
 }
 
-void AddRun(const Session& session, TopProcess* process) {
+void AddRun(const Session& session, LiveProcess* process) {
   const analysis::RunInfo& run = session.run();
   process->path = session.path();
   process->command = CommandOf(run);
   process->host = run.hostname;
   process->pid = run.pid;
   process->rank = session.processes()[0].rank;
-  process->state = run.growing    ? TopState::kRunning
-                   : run.complete ? TopState::kEnded
-                                  : TopState::kKilled;
+  process->state = run.growing    ? LiveState::kRunning
+                   : run.complete ? LiveState::kEnded
+                                  : LiveState::kKilled;
   process->end_reason = run.end_reason;
   process->start_unix_ns = run.start_unix_ns;
   process->last_event = process->judged = SinceStart(session, run.end_time);
   process->simulated = Simulated(session);
   process->sampling = SamplingWords(session, analysis::Drawn::kLeftOut);
+  process->recorder_bytes = session.self().resident_bytes;
+  process->recorder_cpu_ns = session.self().writer_cpu_ns + session.self().hook_time_ns;
   for (const analysis::AnomalyCount& count : session.anomalies()) {
     const AnomalyText text = DescribeAnomaly(count.anomaly);
     if (text.severity == "data loss" || text.severity == "error")
@@ -57,24 +60,24 @@ void AddRun(const Session& session, TopProcess* process) {
 }
 
 // The last step is the one that runs.
-void AddSteps(const Session& session, TopProcess* process) {
+void AddSteps(const Session& session, LiveProcess* process) {
   const auto steps = session.StepsOf(0);
   if (steps.empty()) return;
   process->step = steps.back().number;
   process->steps = steps.size() - 1;
   std::vector<TimeNs> recent;
-  for (const analysis::StepInfo& step : steps.last(std::min(kTopRecentSteps + 1, steps.size())))
+  for (const analysis::StepInfo& step : steps.last(std::min(kLiveRecentSteps + 1, steps.size())))
     recent.push_back(step.begin);
-  process->steps_per_second = TopStepRate(recent);
+  process->steps_per_second = LiveStepRate(recent);
 }
 
 template <std::size_t N, typename Name>
-std::vector<TopPart> Parts(const std::array<std::uint64_t, N>& bytes, Name name) {
-  std::vector<TopPart> parts;
+std::vector<LivePart> Parts(const std::array<std::uint64_t, N>& bytes, Name name) {
+  std::vector<LivePart> parts;
   for (std::size_t i = 0; i < N; ++i)
     if (bytes[i] > 0) parts.push_back(name(i, bytes[i]));
   std::stable_sort(parts.begin(), parts.end(),
-                   [](const TopPart& a, const TopPart& b) { return a.bytes > b.bytes; });
+                   [](const LivePart& a, const LivePart& b) { return a.bytes > b.bytes; });
   return parts;
 }
 
@@ -89,8 +92,8 @@ class DeviceFigures {
         categories_(*session, &symbols),
         end_(session->run().end_time) {}
 
-  TopDevice Of(const DeviceTimeline& timeline, const TopProcess& process) const {
-    TopDevice device{.device = timeline.device};
+  LiveDevice Of(const DeviceTimeline& timeline, const LiveProcess& process) const {
+    LiveDevice device{.device = timeline.device};
     for (const analysis::DeviceInfo& info : session_.devices())
       if (info.id == timeline.device) device.name = info.name;
     device.framework = !timeline.framework_allocated.empty();
@@ -102,6 +105,8 @@ class DeviceFigures {
                      device.framework ? analysis::Layer::kBlock : analysis::Layer::kUnspecified,
                      allocated.max());
     device.reserved = timeline.reserved.At(end_);
+    if (device.framework)
+      device.largest_hole = BuildAddressMap(session_, timeline.device, end_).largest_hole;
     device.used = device.reserved;
     const auto ledger = LedgerAt(session_, samples_->Of(timeline.device), timeline, end_);
     if (ledger)
@@ -114,8 +119,8 @@ class DeviceFigures {
   }
 
  private:
-  void AddGrowth(const DeviceTimeline& timeline, const TopProcess& process,
-                 TopDevice* device) const {
+  void AddGrowth(const DeviceTimeline& timeline, const LiveProcess& process,
+                 LiveDevice* device) const {
     for (const analysis::Leak& leak : leaks_->leaks) {  // the worst tier first
       if (leak.device != timeline.device || leak.imported()) continue;
       device->growth += process.by_time ? leak.bytes_per_second : leak.bytes_per_step;
@@ -139,31 +144,31 @@ class DeviceFigures {
     if (process.steps_per_second > 0) device->seconds_to_oom = left / process.steps_per_second;
   }
 
-  void AddParts(const DeviceTimeline& timeline, TopDevice* device) const {
+  void AddParts(const DeviceTimeline& timeline, LiveDevice* device) const {
     if (session_.events().size() == 0) return;
     const analysis::EventId last(static_cast<std::uint32_t>(session_.events().size() - 1));
     device->categories =
         Parts(categories_.At(timeline.device, last).bytes, [](std::size_t i, std::uint64_t bytes) {
           const auto category = static_cast<analysis::Category>(i);
-          return TopPart{std::string(CategoryName(category)), std::string(CategoryKey(category)),
-                         bytes};
+          return LivePart{std::string(CategoryName(category)), std::string(CategoryKey(category)),
+                          bytes};
         });
     std::array<std::uint64_t, analysis::kLayerCount> layers{};
     for (std::size_t i = 0; i < layers.size(); ++i)
       if (OccupiesDevice(static_cast<analysis::Layer>(i))) layers[i] = timeline.layer[i].At(end_);
     device->layers = Parts(layers, [](std::size_t i, std::uint64_t bytes) {
       const std::string name(LayerName(static_cast<analysis::Layer>(i)));
-      return TopPart{name, name, bytes};
+      return LivePart{name, name, bytes};
     });
   }
 
-  void AddCurve(const analysis::Series& series, TopDevice* device) const {
+  void AddCurve(const analysis::Series& series, LiveDevice* device) const {
     const TimeNs start = session_.run().start_time;
-    device->curve_end = SinceStart(session_, end_) / kTopSlot + 1;
-    for (std::uint64_t slot = device->curve_end - std::min(device->curve_end, kTopPoints);
+    device->curve_end = SinceStart(session_, end_) / kLiveSlot + 1;
+    for (std::uint64_t slot = device->curve_end - std::min(device->curve_end, kLivePoints);
          slot < device->curve_end; ++slot) {
-      const auto part = series.Between(start + slot * kTopSlot,
-                                       std::min(start + (slot + 1) * kTopSlot, end_ + 1));
+      const auto part = series.Between(start + slot * kLiveSlot,
+                                       std::min(start + (slot + 1) * kLiveSlot, end_ + 1));
       device->curve.emplace_back(part.min, part.max);
     }
   }
@@ -177,23 +182,37 @@ class DeviceFigures {
   TimeNs end_;
 };
 
-void AddLeaks(const Session& session, analysis::Symbols& symbols, TopProcess* process) {
+void AddLeaks(const Session& session, analysis::Symbols& symbols, LiveProcess* process) {
   for (const analysis::Leak& leak : analysis::LeaksOf(session)->leaks)
     process->leaks.push_back({std::string(LeakTierName(leak.tier)), leak.device, leak.in_use,
                               process->by_time ? leak.bytes_per_second : leak.bytes_per_step,
                               leak.bytes, SiteLabel(symbols, leak.stack)});
+}
+
+void AddFailures(const Session& session, analysis::Symbols& symbols, LiveProcess* process) {
+  constexpr TimeNs kSettled = 1'000'000'000;
+  const auto describe = [&](const analysis::FailedRequest& request) {
+    return LiveFailure{request.device, request.bytes,     SinceStart(session, request.time),
+                       request.step,   request.recovered, SiteLabel(symbols, request.stack)};
+  };
   const auto failures = analysis::FailuresOf(session);
   process->failures = failures->size();
-  if (failures->empty()) return;
-  const analysis::FailedRequest& last = failures->back();
-  process->failure = TopFailure{last.device, last.bytes,     SinceStart(session, last.time),
-                                last.step,   last.recovered, SiteLabel(symbols, last.stack)};
+  if (!failures->empty()) process->failure = describe(failures->back());
+  const analysis::FailedRequest* last = nullptr;
+  for (const analysis::FailedRequest& request : *failures) {
+    if (request.recovered ||
+        (process->state == LiveState::kRunning && request.time + kSettled > session.run().end_time))
+      continue;
+    ++process->ooms;
+    last = &request;
+  }
+  if (last != nullptr) process->oom = describe(*last);
 }
 
 }  // namespace
 
-TopProcess FiguresOf(const std::shared_ptr<const Session>& session) {
-  TopProcess process;
+LiveProcess FiguresOf(const std::shared_ptr<const Session>& session) {
+  LiveProcess process;
   AddRun(*session, &process);
   AddSteps(*session, &process);
   const auto leaks = analysis::LeaksOf(*session);
@@ -201,6 +220,7 @@ TopProcess FiguresOf(const std::shared_ptr<const Session>& session) {
   process.too_short = leaks->horizon_too_short;
   analysis::Symbols symbols(session);
   AddLeaks(*session, symbols, &process);
+  AddFailures(*session, symbols, &process);
   const DeviceFigures figures(session, symbols);
   for (const DeviceTimeline& timeline : *analysis::TimelinesOf(*session))
     if (timeline.device != analysis::kNoDevice &&

@@ -1,4 +1,4 @@
-#include "cli/top/internal/tail.h"
+#include "cli/live/internal/tail.h"
 
 #include <algorithm>
 
@@ -23,14 +23,14 @@ int SpaceOf(Layer layer) {
 bool Counts(Layer layer) { return layer == Layer::kBlock || OccupiesDevice(layer); }
 
 // The value holds from `time` on; the curve gets its points up to there.
-void Continue(TimeNs time, std::uint64_t before, std::uint64_t after, TopDevice* device) {
-  const std::uint64_t slot = time / kTopSlot;
+void Continue(TimeNs time, std::uint64_t before, std::uint64_t after, LiveDevice* device) {
+  const std::uint64_t slot = time / kLiveSlot;
   while (device->curve_end <= slot) {
     device->curve.emplace_back(before, before);
     ++device->curve_end;
   }
-  if (device->curve.size() > kTopPoints)
-    device->curve.erase(device->curve.begin(), device->curve.end() - kTopPoints);
+  if (device->curve.size() > kLivePoints)
+    device->curve.erase(device->curve.begin(), device->curve.end() - kLivePoints);
   auto& [least, most] = device->curve.back();
   least = std::min(least, after);
   most = std::max(most, after);
@@ -44,8 +44,8 @@ LogTail::LogTail(const analysis::Session& session, std::uint64_t end)
       known_(session.run().end_time),
       marks_(session.step_origin().source == analysis::StepSource::kMarks) {
   const auto steps = session.StepsOf(0);
-  for (std::size_t i = steps.size() - std::min(steps.size(), kTopRecentSteps + 1); i < steps.size();
-       ++i)
+  for (std::size_t i = steps.size() - std::min(steps.size(), kLiveRecentSteps + 1);
+       i < steps.size(); ++i)
     steps_.push_back(steps[i].begin);
   if (session.events().size() == 0) return;
   const analysis::EventId last(static_cast<std::uint32_t>(session.events().size() - 1));
@@ -57,7 +57,9 @@ LogTail::LogTail(const analysis::Session& session, std::uint64_t end)
   }
 }
 
-bool LogTail::Read(const std::string& path, TopProcess* figures) {
+bool LogTail::Read(const std::string& path, LiveProcess* figures) {
+  // What lives on comes late, and another log begins now and then; such logs are small.
+  if (!figures->sampling.empty()) return false;
   const auto log = analysis::LogReader::Open(path, analysis::LogReader::Mode::kScan, end_);
   if (!log.ok() || (*log)->file_bytes() < end_) return false;
   analysis::PayloadBuffer buffer;
@@ -85,7 +87,7 @@ void LogTail::Collect(const analysis::EventColumns& events) {
 }
 
 // Of events at the same time, frees come first, as in analysis/load.
-void LogTail::Apply(TopProcess* figures) {
+void LogTail::Apply(LiveProcess* figures) {
   std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return std::pair(a.time, a.op != Op::kFree) < std::pair(b.time, b.op != Op::kFree);
   });
@@ -93,38 +95,23 @@ void LogTail::Apply(TopProcess* figures) {
     if (change.time > start_)
       figures->last_event = std::max(figures->last_event, change.time - start_);
     if (change.op == Op::kStep) ApplyStep(change, figures);
-    if (change.op == Op::kLevel) ApplyLevel(change, figures);
     if (change.op == Op::kAlloc || change.op == Op::kFree) ApplyMemory(change, figures);
   }
-  for (TopDevice& device : figures->devices)
+  for (LiveDevice& device : figures->devices)
     Continue(figures->last_event, device.allocated, device.allocated, &device);
 }
 
-void LogTail::ApplyStep(const Change& change, TopProcess* figures) {
+void LogTail::ApplyStep(const Change& change, LiveProcess* figures) {
   const auto number = static_cast<std::int64_t>(change.bytes);
   if (!marks_ || change.time <= known_ || number == figures->step) return;
-  // A log that is always on leaves the marks of most steps out.
-  const bool on = number > figures->step && !figures->sampling.empty() && !steps_.empty();
-  const std::uint64_t made =
-      on ? static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(figures->step) : 1;
-  const TimeNs last = steps_.empty() ? change.time : steps_.back();
-  for (std::uint64_t left = std::min<std::uint64_t>(made, kTopRecentSteps); left-- > 0;)
-    steps_.push_back(change.time - (change.time - std::min(last, change.time)) / made * left);
-  if (steps_.size() > kTopRecentSteps + 1)
-    steps_.erase(steps_.begin(), steps_.end() - (kTopRecentSteps + 1));
+  steps_.push_back(change.time);
+  if (steps_.size() > kLiveRecentSteps + 1) steps_.erase(steps_.begin());
   figures->step = number;
-  figures->steps += made;
-  figures->steps_per_second = TopStepRate(steps_);
+  ++figures->steps;
+  figures->steps_per_second = LiveStepRate(steps_);
 }
 
-void LogTail::ApplyLevel(const Change& change, TopProcess* figures) {
-  for (TopDevice& device : figures->devices)
-    if (device.device == change.device &&
-        change.layer == (device.framework ? Layer::kBlock : Layer::kUnspecified))
-      device.peak = std::max(device.peak, change.bytes);
-}
-
-void LogTail::ApplyMemory(const Change& change, TopProcess* figures) {
+void LogTail::ApplyMemory(const Change& change, LiveProcess* figures) {
   const bool birth = change.op == Op::kAlloc;
   if (birth && !Counts(change.layer)) return;
   const std::pair key(SpaceOf(change.layer), change.address);
@@ -142,7 +129,7 @@ void LogTail::ApplyMemory(const Change& change, TopProcess* figures) {
     sum += change.bytes;
     live_[key] = {number, change.bytes};
   }
-  for (TopDevice& shown : figures->devices) {
+  for (LiveDevice& shown : figures->devices) {
     if (shown.device != number) continue;
     const std::uint64_t allocated = shown.allocated;
     const std::uint64_t more_driver = device.driver - before.driver;  // modulo 2^64

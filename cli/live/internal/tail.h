@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "analysis/log/event_columns.h"
 #include "analysis/store/session.h"
-#include "cli/top/internal/page.h"
+#include "cli/live/process.h"
 
 namespace memprof::cli {
 
@@ -24,7 +24,7 @@ class LogTail {
 
   // Reads what was appended, and brings `figures` up to date. False if the whole log has to be
   // read: it has ended, or is another one.
-  bool Read(const std::string& path, TopProcess* figures);
+  bool Read(const std::string& path, LiveProcess* figures);
 
  private:
   struct Live {
@@ -43,10 +43,9 @@ class LogTail {
   };
 
   void Collect(const analysis::EventColumns& events);
-  void Apply(TopProcess* figures);
-  void ApplyMemory(const Change& change, TopProcess* figures);
-  void ApplyLevel(const Change& change, TopProcess* figures);
-  void ApplyStep(const Change& change, TopProcess* figures);
+  void Apply(LiveProcess* figures);
+  void ApplyMemory(const Change& change, LiveProcess* figures);
+  void ApplyStep(const Change& change, LiveProcess* figures);
 
   std::uint64_t end_;
   analysis::TimeNs start_, known_;  // `known_`: the last event of the session
