@@ -82,7 +82,8 @@ inline bool ParseAlwaysOn(const char* text, AlwaysOnBudget* result) {
     text += strlen(kKeep);
     char* end = nullptr;
     const unsigned long kept = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || kept > AlwaysOnBudget::kMostKept) return false;
+    if (*text < '0' || *text > '9' || *end != '\0' || kept > AlwaysOnBudget::kMostKept)
+      return false;
     read.kept = static_cast<std::uint32_t>(kept);
   }
   *result = read;

@@ -74,8 +74,7 @@ int Recorder::Open() {
   return 0;
 }
 
-void Recorder::EncodeSegmentHeader(std::uint32_t segment, std::uint64_t start_ns,
-                                   ByteBuffer* to) {
+void Recorder::EncodeSegmentHeader(std::uint32_t segment, std::uint64_t start_ns, ByteBuffer* to) {
   EncodeHeader(start_ns, UnixNs(), ring_.path(), settings_.always_on, segment, to);
 }
 

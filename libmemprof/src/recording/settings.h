@@ -24,7 +24,7 @@ struct Settings {
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first
   char run_list[512] = "";                  // MEMPROF_RUN: proto/run_list.h
-  log::AlwaysOnBudget always_on;                  // MEMPROF_ALWAYS_ON
+  log::AlwaysOnBudget always_on;            // MEMPROF_ALWAYS_ON
   bool agent = false;             // MEMPROF_AGENT: the program has the agent of memprof run --torch
   bool begins_by_itself = false;  // at the first CUDA call: if it is preloaded, or has an output
 };

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kAlertSecond = 1'000'000'000;
 
 // A program whose figures a test changes between readings, a second each.
 class Program {
@@ -35,13 +35,13 @@ class Program {
 
   std::vector<std::string> Told() {
     LiveReading reading;
-    process.judged += kSecond;
-    now_ += kSecond;
+    process.judged += kAlertSecond;
+    now_ += kAlertSecond;
     return Texts(now_);
   }
   // The same judgement once more.
-  std::vector<std::string> ToldAgain() { return Texts(now_ += kSecond / 10); }
-  void Wait(std::uint64_t seconds) { now_ += seconds * kSecond; }
+  std::vector<std::string> ToldAgain() { return Texts(now_ += kAlertSecond / 10); }
+  void Wait(std::uint64_t seconds) { now_ += seconds * kAlertSecond; }
   void Leaks(std::vector<std::string> sites, const std::string& tier = "suspected") {
     process.leaks.clear();
     for (std::string& site : sites)
@@ -61,7 +61,7 @@ class Program {
   }
 
   AlertRules rules_;
-  std::uint64_t now_ = 1'000 * kSecond;
+  std::uint64_t now_ = 1'000 * kAlertSecond;
   std::vector<Alert> alerts_;
 };
 

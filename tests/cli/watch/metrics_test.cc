@@ -11,14 +11,14 @@
 namespace memprof::cli::testing {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kTestSecond = 1'000'000'000;
 
 LiveProcess TrainingRank() {
   LiveProcess process;
   process.path = "rank1.mprof";
   process.pid = 4711;
   process.rank = 1;
-  process.start_unix_ns = 1'000 * kSecond;
+  process.start_unix_ns = 1'000 * kTestSecond;
   process.step = 396;
   process.steps_per_second = 4.25;
   process.failures = 3;
@@ -49,12 +49,12 @@ LiveProcess TrainingRank() {
 
 LiveReading Reading() {
   LiveReading reading;
-  reading.now_unix_ns = 1'100 * kSecond;
+  reading.now_unix_ns = 1'100 * kTestSecond;
   reading.processes = {TrainingRank()};
   LiveProcess server;  // ended, without steps or a rank
   server.pid = 4712;
   server.state = LiveState::kEnded;
-  server.start_unix_ns = 1'000 * kSecond;
+  server.start_unix_ns = 1'000 * kTestSecond;
   server.by_time = true;
   LiveDevice device;
   device.growth = 1e6;
@@ -75,7 +75,7 @@ TEST(WatchMetrics, AsOpenMetrics) {
 
 TEST(WatchMetrics, AsOtlp) {
   const auto json =
-      nlohmann::ordered_json::parse(OtlpText(MetricsOf(Reading(), 3), 1'100 * kSecond));
+      nlohmann::ordered_json::parse(OtlpText(MetricsOf(Reading(), 3), 1'100 * kTestSecond));
   ExpectGolden("watch_otlp.json", json.dump(1) + "\n");
 }
 
