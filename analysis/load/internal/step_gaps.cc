@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 
 namespace memprof::analysis {
 namespace {
@@ -11,9 +10,16 @@ namespace {
 constexpr std::uint64_t kMostFilled = 1u << 20;  // more is no count of steps
 
 EventId EventAtOrAfter(const EventTable& events, TimeNs time) {
-  const auto rows = std::views::iota(std::uint32_t{0}, static_cast<std::uint32_t>(events.size()));
-  return EventId(*std::ranges::partition_point(
-      rows, [&](std::uint32_t row) { return events.time(row) < time; }));
+  std::uint32_t first = 0;
+  auto end = static_cast<std::uint32_t>(events.size());
+  while (first < end) {
+    const std::uint32_t middle = first + (end - first) / 2;
+    if (events.time(middle) < time)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return EventId(first);
 }
 
 // `gap` steps from `begin` until `end`, the first one with number `number`.
