@@ -280,6 +280,21 @@ TEST_F(ThinnerTest, AFailureIsKeptWithItsStep) {
   EXPECT_LT(log.events.size(), all_.size() / 4);
 }
 
+TEST_F(ThinnerTest, WhatItsContextEndsIsWrittenOnce) {
+  Begin({100'000, kDay, 7});
+  RingEvent event = Block(kOpAlloc, kStart + 10, 0x1000, 512);
+  event.layer = kLayerLinear;
+  event.context = 5;
+  Add(event);
+  RingEvent end = Of(kOpContextDestroy, kStart + 20);
+  end.context = 5;
+  Add(end);
+  End();
+  const testing::Log log = testing::ReadLog(Segments()[0]);
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u);
+  EXPECT_EQ(log.WithOp(log::OP_CONTEXT_DESTROY).size(), 1u);
+}
+
 // Anything a program may do: what the log says of each address stays possible, what is outside
 // thinned stretches is complete, and nothing of what lives on is missing.
 class RandomProgram : public ThinnerTest, public ::testing::WithParamInterface<int> {};

@@ -24,6 +24,7 @@ struct Living {
   std::uint32_t thread;
   std::uint32_t unit;
   Fate fate;
+  std::uint32_t place = 0;  // in its unit
 
   bool empty() const { return event.op == 0; }
   std::uint64_t hash() const;

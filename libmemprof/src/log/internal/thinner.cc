@@ -91,12 +91,13 @@ void Thinner::Begin(KeptEvent* item) {
     ended = old->fate == Fate::kEndsEarly && old->event.time_ns >= event.time_ns;
     // Its end is missing.
     StopCounting(*old);
-    if (old->fate == Fate::kOpen) Keep(old->event, old->thread, 0);
+    KeepEnded(*old);
     alive_.Erase(old);
   }
   if (IsMemory(event.op)) levels_.Allocate(event.device_plus_1, event.layer, event.bytes);
   const bool open = event.op == kOpAlloc && MayBeDrawn(event.layer) && !ended;
-  const Living living{event, item->thread, number_, open ? Fate::kOpen : Fate::kWritten};
+  const Living living{event, item->thread, number_, open ? Fate::kOpen : Fate::kWritten,
+                      static_cast<std::uint32_t>(unit_.size())};
   if (ended)
     StopCounting(living);
   else if (alive_.Add(living) != nullptr && open)
@@ -111,6 +112,18 @@ void Thinner::StopCounting(const Living& living) {
   }
   if (living.fate != Fate::kEndsEarly && IsMemory(living.event.op))
     levels_.Free(living.event.device_plus_1, living.event.layer, living.event.bytes);
+}
+
+// Of what ended without an end of its own that could be drawn with it.
+void Thinner::KeepEnded(const Living& living) {
+  if (living.fate != Fate::kOpen) return;
+  KeptEvent* item =
+      living.unit == number_ && living.place < unit_.size() ? &unit_[living.place] : nullptr;
+  // Without memory the unit may lack it.
+  if (item != nullptr && item->event.op == kOpAlloc && item->event.address == living.event.address)
+    item->weight = 1;
+  else
+    Keep(living.event, living.thread, 0);
 }
 
 void Thinner::End(KeptEvent* item) {
@@ -131,8 +144,8 @@ void Thinner::End(KeptEvent* item) {
   StopCounting(*living);
   if (closed_.Append({*living, false}))
     item->weight = static_cast<std::uint32_t>(closed_.size());
-  else if (living->fate == Fate::kOpen)
-    Keep(living->event, living->thread, 0);
+  else
+    KeepEnded(*living);
   alive_.Erase(living);
 }
 
@@ -156,7 +169,7 @@ void Thinner::UndoEnd(KeptEvent* item) {
 void Thinner::EndAllOf(const RingEvent& end) {
   alive_.End(end, [this](const Living& living) {
     StopCounting(living);
-    if (living.fate == Fate::kOpen) Keep(living.event, living.thread, 0);
+    KeepEnded(living);
   });
 }
 

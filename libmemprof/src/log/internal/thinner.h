@@ -16,7 +16,7 @@
 //
 // Memory: 35 MiB at most, charged to the recorder's budget. What has no place is written at once.
 // A process that is killed loses the unit that it was in. Not thread-safe: belongs to the writer's
-// thread. Cost: about 100 ns per event, besides those of all writers (docs/benchmarks.md).
+// thread. Cost: for each event about one search in a hash table and two copies.
 #pragma once
 
 #include <cstddef>
@@ -93,6 +93,7 @@ class Thinner {
   void EndAllOf(const ring::RingEvent& end);
   void EndMaps(const ring::RingEvent& unmap);
   void StopCounting(const Living& living);
+  void KeepEnded(const Living& living);
 
   // thinner_units.cc: the unit's end.
   void EndUnit(std::uint64_t now_ns, bool final);
@@ -115,7 +116,7 @@ class Thinner {
 
   void NoteStep(const KeptEvent& item);
   void WriteStep();
-  void Write(const KeptEvent& item, std::uint32_t weight = 0);
+  void Write(const KeptEvent& item);
   void Keep(const ring::RingEvent& event, std::uint32_t thread, std::uint32_t weight);
   void LeaveOut(const ring::RingEvent& event);
   double Spent() const;
@@ -130,7 +131,8 @@ class Thinner {
   Levels levels_;
   OpenRanges ranges_;
 
-  MappedArray<KeptEvent> unit_{Need::kWriter};  // weight: of ends, 1 + index in closed_
+  // weight: of ends, 1 + index in closed_; of allocations, 1 = to be written for sure
+  MappedArray<KeptEvent> unit_{Need::kWriter};
   MappedArray<Closed> closed_{Need::kWriter};
   MappedArray<std::uint32_t> pairs_{Need::kWriter};  // of unit_: ends of blocks not decided
   MappedArray<Waiting> waiting_{Need::kWriter};      // oldest first, from first_waiting_ on

@@ -328,9 +328,9 @@ void Thinner::WriteStep() {
   step_ = {};
 }
 
-void Thinner::Write(const KeptEvent& item, std::uint32_t weight) {
+void Thinner::Write(const KeptEvent& item) {
   WriteStep();
-  Keep(item.event, item.thread, weight);
+  Keep(item.event, item.thread, 0);
 }
 
 void Thinner::Keep(const RingEvent& event, std::uint32_t thread, std::uint32_t weight) {
