@@ -14,6 +14,14 @@
 
 namespace memprof::analysis {
 
+class NamesElsewhere;  // analysis/symbols/names_elsewhere.h
+
+// What another machine told of a log there, of which a copy is read here.
+struct Elsewhere {
+  std::shared_ptr<const NamesElsewhere> names;
+  bool growing = false;  // its process still records; the ring is in the copy if it does not
+};
+
 struct LoadOptions {
   ProgressFunction progress;
   // If the program marked no steps: use those of its ranges or of its pattern, if they are certain
@@ -21,6 +29,9 @@ struct LoadOptions {
   bool find_steps = true;
   bool recover_ring = true;      // after an unclean end, also read what was not yet drained
   std::uint64_t max_events = 0;  // of each log; 0 = all
+  bool tables_only = false;      // no events: devices, modules, names, stacks
+  // Of a copy of a log on another machine, what that told; null for others. Empty: all are of here.
+  std::function<const Elsewhere*(const std::string& file)> elsewhere;
   // What the session calls a file, for one that was made of what the user named; empty: its path.
   std::function<std::string(const std::string&)> name;
   // Of several logs, skip those that cannot be read, and pass the reason to this function. If it is

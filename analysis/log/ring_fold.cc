@@ -108,13 +108,15 @@ absl::Status Unwritable(const std::string& path) {
 struct LogState {
   HeaderRecord header;
   bool complete = false;
+  std::uint64_t bytes = 0;
+  std::uint32_t owner = 0;
 };
 
 absl::StatusOr<LogState> Look(const std::string& path) {
   absl::StatusOr<std::unique_ptr<LogReader>> reader =
       LogReader::Open(path, LogReader::Mode::kUseIndex);
   if (!reader.ok()) return reader.status();
-  LogState state;
+  LogState state{.bytes = (*reader)->file_bytes(), .owner = (*reader)->owner()};
   PayloadBuffer buffer;
   for (const Chunk& chunk : (*reader)->chunks()) {
     if (chunk.kind() == log::ChunkKind::kTrailer) state.complete = true;
@@ -242,6 +244,23 @@ absl::StatusOr<FoldResult> FoldRing(const std::string& log_path) {
   ring.EndCommit(begin + chunks.size(), true);
   unlink(header.ring_path.c_str());
   return FoldResult::kFolded;
+}
+
+absl::StatusOr<RingEnd> ReadRingEnd(const std::string& log_path) {
+  const absl::StatusOr<LogState> state = Look(log_path);
+  if (!state.ok()) return state.status();
+  const HeaderRecord& header = state->header;
+  if (state->complete || header.ring_path.empty())
+    return absl::NotFoundError(absl::StrCat(log_path, ": has no ring"));
+  absl::StatusOr<RecoveredRing> ring =
+      RecoverRing(header.ring_path, static_cast<std::uint32_t>(header.run.pid),
+                  static_cast<std::uint64_t>(header.run.start_time), state->bytes, state->owner);
+  if (!ring.ok()) return ring.status();
+  RingEnd end{.begin = ring->committed_log_bytes, .chunks = {}};
+  end.chunks = Chunks(*std::move(ring));
+  if (end.chunks.empty())
+    return absl::UnavailableError(absl::StrCat(header.ring_path, ": too large for the log"));
+  return end;
 }
 
 int RemoveOrphanedRings(const std::string& directory, std::int64_t now_unix_ns) {

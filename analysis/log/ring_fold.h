@@ -24,6 +24,14 @@ enum class FoldResult {
 // as it is).
 absl::StatusOr<FoldResult> FoldRing(const std::string& log_path);
 
+// What FoldRing would do to the log, without doing it: `chunks` in place of all from `begin` on.
+// Errors: as RecoverRing; kNotFound if there is nothing to do.
+struct RingEnd {
+  std::uint64_t begin = 0;
+  std::string chunks;
+};
+absl::StatusOr<RingEnd> ReadRingEnd(const std::string& log_path);
+
 // How long a ring is kept whose log is no longer at its path: the log may have been moved, and can
 // still find its ring.
 inline constexpr std::int64_t kKeepForMovedLogNs = std::int64_t{3} * 24 * 3600 * 1'000'000'000;

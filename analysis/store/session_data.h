@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -76,10 +77,13 @@ struct TensorInfo {
   std::string dtype;
   std::vector<std::uint64_t> shape;
 };
+class NamesElsewhere;  // analysis/symbols/names_elsewhere.h
 struct ModuleInfo {
   std::string path;
   std::string build_id;  // raw bytes
   std::uint64_t load_bias = 0, first_address = 0, end_address = 0;
+  // Of a log on another machine: that machine's names. Files of this machine are not looked at.
+  std::shared_ptr<const NamesElsewhere> elsewhere = nullptr;
 };
 struct SourceInfo {
   std::string name;

@@ -15,6 +15,7 @@
 #include "analysis/base/text.h"
 #include "analysis/log/wire.h"
 #include "analysis/symbols/cxx_names.h"
+#include "analysis/symbols/names_elsewhere.h"
 
 namespace memprof::analysis {
 namespace {
@@ -56,6 +57,8 @@ std::string ReadableName(std::string_view symbol) {
 }
 
 std::string ModuleFileKey(const ModuleInfo& module) {
+  if (module.elsewhere != nullptr)
+    return absl::StrCat("elsewhere:", module.build_id, ":", module.path);
   struct stat info {};
   if (stat(module.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   return absl::StrCat(info.st_dev, ":", info.st_ino, ":", IsInstalledModule(module.path) ? 1 : 0,
@@ -83,6 +86,7 @@ class ModuleSymbols::Impl {
 
   std::vector<SourceFrame> At(std::uint64_t address);
   Variable VariableAt(std::uint64_t address, bool thread_local_data);
+  std::vector<ModuleSymbols::Range> Variables();
 
   State state = State::kMissing;
 
@@ -117,6 +121,7 @@ class ModuleSymbols::Impl {
     GElf_Addr begin = 0, end = 0, reach_before = 0;
     int symbol = 0;
   };
+  std::string VariableName(const Range& range);
 
   // The compilation unit at `pc`, and by how much its addresses are smaller than those of the
   // module. Clang writes no .debug_aranges, without which libdw 0.188 finds no unit: the units' own
@@ -341,14 +346,26 @@ ModuleSymbols::Variable ModuleSymbols::Impl::VariableAt(std::uint64_t address,
       std::upper_bound(ranges.begin(), ranges.end(), address,
                        [](GElf_Addr at, const Range& range) { return at < range.begin; });
   if (after == ranges.begin() || address >= (after - 1)->end) return {};
+  return {VariableName(*(after - 1)), address - (after - 1)->begin};
+}
+
+std::string ModuleSymbols::Impl::VariableName(const Range& range) {
   GElf_Sym symbol;
   GElf_Addr begin = 0;
-  const char* const name = dwfl_module_getsym_info(module_, (after - 1)->symbol, &symbol, &begin,
-                                                   nullptr, nullptr, nullptr);
-  if (name == nullptr) return {};
+  const char* const name =
+      dwfl_module_getsym_info(module_, range.symbol, &symbol, &begin, nullptr, nullptr, nullptr);
+  if (name == nullptr) return "";
   const std::string demangled = Demangled(name);
-  return {ValidUtf8(demangled.empty() ? std::string_view(name) : demangled),
-          address - (after - 1)->begin};
+  return ValidUtf8(demangled.empty() ? std::string_view(name) : demangled);
+}
+
+std::vector<ModuleSymbols::Range> ModuleSymbols::Impl::Variables() {
+  if (!variables_indexed_) IndexVariables();
+  std::vector<ModuleSymbols::Range> all;
+  for (const bool of_thread : {false, true})
+    for (const Range& range : variables_[of_thread])
+      all.push_back({range.begin, range.end, of_thread, VariableName(range)});
+  return all;
 }
 
 std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
@@ -385,16 +402,31 @@ std::vector<SourceFrame> ModuleSymbols::Impl::At(std::uint64_t address) {
   return frames;
 }
 
-ModuleSymbols::ModuleSymbols(const ModuleInfo& module) : impl_(std::make_unique<Impl>(module)) {}
+ModuleSymbols::ModuleSymbols(const ModuleInfo& module) {
+  if (module.elsewhere != nullptr)
+    elsewhere_ = module;
+  else
+    impl_ = std::make_unique<Impl>(module);
+}
 ModuleSymbols::~ModuleSymbols() = default;
-ModuleSymbols::State ModuleSymbols::state() const { return impl_->state; }
+ModuleSymbols::State ModuleSymbols::state() const {
+  return impl_ != nullptr ? impl_->state : State::kUsable;
+}
 
 ModuleSymbols::Variable ModuleSymbols::VariableAt(std::uint64_t address, bool thread_local_data) {
+  if (impl_ == nullptr)
+    return elsewhere_.elsewhere->VariableAt(elsewhere_, address, thread_local_data);
   return impl_->state == State::kUsable ? impl_->VariableAt(address, thread_local_data)
                                         : Variable();
 }
 
+std::vector<ModuleSymbols::Range> ModuleSymbols::Variables() {
+  return impl_ != nullptr && impl_->state == State::kUsable ? impl_->Variables()
+                                                            : std::vector<Range>();
+}
+
 std::vector<SourceFrame> ModuleSymbols::At(std::uint64_t address) {
+  if (impl_ == nullptr) return elsewhere_.elsewhere->At(elsewhere_, address - elsewhere_.load_bias);
   return impl_->state == State::kUsable ? impl_->At(address) : std::vector<SourceFrame>();
 }
 

@@ -43,9 +43,18 @@ class ModuleSymbols {
   };
   Variable VariableAt(std::uint64_t address, bool thread_local_data);
 
+  // All variables, for another machine that has not the file.
+  struct Range {
+    std::uint64_t begin = 0, end = 0;
+    bool thread_local_data = false;
+    std::string name;
+  };
+  std::vector<Range> Variables();
+
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;  // null for a module of another machine
+  ModuleInfo elsewhere_;
 };
 
 // Modules with the same key are the same file: its symbols are read once, and looked up relative to

@@ -62,6 +62,7 @@ bool WriterIsAlive(const HeaderRecord& header) {
 SessionBuilder::SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOptions& options)
     : reader_(std::move(reader)), options_(options) {
   data_.path = options_.name ? options_.name(reader_->path()) : reader_->path();
+  elsewhere_ = options_.elsewhere ? options_.elsewhere(reader_->path()) : nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
@@ -72,7 +73,7 @@ absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   Count(log::Anomaly::kSamplingOdd,
         ResolveSampled(data_.run.start_time, data_.run.complete, &raw_, &order_));
   TakeBefore();
-  AttributeBackward();
+  if (!options_.tables_only) AttributeBackward();
   BuildLifetimes();
   if (!Report(0.95)) return absl::CancelledError("cancelled");
   data_.processes = {{.path = data_.path, .run = data_.run, .rank = RankOf(data_.run)}};
@@ -93,6 +94,8 @@ absl::Status SessionBuilder::ReadTables() {
       continue;
     if (absl::Status status = ReadChunk(chunk); !status.ok()) return status;
   }
+  if (elsewhere_ != nullptr)
+    for (ModuleInfo& module : tables_.modules) module.elsewhere = elsewhere_->names;
   return absl::OkStatus();
 }
 
@@ -142,7 +145,7 @@ void SessionBuilder::FindEnd() {
   run = header_.run;
   run.complete = complete;
   run.end_reason = trailer_.reason;
-  run.growing = !complete && WriterIsAlive(header_);
+  run.growing = !complete && (elsewhere_ != nullptr ? elsewhere_->growing : WriterIsAlive(header_));
   data_.self = counters_.self;
   // If `memprof run` has already appended the ring to the log, the last counters record that.
   const bool folded = std::any_of(
@@ -156,6 +159,7 @@ void SessionBuilder::FindEnd() {
 
 void SessionBuilder::RecoverRing() {
   RunInfo& run = data_.run;
+  if (elsewhere_ != nullptr) return Count(log::Anomaly::kRingGone, run.growing ? 0 : 1);
   if (!OnThisHost(run.hostname) || !IsRegularFile(header_.ring_path))
     return Count(log::Anomaly::kRingGone);
   absl::StatusOr<RecoveredRing> ring = analysis::RecoverRing(
@@ -194,7 +198,9 @@ absl::Status SessionBuilder::ReadEvents() {
     taken += chunk.frame.events;
     sources_.push_back({.chunk = &chunk, .count = chunk.frame.events});
   }
-  if (options_.max_events == 0 || taken < options_.max_events)
+  if (options_.tables_only) {
+    sources_.clear();
+  } else if (options_.max_events == 0 || taken < options_.max_events)
     std::move(recovered.begin(), recovered.end(), std::back_inserter(sources_));
   DecodeResult result;
   const auto progress = [this](double share) { return Report(0.6 * share); };

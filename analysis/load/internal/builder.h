@@ -43,6 +43,7 @@ class SessionBuilder {
 
   const std::unique_ptr<LogReader> reader_;
   const LoadOptions options_;
+  const Elsewhere* elsewhere_ = nullptr;
   SessionData data_;
   SessionTables tables_;
   HeaderRecord header_;
