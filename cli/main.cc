@@ -29,9 +29,11 @@
 #include "cli/replay/replay.h"
 #include "cli/report/report.h"
 #include "cli/run/run.h"
+#include "cli/serve/serve.h"
 #include "cli/source/source.h"
 #include "cli/steps/steps.h"
 #include "cli/top/top.h"
+#include "cli/view/view.h"
 #include "cli/watch/watch.h"
 
 namespace memprof::cli {
@@ -49,6 +51,8 @@ const std::vector<Verb>& Verbs() {
       {"detach", "end the recording that attach began", DetachVerb},
       {"top", "the memory of programs while they run, page after page", TopVerb},
       {"watch", "metrics and alerts of programs while they run", WatchVerb},
+      {"view", "the viewer's window on a log, also on one of another machine (ssh://...)",
+       ViewVerb},
       {"report", "where the memory went: the whole run on a page or two", ReportVerb},
       {"leaks", "what grows with every step, with evidence and call stacks", LeaksVerb},
       {"holders", "which variables of a running process hold its GPU memory", HoldersVerb},
@@ -73,6 +77,7 @@ const std::vector<Verb>& Verbs() {
        ExportVerb},
       {"import", "another tool's recording as a log (PyTorch, RMM)", ImportVerb},
       {"verify", "whether a log is sound", VerifyVerb},
+      {"serve", "a log for the viewer on another machine, which starts this itself", ServeVerb},
       {"doctor", "what this machine allows memprof to record", DoctorVerb},
   };
   return verbs;
