@@ -45,9 +45,9 @@ void LogMirror::Begin() {
 CopyPosition LogMirror::Position() const {
   CopyPosition position;
   if (descriptor_ < 0 || size_ == 0) return position;
-  const std::uint64_t part = std::min(size_, kPositionBytes);
+  const std::uint64_t part = std::min(size_, kTailBytes);
   position = {.bytes = size_,
-              .head = ChecksumAt(descriptor_, 0, part),
+              .head = ChecksumAt(descriptor_, 0, std::min(size_, kHeadBytes)),
               .tail = ChecksumAt(descriptor_, size_ - part, part),
               .sources = SourcesChecksum(sources_),
               .frames = frames_done_};
@@ -97,7 +97,7 @@ absl::Status LogMirror::TakeFrame(const StreamFrame& frame) {
       if (expected_ > size_ && expected_ - size_ > room_())
         return absl::ResourceExhaustedError(absl::StrCat(
             "the log has ", expected_, " bytes, and the cache folder has no room for them"));
-      return absl::OkStatus();
+      return size_ > expected_ ? Write(expected_, "") : absl::OkStatus();
     case ServeFrame::kBytes: {
       const std::uint64_t offset = in.Next();
       return in.ok() ? Write(offset, in.Take(in.remaining())) : damaged();

@@ -1,6 +1,7 @@
 // Numbers are varints, texts have their length before them.
 #include "analysis/remote/protocol.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <utility>
@@ -16,6 +17,12 @@ namespace {
 enum Entry : std::uint64_t { kModule = 1, kFrames = 2, kVariable = 3, kDone = 4 };
 constexpr std::uint64_t kPython = 1, kInlined = 2, kSymbolised = 4, kInstalled = 8;
 constexpr std::uint64_t kMostInlined = 256;
+constexpr std::size_t kMostNameBytes = 64u << 10;  // as in a log
+constexpr std::size_t kMostEntryBytes = 2u << 20;  // so that a payload fits into a frame
+
+void PutName(std::string_view name, std::string* to) {
+  PutText(name.substr(0, kMostNameBytes), to);
+}
 
 std::string Text(VarintReader* in) { return LogText(in->Take(in->Next())); }
 
@@ -93,14 +100,17 @@ void NamesWriter::Add(const ModuleInfo& module, std::uint64_t address,
   Switch(module);
   PutNumber(kFrames, &bytes_);
   PutNumber(address, &bytes_);
-  const std::size_t count = std::min<std::size_t>(frames.size(), kMostInlined);
+  std::size_t count = 0, bytes = 0;
+  for (; count < std::min<std::size_t>(frames.size(), kMostInlined) && bytes < kMostEntryBytes;
+       ++count)
+    bytes += frames[count].function.size() + frames[count].file.size();
   PutNumber(count, &bytes_);
   for (std::size_t i = 0; i < count; ++i) {
     const SourceFrame& frame = frames[i];
-    PutText(frame.function, &bytes_);
-    PutText(frame.file, &bytes_);
+    PutName(frame.function, &bytes_);
+    PutName(frame.file, &bytes_);
     PutNumber(static_cast<std::uint64_t>(frame.line), &bytes_);
-    PutText(frame.module, &bytes_);
+    PutName(frame.module, &bytes_);
     PutNumber((frame.python ? kPython : 0) | (frame.inlined ? kInlined : 0) |
                   (frame.symbolised ? kSymbolised : 0) | (frame.installed ? kInstalled : 0),
               &bytes_);
@@ -113,7 +123,7 @@ void NamesWriter::Add(const ModuleInfo& module, const ModuleSymbols::Range& vari
   PutNumber(variable.begin, &bytes_);
   PutNumber(variable.end, &bytes_);
   PutNumber(variable.thread_local_data ? 1 : 0, &bytes_);
-  PutText(variable.name, &bytes_);
+  PutName(variable.name, &bytes_);
 }
 
 void NamesWriter::Done(std::uint64_t frames) {

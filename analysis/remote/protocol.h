@@ -30,11 +30,12 @@ enum class ServeFrame : std::uint16_t {
 // Where a copy ends: the log there is the same if it begins and goes on like it.
 struct CopyPosition {
   std::uint64_t bytes = 0;
-  std::uint32_t head = 0, tail = 0;  // checksums of at most kPositionBytes at its ends
+  std::uint32_t head = 0, tail = 0;  // checksums of its ends, of the lengths below
   std::uint32_t sources = 0;         // a checksum of the names of files that were received
   std::uint64_t frames = 0;          // frames of call stacks whose names were received
 };
-inline constexpr std::uint64_t kPositionBytes = 64u << 10;
+inline constexpr std::uint64_t kHeadBytes = 1024;  // with the time and process of the recording
+inline constexpr std::uint64_t kTailBytes = 64u << 10;
 // "BYTES,HEAD,TAIL,SOURCES,FRAMES", in hexadecimal. Error: kInvalidArgument, one line.
 std::string PositionText(const CopyPosition& position);
 absl::StatusOr<CopyPosition> ParsePosition(std::string_view text);

@@ -17,7 +17,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint64_t kPiece = 1u << 20;
+constexpr std::uint64_t kPiece = 64u << 10;  // what a lost connection loses
 constexpr std::size_t kNamesPiece = 256u << 10;
 
 std::uint32_t Checksum(const std::string& bytes) { return log::Crc32c(bytes.data(), bytes.size()); }
@@ -54,13 +54,10 @@ bool LogServer::Send(ServeFrame kind, const std::string& payload) {
 }
 
 absl::Status LogServer::Update() {
-  struct stat now {};
-  const bool there = stat(path_.c_str(), &now) == 0;
-  const auto bytes = static_cast<std::uint64_t>(there ? now.st_size : 0);
-  const std::int64_t time = std::int64_t{now.st_mtim.tv_sec} * 1'000'000'000 + now.st_mtim.tv_nsec;
-  const bool same = !first_ && there && now.st_ino == inode_ && now.st_dev == device_ &&
-                    bytes == seen_bytes_ && time == seen_time_;
-  if (same && !growing_) return absl::OkStatus();
+  struct stat before {
+  }, now{};
+  const bool there = stat(path_.c_str(), &before) == 0;
+  if (there && IsSeen(before) && !growing_ && sent_ == total_) return absl::OkStatus();
   // Without events, and so in milliseconds also of a large log.
   LoadOptions options;
   options.find_steps = options.recover_ring = false;
@@ -68,21 +65,22 @@ absl::Status LogServer::Update() {
   const auto session = LoadLogs({path_}, options);
   // A log that is replaced may be half there.
   if (!session.ok()) return first_ ? session.status() : absl::OkStatus();
-  if (descriptor_ < 0 || now.st_ino != inode_ || now.st_dev != device_) {
+  if (const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
     if (descriptor_ >= 0) close(descriptor_);
-    descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) return absl::NotFoundError(absl::StrCat(path_, ": cannot be read"));
+    descriptor_ = file;
+  } else {
+    return first_ ? absl::NotFoundError(absl::StrCat(path_, ": cannot be read")) : absl::OkStatus();
   }
-  inode_ = now.st_ino;
-  device_ = now.st_dev;
-  seen_bytes_ = bytes;
-  seen_time_ = time;
+  // The length after the reading: of a log that has ended meanwhile, the next call tells that.
+  if (fstat(descriptor_, &now) != 0 || now.st_ino != before.st_ino || now.st_dev != before.st_dev)
+    return absl::OkStatus();
+  seen_ = now;
   const bool was_growing = growing_;
-  const std::uint64_t was_total = total_;
-  FindEnd(**session, bytes);
+  const std::uint64_t was_sent = sent_;
+  FindEnd(**session, static_cast<std::uint64_t>(now.st_size));
   const bool was_same = IsSameLog();
   if (!was_same && !Send(ServeFrame::kAnew, "")) return Gone();
-  if (!first_ && was_same && total_ == was_total && growing_ == was_growing)
+  if (!first_ && was_same && sent_ == was_sent && sent_ == total_ && growing_ == was_growing)
     return absl::OkStatus();
   const bool more = first_ || !was_same || (*session)->frame_count() > position_.frames;
   if (more && (!SendNames(**session) || !SendVariables(**session) || !SendSources(**session)))
@@ -90,6 +88,11 @@ absl::Status LogServer::Update() {
   if (!SendBytes()) return Gone();
   first_ = false;
   return absl::OkStatus();
+}
+
+bool LogServer::IsSeen(const struct stat& now) const {
+  return now.st_ino == seen_.st_ino && now.st_dev == seen_.st_dev && now.st_size == seen_.st_size &&
+         now.st_mtim.tv_sec == seen_.st_mtim.tv_sec && now.st_mtim.tv_nsec == seen_.st_mtim.tv_nsec;
 }
 
 // Whether it grows, and what of the ring of a dead process belongs to it.
@@ -126,30 +129,28 @@ std::string LogServer::ReadAt(std::uint64_t offset, std::uint64_t bytes) const {
 // begins with the time of its recording: with the same beginning it is the same, and only the end
 // that a dead process left may be another.
 bool LogServer::IsSameLog() {
-  if (first_ && position_.bytes > 0) {
-    const std::uint64_t part = std::min(position_.bytes, kPositionBytes);
-    head_ = ReadAt(0, part);
-    if (Checksum(head_) == position_.head && head_.size() == part) {
-      sent_ = position_.bytes;
-      tail_ = ReadAt(sent_ - part, part);
-      if (Checksum(tail_) != position_.tail) tail_ = "\n";  // not as it is there
-    } else {
-      head_ = "\n";
-      sent_ = position_.bytes;
-    }
+  const bool resumes = first_ && position_.bytes > 0;
+  if (resumes) {
+    sent_ = position_.bytes;
+    head_ = ReadAt(0, std::min(sent_, kHeadBytes));
+    const std::uint64_t part = std::min(sent_, kTailBytes);
+    tail_ = ReadAt(sent_ - part, part);
   }
   if (sent_ == 0) return true;
-  const bool begins = ReadAt(0, head_.size()) == head_;
-  if (begins && sent_ <= total_ && sent_ >= tail_.size() &&
-      ReadAt(sent_ - tail_.size(), tail_.size()) == tail_)
-    return true;
-  const bool cut = begins && !growing_ && end_.begin < sent_;
-  sent_ = cut ? end_.begin : 0;
-  tail_ =
-      cut ? ReadAt(sent_ - std::min(sent_, kPositionBytes), std::min(sent_, kPositionBytes)) : "";
-  if (cut) return true;
-  head_.clear();
+  const bool begins =
+      resumes ? Checksum(head_) == position_.head : ReadAt(0, head_.size()) == head_;
+  const bool goes_on = resumes ? Checksum(tail_) == position_.tail
+                               : ReadAt(sent_ - tail_.size(), tail_.size()) == tail_;
+  if (begins && goes_on && sent_ <= total_) return true;
+  sent_ = begins && !growing_ && end_.begin < sent_ ? end_.begin : 0;
+  const std::uint64_t part = std::min(sent_, kTailBytes);
+  head_ = ReadAt(0, std::min(sent_, kHeadBytes));
+  tail_ = ReadAt(sent_ - part, part);
+  if (sent_ > 0) return true;
   position_ = {};
+  sources_sent_.clear();
+  with_variables_.clear();
+  names_ = std::make_shared<NamesElsewhere>();
   return false;
 }
 
@@ -163,25 +164,25 @@ ModuleSymbols& LogServer::SymbolsOf(const ModuleInfo& module, std::uint64_t* loa
 bool LogServer::SendNames(const Session& session) {
   NamesWriter names;
   const auto count = static_cast<std::uint32_t>(session.frame_count());
-  for (std::uint64_t i = position_.frames; i < count; ++i) {
+  // Of a connection that goes on after another, the sources need the names sent before too.
+  for (std::uint64_t i = first_ ? 0 : position_.frames; i < count; ++i) {
     const Frame& frame = session.frame(FrameId(static_cast<std::uint32_t>(i)));
-    if (!frame.python && frame.module < session.modules().size()) {
-      const ModuleInfo& module = session.modules()[frame.module];
-      std::uint64_t bias = 0;
-      ModuleSymbols& symbols = SymbolsOf(module, &bias);
-      const std::uint64_t address = frame.address - module.load_bias;
-      std::vector<SourceFrame> found = symbols.At(address + bias);
-      if (!found.empty()) names.Add(module, address, found);
-      names_->Add(module, address, std::move(found));
-    }
+    if (frame.python || frame.module >= session.modules().size()) continue;
+    const ModuleInfo& module = session.modules()[frame.module];
+    std::uint64_t bias = 0;
+    ModuleSymbols& symbols = SymbolsOf(module, &bias);
+    const std::uint64_t address = frame.address - module.load_bias;
+    std::vector<SourceFrame> found = symbols.At(address + bias);
+    if (i >= position_.frames && !found.empty()) names.Add(module, address, found);
+    names_->Add(module, address, std::move(found));
     if (names.size() < kNamesPiece) continue;
     names.Done(i + 1);
     if (!Send(ServeFrame::kNames, names.Take())) return false;
   }
-  const bool more = count > position_.frames;
+  if (count <= position_.frames) return true;
   position_.frames = count;
   names.Done(count);
-  return !more || Send(ServeFrame::kNames, names.Take());
+  return Send(ServeFrame::kNames, names.Take());
 }
 
 // Of the modules whose variables were found to hold memory.
@@ -189,8 +190,7 @@ bool LogServer::SendVariables(const Session& session) {
   NamesWriter names;
   for (const std::string& label : session.data().strings) {
     const std::string_view path = ModuleOfRoot(label);
-    if (path.empty() || with_variables_.contains(std::string(path))) continue;
-    with_variables_[std::string(path)] = true;
+    if (path.empty() || !with_variables_.emplace(path).second) continue;
     for (const ModuleInfo& module : session.modules()) {
       if (module.path != path) continue;
       std::uint64_t bias = 0;
@@ -217,9 +217,9 @@ bool LogServer::SendSources(const Session& session) {
   const std::uint64_t began = session.run().start_unix_ns;
   const KeptSources sources = SourcesToKeep(
       *named, symbols, began == 0 ? std::int64_t{1} << 62 : static_cast<std::int64_t>(began));
-  const std::uint32_t checksum = SourcesChecksum(sources);
-  if (std::exchange(position_.sources, checksum) == checksum) return true;
+  const bool known = first_ && SourcesChecksum(sources) == position_.sources;
   for (const auto& [name, text] : sources) {
+    if (!sources_sent_.insert(name).second || known) continue;
     std::string payload;
     PutText(name, &payload);
     payload += text;
@@ -238,9 +238,9 @@ bool LogServer::SendBytes() {
     std::string payload;
     PutNumber(sent_, &payload);
     if (!Send(ServeFrame::kBytes, payload + part)) return false;
-    if (head_.size() < kPositionBytes) head_ += part.substr(0, kPositionBytes - head_.size());
+    if (head_.size() < kHeadBytes) head_ += part.substr(0, kHeadBytes - head_.size());
     tail_ += part;
-    tail_.erase(0, tail_.size() - std::min<std::size_t>(tail_.size(), kPositionBytes));
+    tail_.erase(0, tail_.size() - std::min<std::size_t>(tail_.size(), kTailBytes));
     sent_ += part.size();
   }
   number.clear();

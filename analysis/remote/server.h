@@ -1,10 +1,13 @@
 // The other side of a LogMirror: reads a log on this machine, and writes what changed.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -36,6 +39,7 @@ class LogServer {
   bool SendSources(const Session& session);
   bool SendBytes();
   bool IsSameLog();
+  bool IsSeen(const struct stat& now) const;
   std::string ReadAt(std::uint64_t offset, std::uint64_t bytes) const;
   ModuleSymbols& SymbolsOf(const ModuleInfo& module, std::uint64_t* load_bias);
   void FindEnd(const Session& session, std::uint64_t file_bytes);
@@ -44,9 +48,7 @@ class LogServer {
   const Write write_;
   CopyPosition position_;
   int descriptor_ = -1;
-  std::uint64_t inode_ = 0, device_ = 0;
-  std::uint64_t seen_bytes_ = 0;  // of the file, at the last update
-  std::int64_t seen_time_ = 0;
+  struct stat seen_ {};  // of the file, at the last update
   bool first_ = true, growing_ = true;
   RingEnd end_;  // the log as served: the file up to `begin`, then these chunks
   std::uint64_t sent_ = 0, total_ = 0;
@@ -57,7 +59,8 @@ class LogServer {
     std::unique_ptr<ModuleSymbols> symbols;
   };
   std::map<std::string, OneFile> files_;
-  std::map<std::string, bool> with_variables_;  // paths of modules whose variables were sent
+  std::set<std::string, std::less<>> with_variables_;  // modules whose variables were sent
+  std::set<std::string> sources_sent_;
 };
 
 }  // namespace memprof::analysis

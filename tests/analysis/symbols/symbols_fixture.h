@@ -57,6 +57,10 @@ class SymbolsTest : public ::testing::Test {
   // A session with the captured stack in `library`.
   std::shared_ptr<const Session> SessionWith(const Loaded& library) {
     LogBuilder log;
+    Describe(library, log);
+    return LoadLog(log);
+  }
+  void Describe(const Loaded& library, LogBuilder& log) const {
     log::Module* module = log.definitions().add_module();
     module->set_id(4);
     module->set_path(library.path);
@@ -75,7 +79,6 @@ class SymbolsTest : public ::testing::Test {
       before = address;
     }
     log.Alloc(Layer::kLinear, 0x1000, 64, {.stack = 3});
-    return LoadLog(log);
   }
 
   // The same in a copy of the library that objcopy makes with `option`; the file's name stays.
