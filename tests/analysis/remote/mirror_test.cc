@@ -141,6 +141,28 @@ TEST_F(MirrorTest, AnotherLogAtTheSamePlaceIsAnother) {
   }
 }
 
+// The same beginning is not enough: what was copied of the end may be replaced.
+TEST_F(MirrorTest, AnotherEndIsNotTakenForMoreOfTheOld) {
+  const auto log_of = [](std::uint64_t count, std::uint64_t bytes) {
+    LogBuilder log;
+    log.Device(0, 1 << 30);
+    for (std::uint64_t i = 0; i < count; ++i)
+      log.Alloc(Layer::kLinear, 0x1000 * (i + 1), i < 1000 ? 512 : bytes);
+    return log.Bytes({.events_per_chunk = 500, .compress = false, .trailer = false});
+  };
+  for (const bool connected : {true, false}) {
+    const std::string log = directory_.Write("log.mprof", log_of(2000, 256));
+    line_.Connect(log);
+    ASSERT_TRUE(line_.Update());
+    const std::string first = Content(log);
+    directory_.Write("log.mprof", log_of(3000, 768));
+    ASSERT_TRUE(first.compare(0, kHeadBytes, Content(log), 0, kHeadBytes) == 0);
+    if (!connected) line_.Connect(log);
+    ASSERT_TRUE(line_.Update());
+    EXPECT_TRUE(Content(line_.mirror.file()) == Content(log));
+  }
+}
+
 TEST_F(MirrorTest, ALogThatIsCutIsCutInTheCopyToo) {
   const std::string whole = LongLog(8);
   const std::string log = directory_.Write("log.mprof", whole);
@@ -218,6 +240,10 @@ TEST_F(MirrorSymbolsTest, NamesAreThoseOfTheOtherMachine) {
   std::filesystem::copy_file(library_.path, library.path);
   LogBuilder program;
   Describe(library, program);
+  program.header().set_start_unix_ns(0);
+  // Paths of sources may be relative to the folder of the build.
+  const auto program_file = std::filesystem::canonical("/proc/self/exe");
+  program.header().set_working_directory(program_file.parent_path().parent_path().string());
   const std::string log = directory_.File("log.mprof");
   ASSERT_TRUE(program.WriteTo(log).ok());
   Line line(directory_.File("copy"));
@@ -225,6 +251,12 @@ TEST_F(MirrorSymbolsTest, NamesAreThoseOfTheOtherMachine) {
   ASSERT_TRUE(line.Update());
   const auto session = line.Load();
   ExpectSameSession(session, Local(log));
+  ASSERT_EQ(line.mirror.sources().size(), 1u);
+  EXPECT_NE(line.mirror.sources().begin()->first.find("symbols_guest.cc"), std::string::npos);
+  const std::uint64_t passed = line.passed;
+  line.Connect(log);
+  ASSERT_TRUE(line.Update());
+  EXPECT_LT(line.passed - passed, 120u) << "neither names nor sources are sent again";
   std::filesystem::remove(library.path);
   Symbols symbols(session);
   const auto stack = symbols.ResolveStack(session->allocation(AllocationId(0)).stack);
