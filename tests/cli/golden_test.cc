@@ -82,6 +82,8 @@ std::vector<Case> Cases() {
       {"top_raw.txt", {"top", "--once", "--sort=used", "raw.mprof", "shared.mprof"}},
       {"help_top.txt", {"top", "--help"}},
       {"help_watch.txt", {"watch", "--help"}},
+      {"help_view.txt", {"view", "--help"}},
+      {"help_serve.txt", {"serve", "--help"}},
       {"help_budget.txt", {"budget", "--help"}},
       {"help.txt", {"help"}},
       {"help_report.txt", {"report", "--help"}},

@@ -13,7 +13,8 @@ using ::testing::StartsWith;
 
 // These need more than one log.
 const char* const kOtherVerbs[] = {"run",    "doctor", "diff",   "fleet",  "footprint", "holders",
-                                   "import", "mcp",    "attach", "detach", "watch"};
+                                   "import", "mcp",    "attach", "detach", "serve",     "view",
+                                   "watch"};
 
 TEST(StatusTest, UnknownVerbs) {
   ExpectError(Memprof({}), 2);
