@@ -6,6 +6,7 @@
 
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
+#include "viewer/jobs/remote_feeds.h"
 #include "viewer/models/source_maps.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
@@ -115,6 +116,7 @@ int main(int argc, char** argv) {
   QApplication::setWindowIcon(memprof::viewer::AppIcon());
   SetUpLook(options);
   memprof::viewer::SetSourceMaps(options.source_maps);
+  memprof::viewer::SetRemoteMemprof(options.remote_memprof);
   const int status = options.screenshot.isEmpty() ? OpenWindows(options)
                                                   : memprof::viewer::TakeScreenshot(options);
   memprof::viewer::JobTracker::WaitForAll();

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/log/decode.h"
 #include "proto/crc32c.h"
@@ -26,6 +27,11 @@ absl::Status OpenError(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
+      if (absl::StartsWith(path, "ssh://"))
+        return absl::NotFoundError(
+            absl::StrCat(path,
+                         ": is on another machine: run this there, as 'ssh HOST memprof ...', or "
+                         "see it here by 'memprof view'"));
       return absl::NotFoundError(absl::StrCat(path, ": no such file"));
     case EACCES:
     case EPERM:

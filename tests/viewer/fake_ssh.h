@@ -3,9 +3,15 @@
 
 #include <QByteArray>
 #include <QFile>
+#include <QFileInfo>
 #include <QTemporaryDir>
 
 namespace memprof::viewer::testing {
+
+inline QString MemprofBesideThis() {
+  return QFileInfo(QFile::symLinkTarget(QStringLiteral("/proc/self/exe"))).absolutePath() +
+         QStringLiteral("/memprof");
+}
 
 class FakeSsh {
  public:

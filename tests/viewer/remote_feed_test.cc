@@ -7,9 +7,9 @@
 
 #include <QElapsedTimer>
 #include <QFile>
-#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QThread>
+#include <random>
 
 #include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
@@ -21,10 +21,6 @@ namespace {
 using testing::FakeSsh;
 using ::testing::HasSubstr;
 
-QString Programs() {
-  return QFileInfo(QFile::symLinkTarget(QStringLiteral("/proc/self/exe"))).absolutePath();
-}
-
 QByteArray ContentOf(const QString& path) {
   QFile file(path);
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -33,7 +29,7 @@ QByteArray ContentOf(const QString& path) {
 class RemoteFeedTest : public ::testing::Test {
  protected:
   RemoteFeedTest() {
-    options_.memprof = Programs() + QStringLiteral("/memprof");
+    options_.memprof = testing::MemprofBesideThis();
     options_.first_wait_ms = 1;
     options_.longest_wait_ms = 20;
     log_.path = folder_.filePath(QStringLiteral("there.mprof"));
@@ -56,8 +52,10 @@ class RemoteFeedTest : public ::testing::Test {
     log.header().set_ring_path(ring.toStdString());
     log.Device(0, 1 << 30);
     const int site = log.Stack({"main (a.py:1)", "forward (a.py:7)"});
+    std::mt19937_64 random(7);  // else the stream is compressed to nothing
     for (int i = 0; i < events; ++i)
-      log.Alloc(analysis::Layer::kLinear, 0x1000u * static_cast<std::uint64_t>(i + 1), 512,
+      log.Alloc(analysis::Layer::kLinear,
+                (static_cast<std::uint64_t>(i + 1) << 30) + (random() >> 40), random() >> 40,
                 {.stack = site});
     return QByteArray::fromStdString(log.Bytes({.events_per_chunk = 200, .compress = false}));
   }
@@ -104,10 +102,9 @@ TEST_F(RemoteFeedTest, ACompleteLogComesAndTheConnectionEnds) {
   EXPECT_FALSE(feed->state().growing);
   EXPECT_TRUE(feed->state().status.ok());
   EXPECT_EQ(feed->state().share, 1);
-  EXPECT_THAT(
-      ssh.arguments().toStdString(),
-      HasSubstr("-T\n-o\nBatchMode=yes\n-o\nConnectTimeout=20\n-o\nServerAliveInterval=5\n-o"
-                "\nServerAliveCountMax=2\n--\nnode7\n'"));
+  EXPECT_THAT(ssh.arguments().toStdString(),
+              HasSubstr("-T\n-o\nConnectTimeout=20\n-o\nServerAliveInterval=5\n-o"
+                        "\nServerAliveCountMax=2\n-o\nBatchMode=yes\n--\nnode7\n'"));
 }
 
 // The line is cut after every few thousand bytes.
@@ -117,7 +114,7 @@ TEST_F(RemoteFeedTest, GoesOnAfterManyDrops) {
   Write(bytes);
   const QByteArray counter = folder_.filePath(QStringLiteral("count")).toLocal8Bit();
   const FakeSsh ssh("echo >> '" + counter +
-                    "'; sh -c \"$command\" | head -c $((70000 + $$ % 7919))");
+                    "'; sh -c \"$command\" | stdbuf -o0 head -c $((70000 + $$ % 7919))");
   const auto feed = Begin();
   ASSERT_TRUE(Wait(*feed).ok());
   EXPECT_TRUE(ContentOf(QString::fromStdString(feed->state().file)) == bytes);

@@ -53,14 +53,16 @@ TEST(RemoteLog, WhatCouldBeAnOptionOrACommandIsRefused) {
 }
 
 TEST(RemoteLog, HostAndPathAreOneArgumentEach) {
-  const QStringList arguments = SshArguments(Of("node7", "/runs/$(x) *.mprof", "ann", 2222));
+  const RemoteLog log = Of("node7", "/runs/$(x) *.mprof", "ann", 2222);
+  const QStringList arguments = SshArguments(log, CopyCommand(log), false);
   EXPECT_EQ(arguments.mid(arguments.indexOf(QStringLiteral("-p"))),
             QStringList({QStringLiteral("-p"), QStringLiteral("2222"), QStringLiteral("-l"),
                          QStringLiteral("ann"), QStringLiteral("--"), QStringLiteral("node7"),
                          QStringLiteral("wc -c < '/runs/$(x) *.mprof' && cat < "
                                         "'/runs/$(x) *.mprof'")}));
   EXPECT_TRUE(arguments.contains(QStringLiteral("BatchMode=yes")));
-  const QStringList plain = SshArguments(Of("node7", "x"));
+  const QStringList plain = SshArguments(Of("node7", "x"), QStringLiteral("true"), true);
+  EXPECT_FALSE(plain.contains(QStringLiteral("BatchMode=yes")));
   EXPECT_FALSE(plain.contains(QStringLiteral("-p")));
   EXPECT_FALSE(plain.contains(QStringLiteral("-l")));
 }

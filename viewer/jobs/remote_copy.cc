@@ -28,7 +28,7 @@ class Copy {
   absl::Status Run(const std::function<void(double)>& report, const std::stop_token& stop) {
     if (!file_.open(QIODevice::WriteOnly)) return Fail(file_.errorString());
     ssh_.setStandardInputFile(QProcess::nullDevice());
-    ssh_.start(QStringLiteral("ssh"), SshArguments(log_));
+    ssh_.start(SshProgram(), SshArguments(log_, CopyCommand(log_), SshMayAsk()));
     if (!ssh_.waitForStarted())
       return Fail(TrCopy("ssh cannot be started: %1").arg(ssh_.errorString()));
     while (total_ < 0 || copied_ < total_) {

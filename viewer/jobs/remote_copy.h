@@ -11,7 +11,7 @@
 namespace memprof::viewer {
 
 // Writes the first bytes of the remote file into `file`: as many as it had when the copy began, and
-// no more than the disk has room for. ssh is started without a shell and cannot ask questions.
+// no more than the disk has room for. ssh is started without a shell.
 // Calls `report` with the share copied (0 … 1). For jobs: blocks until all is there, and ends soon
 // after a request to stop. Errors: one line that names the host; kCancelled.
 absl::Status CopyRemoteLog(const RemoteLog& log, const QString& file,

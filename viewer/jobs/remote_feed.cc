@@ -26,12 +26,6 @@ std::uint64_t RoomFor(const std::string& file) {
   return static_cast<std::uint64_t>(std::max<qint64>(storage.bytesAvailable(), 0));
 }
 
-// As GIT_SSH: a program, not a command line.
-QString SshProgram() {
-  const QString named = qEnvironmentVariable("MEMPROF_SSH");
-  return named.isEmpty() ? QStringLiteral("ssh") : named;
-}
-
 // ssh, and what it starts here, do not outlive their connection.
 class SshProcess {
  public:
@@ -160,7 +154,10 @@ RemoteFeed::End RemoteFeed::Connect(const std::stop_token& stop) {
   mirror_.Begin();
   SshProcess ssh;
   const std::string position = analysis::PositionText(mirror_.Position());
-  ssh.process.start(SshProgram(), ServeArguments(log_, options_, position));
+  // Nothing in these ends the quotes, in any shell: ParseRemoteLog() and IsRemotePath().
+  const QString command = QStringLiteral("'%1' serve --stdio --from=%2 -- '%3'")
+                              .arg(options_.memprof, QString::fromStdString(position), log_.path);
+  ssh.process.start(SshProgram(), SshArguments(log_, command, options_.may_ask));
   if (!ssh.process.waitForStarted())
     return Fail(absl::UnavailableError(
         TrFeed("ssh cannot be started: %1").arg(ssh.process.errorString()).toStdString()));
@@ -194,24 +191,6 @@ RemoteFeed::End RemoteFeed::Connect(const std::stop_token& stop) {
         (message.isEmpty() ? TrFeed("memprof does not answer there") : message).toStdString()));
   return Fail(absl::UnavailableError(
       (message.isEmpty() ? TrFeed("ssh ended without a word") : message).toStdString()));
-}
-
-QStringList ServeArguments(const RemoteLog& log, const FeedOptions& options,
-                           const std::string& position) {
-  QStringList arguments = {QStringLiteral("-T")};
-  const auto set = [&arguments](const char* option) {
-    arguments << QStringLiteral("-o") << QLatin1String(option);
-  };
-  if (!options.may_ask) set("BatchMode=yes");
-  set("ConnectTimeout=20");
-  set("ServerAliveInterval=5");
-  set("ServerAliveCountMax=2");
-  if (log.port > 0) arguments << QStringLiteral("-p") << QString::number(log.port);
-  if (!log.user.isEmpty()) arguments << QStringLiteral("-l") << log.user;
-  // ParseRemoteLog() let nothing pass that ends these quotes in any shell.
-  return arguments << QStringLiteral("--") << log.host
-                   << QStringLiteral("'%1' serve --stdio --from=%2 -- '%3'")
-                          .arg(options.memprof, QString::fromStdString(position), log.path);
 }
 
 }  // namespace memprof::viewer

@@ -19,7 +19,7 @@
 namespace memprof::viewer {
 
 struct FeedOptions {
-  QString memprof = QStringLiteral("memprof");  // there
+  QString memprof = QStringLiteral("memprof");  // there; IsRemotePath()
   bool may_ask = false;                         // ssh may ask for a password
   int first_wait_ms = 1000, longest_wait_ms = 30'000;
   int silence_ms = 15'000;  // after that, a connection without bytes is lost
@@ -75,9 +75,5 @@ class RemoteFeed {
 
   std::jthread thread_;
 };
-
-// The arguments of ssh for `memprof serve` from `position` on.
-QStringList ServeArguments(const RemoteLog& log, const FeedOptions& options,
-                           const std::string& position);
 
 }  // namespace memprof::viewer

@@ -11,6 +11,7 @@
 
 #include "analysis/base/status_text.h"
 #include "viewer/geometry/units.h"
+#include "viewer/jobs/remote_feeds.h"
 #include "viewer/models/load_log.h"
 #include "viewer/models/remote_log.h"
 
@@ -109,6 +110,8 @@ void Document::Contents::AddNext(const std::stop_token& stop) {
 Document::Document(QObject* parent) : QObject(parent) {
   follow_timer_.setSingleShot(true);
   connect(&follow_timer_, &QTimer::timeout, this, &Document::ReadAgain);
+  ask_timer_.setInterval(500);
+  connect(&ask_timer_, &QTimer::timeout, this, &Document::AskFeeds);
 }
 Document::~Document() = default;
 
@@ -117,6 +120,8 @@ void Document::OpenTogether(const QStringList& paths) {
   follow_timer_.stop();
   error_.clear();
   progress_ = 0;
+  opening_feeds_ = std::make_shared<RemoteFeeds>();
+  if (std::any_of(paths.begin(), paths.end(), IsRemoteName)) ask_timer_.start();
   SetState(State::kLoading);
   const auto report = load_job_.Reporter([this](double share) {
     if (state_ != State::kLoading) return;
@@ -125,28 +130,34 @@ void Document::OpenTogether(const QStringList& paths) {
   });
   reading_.start();
   const auto skipped = std::make_shared<std::vector<std::string>>();
-  load_job_.Start([logs = Utf8(paths), report, skipped](
-                      std::stop_token stop) { return LoadLogs(logs, report, stop, skipped.get()); },
-                  [this, skipped](absl::StatusOr<std::shared_ptr<const Session>> session) {
-                    QStringList left_out;
-                    for (const std::string& why : *skipped)
-                      left_out << QString::fromStdString(why).simplified();
-                    left_out_ = session.ok() ? left_out : QStringList();
-                    Loaded(std::move(session));
-                  });
+  load_job_.Start(
+      [logs = Utf8(paths), report, skipped, feeds = opening_feeds_](std::stop_token stop) {
+        return LoadLogs(logs, report, stop, skipped.get(), feeds);
+      },
+      [this, skipped](absl::StatusOr<std::shared_ptr<const Session>> session) {
+        QStringList left_out;
+        for (const std::string& why : *skipped)
+          left_out << QString::fromStdString(why).simplified();
+        left_out_ = session.ok() ? left_out : QStringList();
+        Loaded(std::move(session));
+      });
 }
 
 void Document::Loaded(absl::StatusOr<std::shared_ptr<const Session>> session) {
   if (!session.ok()) {
     error_ = QString::fromStdString(analysis::StatusText(session.status())).simplified();
     if (contents_.session == nullptr) paths_ = opening_;
+    opening_feeds_.reset();
+    AskFeeds();
     SetState(contents_.session == nullptr ? State::kFailed : State::kReady);
     FollowLater();
     return;
   }
   follow_timer_.stop();
-  followed_sizes_.clear();
+  followed_marks_.clear();
   paths_ = opening_;
+  feeds_ = std::move(opening_feeds_);
+  AskFeeds();
   progress_ = 1;
   state_ = State::kReady;
   const Contents contents(*std::move(session), false);
@@ -215,33 +226,58 @@ void Document::FollowLater() {
   constexpr qint64 kMinMilliseconds = 1000,
                    kOfTheTime = 3;  // the wait, in multiples of the last reading's duration
   if (contents_.session == nullptr || !contents_.session->run().growing) return;
-  // A log on another machine is not copied again and again.
-  if (std::any_of(paths_.begin(), paths_.end(), IsRemoteName)) return;
+  // A log that had to be copied whole is not copied again and again.
+  const auto fixed = [this](const QString& path) {
+    return IsRemoteName(path) && !QFileInfo::exists(path) && feeds_->GenerationOf(path) == 0;
+  };
+  if (std::any_of(paths_.begin(), paths_.end(), fixed)) return;
   follow_timer_.start(
       static_cast<int>(std::max(kMinMilliseconds, kOfTheTime * reading_.elapsed())));
 }
 
+QList<std::uint64_t> Document::LogMarks() const {
+  QList<std::uint64_t> marks;
+  for (const QString& path : paths_) {
+    const std::uint64_t generation = feeds_->GenerationOf(path);
+    marks << (generation > 0 ? generation : static_cast<std::uint64_t>(QFileInfo(path).size()));
+  }
+  return marks;
+}
+
+// The other machine's log may be another one by now.
 void Document::ReadAgain() {
-  QList<qint64> sizes;
-  for (const QString& path : paths_) sizes << QFileInfo(path).size();
+  if (std::any_of(paths_.begin(), paths_.end(),
+                  [this](const QString& path) { return feeds_->IsReplaced(path); }))
+    return OpenTogether(paths_);
+  const QList<std::uint64_t> marks = LogMarks();
   reading_.start();
-  if (load_job_.running() || fill_job_.running() || sizes == followed_sizes_) {
+  if (load_job_.running() || fill_job_.running() || marks == followed_marks_) {
     FollowLater();
     return;
   }
   load_job_.Start(
-      [logs = Utf8(paths_)](std::stop_token stop) {
+      [logs = Utf8(paths_), feeds = feeds_](std::stop_token stop) {
         return LoadLogs(
-            logs, [](double) {}, stop);
+            logs, [](double) {}, stop, nullptr, feeds);
       },
-      [this, sizes](absl::StatusOr<std::shared_ptr<const Session>> session) {
-        followed_sizes_ = sizes;
+      [this, marks](absl::StatusOr<std::shared_ptr<const Session>> session) {
+        followed_marks_ = marks;
         if (session.ok()) {
           Fill(Contents(*std::move(session), true));
         } else {
           FollowLater();
         }
       });
+}
+
+void Document::AskFeeds() {
+  const RemoteFeeds* const feeds =
+      state_ == State::kLoading && opening_feeds_ != nullptr ? opening_feeds_.get() : feeds_.get();
+  const QString said = feeds != nullptr ? feeds->Said() : QString();
+  if (feeds == nullptr || (state_ != State::kLoading && !feeds->follows())) ask_timer_.stop();
+  if (said == remote_said_) return;
+  remote_said_ = said;
+  emit RemoteSaid(said);
 }
 
 void Document::SetFilter(const analysis::AllocationFilter& filter) {
@@ -267,6 +303,7 @@ void Document::SetFilter(const analysis::AllocationFilter& filter) {
 void Document::Cancel() {
   if (state_ != State::kLoading) return;
   load_job_.Cancel();
+  opening_feeds_.reset();
   SetState(contents_.session == nullptr ? State::kEmpty : State::kReady);
   FollowLater();
 }

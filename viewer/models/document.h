@@ -33,6 +33,8 @@
 
 namespace memprof::viewer {
 
+class RemoteFeeds;
+
 // A leak with resolved names.
 struct LeakRow {
   analysis::Leak leak;
@@ -91,6 +93,8 @@ class Document : public QObject {
   // Errors of logs of the last Open() that could not be read, a line each; the others are open.
   const QStringList& left_out() const { return left_out_; }
   double progress() const { return progress_; }  // of loading, 0 … 1
+  // Of logs on other machines: what is wrong with a connection just now. One line, or empty.
+  const QString& remote_said() const { return remote_said_; }
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return contents_.session; }
@@ -136,6 +140,7 @@ class Document : public QObject {
   void CategoriesReady();
   void PassingChanged();
   void SiteColorsChanged();  // a colour was pinned
+  void RemoteSaid(const QString& line);
 
  private:
   // A session and what is computed from it, one after the other: the timelines come first because
@@ -163,6 +168,9 @@ class Document : public QObject {
   void Show(Contents contents);
   void PrepareFragmentation();
   void FollowLater();
+  // What changes when a log has grown, of each path.
+  QList<std::uint64_t> LogMarks() const;
+  void AskFeeds();
   void ReadAgain();
   void SetState(State state);
 
@@ -177,8 +185,11 @@ class Document : public QObject {
   analysis::AllocationFilter filter_;
   std::shared_ptr<const analysis::AllocationSet> passing_;
   QTimer follow_timer_;
-  QList<qint64> followed_sizes_;  // of the logs' files when they were read last
-  QElapsedTimer reading_;         // since the last reading began
+  QList<std::uint64_t> followed_marks_;                 // of the logs when they were read last
+  QElapsedTimer reading_;                               // since the last reading began
+  std::shared_ptr<RemoteFeeds> feeds_, opening_feeds_;  // of paths_ and of opening_
+  QTimer ask_timer_;
+  QString remote_said_;
   JobTracker load_job_, fill_job_, filter_job_, fragmentation_job_;
 };
 

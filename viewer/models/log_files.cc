@@ -55,8 +55,11 @@ absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder,
 
 }  // namespace
 
-LogFiles::LogFiles(std::function<void(double)> report, std::stop_token stop)
-    : report_(std::move(report)), stop_(std::move(stop)) {}
+LogFiles::LogFiles(std::function<void(double)> report, std::stop_token stop,
+                   std::shared_ptr<RemoteFeeds> feeds)
+    : report_(std::move(report)),
+      stop_(std::move(stop)),
+      feeds_(feeds != nullptr ? std::move(feeds) : std::make_shared<RemoteFeeds>()) {}
 
 absl::StatusOr<std::vector<std::string>> LogFiles::Make(
     const std::vector<std::string>& names,
@@ -91,9 +94,9 @@ absl::StatusOr<std::string> LogFiles::MakeOne(const std::string& name) {
   const QString path = QString::fromStdString(name);
   std::string file = name;
   if (!QFileInfo::exists(path) && IsRemoteName(path)) {
-    absl::StatusOr<std::string> copied = Copied(name);
-    if (!copied.ok()) return copied;
-    file = *std::move(copied);
+    absl::StatusOr<std::string> fed = Fed(name);
+    if (!fed.ok()) return fed;
+    file = *std::move(fed);
   }
   const std::string head = HeadOf(QString::fromStdString(file));
   const bool recording =
@@ -101,15 +104,43 @@ absl::StatusOr<std::string> LogFiles::MakeOne(const std::string& name) {
   return recording ? Imported(file, name) : file;
 }
 
-absl::StatusOr<std::string> LogFiles::Copied(const std::string& name) {
+absl::StatusOr<std::string> LogFiles::Fed(const std::string& name) {
   QString problem;
   const std::optional<RemoteLog> log = ParseRemoteLog(QString::fromStdString(name), &problem);
   if (!log) return absl::InvalidArgumentError(problem.toStdString());
-  const std::string file = NewFile(log->path.toStdString(), name);
+  const absl::StatusOr<FeedState> fed = feeds_->LogOf(name, *log, report_, stop_);
+  if (fed.ok()) {
+    names_.emplace_back(fed->file, name);
+    elsewhere_[fed->file] = {feeds_->names(), fed->growing};
+    if (fed->sources != nullptr) sources_.push_back(fed->sources);
+    return fed->file;
+  }
+  // No memprof that serves it, or no log: another tool's recording needs none.
+  const bool serves = !absl::IsUnimplemented(fed.status());
+  if (serves && !absl::IsInvalidArgument(fed.status())) return fed.status();
+  absl::StatusOr<std::string> copied = Copied(*log, name);
+  if (copied.ok() && !serves && IsLog(HeadOf(QString::fromStdString(*copied))))
+    feeds_->SetNote(
+        QCoreApplication::translate(
+            "remote",
+            "Copied as it was: it is not followed, and names of native frames are looked up on "
+            "this machine. A memprof of this release there would serve both, see "
+            "--remote-memprof (%1)")
+            .arg(QString::fromStdString(std::string(fed.status().message()))));
+  return copied;
+}
+
+absl::StatusOr<std::string> LogFiles::Copied(const RemoteLog& log, const std::string& name) {
+  const std::string file = NewFile(log.path.toStdString(), name);
   if (file.empty()) return absl::UnavailableError(absl::StrCat(name, ": no cache folder"));
-  const absl::Status status = CopyRemoteLog(*log, QString::fromStdString(file), report_, stop_);
+  const absl::Status status = CopyRemoteLog(log, QString::fromStdString(file), report_, stop_);
   if (!status.ok()) return status;
   return file;
+}
+
+const analysis::Elsewhere* LogFiles::ElsewhereOf(const std::string& file) const {
+  const auto found = elsewhere_.find(file);
+  return found != elsewhere_.end() ? &found->second : nullptr;
 }
 
 absl::StatusOr<std::string> LogFiles::Imported(const std::string& path, const std::string& name) {

@@ -1,6 +1,8 @@
 // Names of logs on other machines are input of strangers: they are in links.
 #include "viewer/models/remote_log.h"
 
+#include <unistd.h>
+
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <QUrl>
@@ -36,9 +38,11 @@ bool IsHost(const QString& host) {
   return form.match(host).hasMatch();
 }
 
+}  // namespace
+
 // The other machine's shell reads the path between single quotes; which shell that is, nobody
 // knows. So a path has nothing that ends such quotes, or that a shell reads within them.
-bool IsPath(const QString& path) {
+bool IsRemotePath(const QString& path) {
   if (path.isEmpty()) return false;
   for (const QChar c : path)
     if (c.unicode() < 0x20 || c.unicode() == 0x7f || c == QLatin1Char('\'') ||
@@ -46,8 +50,6 @@ bool IsPath(const QString& path) {
       return false;
   return true;
 }
-
-}  // namespace
 
 bool IsRemoteName(const QString& name) { return IsUrl(name) || ShortForm().match(name).hasMatch(); }
 
@@ -67,7 +69,7 @@ std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error) {
   }
   if (!IsHost(log.host) || !IsUser(log.user)) {
     *error = TrRemote("%1: expected ssh://[user@]host[:port]/path or user@host:path").arg(name);
-  } else if (!IsPath(log.path)) {
+  } else if (!IsRemotePath(log.path)) {
     *error = TrRemote(
                  "%1: the path of a remote log must have a name, and no quotes, backslashes, "
                  "exclamation marks or control characters")
@@ -79,16 +81,32 @@ std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error) {
   return std::nullopt;
 }
 
-QStringList SshArguments(const RemoteLog& log) {
-  QStringList arguments = {QStringLiteral("-T"), QStringLiteral("-o"),
-                           QStringLiteral("BatchMode=yes"), QStringLiteral("-o"),
-                           QStringLiteral("ConnectTimeout=20")};
+QString SshProgram() {
+  const QString named = qEnvironmentVariable("MEMPROF_SSH");
+  return named.isEmpty() ? QStringLiteral("ssh") : named;
+}
+
+bool SshMayAsk() {
+  if (qEnvironmentVariableIsSet("SSH_ASKPASS")) return true;
+  // In the background, reading from the terminal would stop ssh for ever.
+  return isatty(STDIN_FILENO) != 0 && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+QStringList SshArguments(const RemoteLog& log, const QString& command, bool may_ask) {
+  QStringList arguments = {QStringLiteral("-T")};
+  QStringList options = {QStringLiteral("ConnectTimeout=20"),
+                         QStringLiteral("ServerAliveInterval=5"),
+                         QStringLiteral("ServerAliveCountMax=2")};
+  if (!may_ask) options << QStringLiteral("BatchMode=yes");
+  for (const QString& option : options) arguments << QStringLiteral("-o") << option;
   if (log.port > 0) arguments << QStringLiteral("-p") << QString::number(log.port);
   if (!log.user.isEmpty()) arguments << QStringLiteral("-l") << log.user;
+  return arguments << QStringLiteral("--") << log.host << command;
+}
+
+QString CopyCommand(const RemoteLog& log) {
   // Redirections, because no program then takes the path for an option.
-  const QString quoted = QLatin1Char('\'') + log.path + QLatin1Char('\'');
-  return arguments << QStringLiteral("--") << log.host
-                   << QStringLiteral("wc -c < %1 && cat < %1").arg(quoted);
+  return QStringLiteral("wc -c < '%1' && cat < '%1'").arg(log.path);
 }
 
 }  // namespace memprof::viewer

@@ -22,8 +22,17 @@ bool IsRemoteName(const QString& name);
 // None and one line in `error` if a part could be taken for an option or a command of a shell.
 std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error);
 
-// The arguments of ssh that write the length of the file as a line, and then the file. They work
-// without questions: the user's keys or agent answer, or ssh fails.
-QStringList SshArguments(const RemoteLog& log);
+// Whether any shell reads `path` between single quotes as it is.
+bool IsRemotePath(const QString& path);
+
+// ssh, or what MEMPROF_SSH names: as of GIT_SSH, a program and no command line.
+QString SshProgram();
+// Whether ssh has somebody to ask for a password: the program that SSH_ASKPASS names, or the user
+// of the terminal that the viewer was started from. Without, keys or an agent answer, or ssh fails.
+bool SshMayAsk();
+// The arguments of ssh that run a command there. A connection that is dead for 15 s ends.
+QStringList SshArguments(const RemoteLog& log, const QString& command, bool may_ask);
+// Writes the length of the file as a line, and then the file.
+QString CopyCommand(const RemoteLog& log);
 
 }  // namespace memprof::viewer

@@ -71,6 +71,13 @@ WelcomePage::WelcomePage(Document* document, QWidget* parent)
   connect(demo_, &QPushButton::clicked, this, &WelcomePage::DemoRequested);
   connect(cancel_, &QPushButton::clicked, this, &WelcomePage::CancelRequested);
   connect(document_, &Document::StateChanged, this, &WelcomePage::StateChanged);
+  connect(document_, &Document::RemoteSaid, this, [this](const QString& line) {
+    if (document_->state() != Document::State::kLoading) return;
+    if (line.isEmpty())
+      message_->setText(ReadingText());
+    else
+      message_->setText(line.toHtmlEscaped());
+  });
   connect(document_, &Document::ProgressChanged, this,
           [this](double share) { progress_->setValue(static_cast<int>(share * 100)); });
   StateChanged();
@@ -87,6 +94,12 @@ void WelcomePage::ShowDemoRunning(bool running, const QString& problem) {
 QString WelcomePage::Title() const { return title_->text(); }
 QString WelcomePage::Message() const { return message_->text(); }
 
+QString WelcomePage::ReadingText() const {
+  return IsRemoteName(document_->opening())
+             ? tr("memprof on that machine reads it, by your ssh.")
+             : tr("Views fill as soon as the events are in order.");
+}
+
 void WelcomePage::StateChanged() {
   const Document::State state = document_->state();
   const bool loading = state == Document::State::kLoading;
@@ -100,9 +113,7 @@ void WelcomePage::StateChanged() {
   switch (state) {
     case Document::State::kLoading:
       title_->setText(tr("Reading %1 …").arg(file));
-      message_->setText(IsRemoteName(document_->opening())
-                            ? tr("Copied with your ssh, then read.")
-                            : tr("Views fill as soon as the events are in order."));
+      message_->setText(ReadingText());
       break;
     case Document::State::kFailed:
       title_->setText(tr("This log cannot be shown"));

@@ -39,6 +39,7 @@ class WelcomePage : public QWidget {
 
  private:
   void StateChanged();
+  QString ReadingText() const;
 
   Document* const document_;
   QLabel* title_;

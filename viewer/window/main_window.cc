@@ -66,6 +66,12 @@ MainWindow::MainWindow(Settings settings, QWidget* parent)
     navigation_->SetBadge(ViewIndex(ViewKind::kLeaks),
                           count > 0 ? QString::number(count) : QString());
   });
+  connect(document_, &Document::RemoteSaid, this,
+          [this, last = QString()](const QString& line) mutable {
+            // Over, but for what was said meanwhile of something else.
+            if (!line.isEmpty() || notice_->text() == last) notice_->Warn(line);
+            last = line;
+          });
   connect(header_, &SummaryHeader::ComparisonRequested, this,
           [this](const QStringList& before, const QStringList& after) {
             OpenTogether(after);

@@ -29,7 +29,7 @@ void MainWindow::AskForRemoteLog() {
   const QString name =
       QInputDialog::getText(this, tr("Open from another machine"),
                             tr("The log, as ssh://[user@]host[:port]/path or user@host:path.\n"
-                               "It is copied with your own ssh, which cannot ask for a password."),
+                               "memprof on that machine reads it, by your own ssh."),
                             QLineEdit::Normal, IsRemoteName(last) ? last : QStringLiteral("ssh://"))
           .trimmed();
   if (name.isEmpty()) return;

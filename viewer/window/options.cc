@@ -2,6 +2,7 @@
 #include "viewer/window/options.h"
 
 #include "analysis/source/source_text.h"
+#include "viewer/models/remote_log.h"
 #include "viewer/window/theme_choice.h"
 #include "viewer/window/view_table.h"
 
@@ -22,6 +23,10 @@ QString SetValue(Options& options, const QString& name, const QString& value) {
   } else if (name == QLatin1String("--diff")) {
     if (value.isEmpty()) return QStringLiteral("--diff needs the log to compare with");
     options.diff = value;
+  } else if (name == QLatin1String("--remote-memprof")) {
+    if (!IsRemotePath(value))
+      return QStringLiteral("--remote-memprof takes the path of memprof on the other machine");
+    options.remote_memprof = value;
   } else if (name == QLatin1String("--source-map")) {
     const auto map = analysis::ParseSourceMap(value.toStdString());
     if (!map.ok()) return QStringLiteral("--source-map takes FROM=TO or a folder");
@@ -65,7 +70,8 @@ bool TakesValue(const QString& name) {
   return name == QLatin1String("--screenshot") || name == QLatin1String("--view") ||
          name == QLatin1String("--size") || name == QLatin1String("--scale") ||
          name == QLatin1String("--diff") || name == QLatin1String("--theme") ||
-         name == QLatin1String("--axis") || name == QLatin1String("--source-map");
+         name == QLatin1String("--axis") || name == QLatin1String("--source-map") ||
+         name == QLatin1String("--remote-memprof");
 }
 
 QString Check(const Options& options) {
@@ -142,15 +148,17 @@ QString HelpText() {
              "'memprof fleet "
              "map'\nmade shows the ranks of its jobs. A memory snapshot of PyTorch and a log of "
              "RMM "
-             "are read\nas logs. ssh://[user@]host[:port]/path is copied with ssh. After a name, "
-             "#view=leaks&step=39\nsays what is shown; 'Copy link' in the window makes such "
-             "links.\n"
+             "are read\nas logs. ssh://[user@]host[:port]/path is read by memprof on that machine, "
+             "also while it grows.\nAfter a name, #view=leaks&step=39 says what is shown; 'Copy "
+             "link' in the window makes such\nlinks.\n"
              "\n"
              "  --view VIEW          show this view first (default timeline):\n"
              "%1\n"
              "  --diff BEFORE        compare with this log, in the view diff\n"
              "  --source-map FROM=TO sources recorded below FROM are below TO; TO alone is a "
              "checkout\n"
+             "  --remote-memprof PATH  where memprof is on the machine of ssh:// (default: in "
+             "PATH)\n"
              "  --separate           open a window for each log instead\n"
              "  --axis AXIS          what runs evenly along the timeline: time (default) or steps\n"
              "  --theme THEME        system, light or dark; without, as chosen in the window\n"

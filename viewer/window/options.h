@@ -40,6 +40,7 @@ struct Options {
   bool caption = false;              // a line under the picture says what it shows
   bool separate = false;             // a window for each log
   QStringList source_maps;           // where sources are: FROM=TO, or a checkout
+  QString remote_memprof;            // where memprof is on other machines; empty: in PATH
   QString diff;                      // a log to compare with; empty = none
   QStringList logs;
 };

@@ -22,6 +22,8 @@ using testing::HostileFileTest;
 
 TEST_F(HostileFileTest, MissingEmptyForeignAndCut) {
   EXPECT_EQ(LoadLogs({directory_.File("none")}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(LoadLogs({"ssh://node7/x.mprof"}).status().message()),
+              HasSubstr("is on another machine"));
   EXPECT_THAT(std::string(ErrorOf("").message()), HasSubstr("empty"));
   EXPECT_THAT(std::string(ErrorOf("#!/bin/sh\necho\n").message()), HasSubstr("not a memprof log"));
   EXPECT_THAT(std::string(ErrorOf("M").message()), HasSubstr("cut off"));
