@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QStandardPaths>
+#include <QSysInfo>
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -22,14 +23,18 @@ QString& RemoteMemprof() {
   return path;
 }
 
-constexpr char kCopiesPrefix[] = "remote-";
+// Several machines may share the folder.
+QString CopiesPrefix() {
+  return QStringLiteral("remote-%1-").arg(QSysInfo::machineHostName().remove(QLatin1Char('/')));
+}
 
 // Copies of viewers that were killed.
 void RemoveOldCopies(const QDir& cache) {
-  for (const QString& name :
-       cache.entryList({QLatin1String(kCopiesPrefix) + QLatin1Char('*')}, QDir::Dirs)) {
+  const QString prefix = CopiesPrefix();
+  for (const QString& name : cache.entryList(QDir::Dirs)) {
+    if (!name.startsWith(prefix)) continue;
     bool is_number = false;
-    const int pid = name.section(QLatin1Char('-'), 1, 1).toInt(&is_number);
+    const int pid = name.mid(prefix.size()).section(QLatin1Char('-'), 0, 0).toInt(&is_number);
     if (is_number && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
       QDir(cache.filePath(name)).removeRecursively();
   }
@@ -46,8 +51,8 @@ std::string RemoteFeeds::NewFile(const RemoteLog& log) {
     const QDir cache(QStandardPaths::writableLocation(QStandardPaths::CacheLocation));
     cache.mkpath(QStringLiteral("."));
     RemoveOldCopies(cache);
-    scratch_ = std::make_unique<QTemporaryDir>(cache.filePath(
-        QStringLiteral("%1%2-XXXXXX").arg(QLatin1String(kCopiesPrefix)).arg(getpid())));
+    scratch_ = std::make_unique<QTemporaryDir>(
+        cache.filePath(CopiesPrefix() + QStringLiteral("%1-XXXXXX").arg(getpid())));
   }
   const QString own = scratch_->filePath(QString::number(feeds_.size()));
   if (!scratch_->isValid() || !QDir().mkpath(own)) return {};
