@@ -62,7 +62,7 @@ void OnDriverCall(std::uint32_t cbid, const CUpti_CallbackData& data, Listening 
   call.symbol = data.symbolName;
   call.context = Number(data.context);
   t_ends_or_makes_context = false;
-  if (listening == Listening::kEverything) {
+  if (listening != Listening::kUses) {
     t_ends_or_makes_context = !exit && entry->group == Group::kContext;
     ForwardToRecorder(call, data.correlationData);
   }

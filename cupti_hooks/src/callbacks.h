@@ -28,6 +28,7 @@ enum class Listening : int {
   kNothing,  // not started, stopped, or lost
   kUses,     // another source records allocations
   kEverything,
+  kAllocations,  // and contexts
 };
 void SetListening(Listening listening);
 Listening CurrentListening();

@@ -53,7 +53,7 @@ CUpti_SubscriberHandle g_subscriber = nullptr;
 bool g_subscribed = false;
 // a heartbeat has arrived before, so that a missing one means a loss
 bool g_heartbeat_known = false;
-bool g_allocations = false;     // of the last start
+SourceScope g_scope{};          // of the last start
 bool g_regain = false;          // lost since the last start, and to be taken again
 bool g_regain_refused = false;  // that this failed was reported
 int g_silent_checks = 0;
@@ -122,7 +122,17 @@ bool Load(char* why, std::size_t why_size) {
   return g_loaded;
 }
 
-void ReportOn(bool allocations, unsigned enabled, unsigned unknown) {
+Listening ListeningFor(SourceScope scope) {
+  if (scope == SourceScope::kAllocations) return Listening::kAllocations;
+  return scope == SourceScope::kEverything ? Listening::kEverything : Listening::kUses;
+}
+
+const char* SuffixOf(SourceScope scope) {
+  if (scope == SourceScope::kAllocations) return ", for allocations only";
+  return scope == SourceScope::kEverything ? ", allocations among them" : "";
+}
+
+void ReportOn(SourceScope scope, unsigned enabled, unsigned unknown) {
   char detail[1024];
   char version[32];
   if (g_cupti.version >= 100000) {
@@ -133,8 +143,7 @@ void ReportOn(bool allocations, unsigned enabled, unsigned unknown) {
   }
   std::snprintf(detail, sizeof detail,
                 "CUPTI %s, %s: %u driver functions%s; %u not known to it; kernel arguments %s",
-                version, g_cupti.path, enabled, allocations ? ", allocations among them" : "",
-                unknown,
+                version, g_cupti.path, enabled, SuffixOf(scope), unknown,
                 Driver().function_parameter != nullptr ? "by their layout"
                                                        : "only where packed (older driver)");
   ReportState(kSourceOn, detail);
@@ -170,7 +179,7 @@ void DropSubscriptionLocked() {
   ReportState(kSourceLost, "callbacks stopped coming: CUPTI was finalised by another user of it");
 }
 
-int SubscribeLocked(bool allocations) {
+int SubscribeLocked(SourceScope scope) {
   char why[1024] = "";
   if (!OpenAddressMap()) return Refuse("no address space for the map of device memory");
   if (!Load(why, sizeof why)) return Refuse(why);
@@ -183,7 +192,7 @@ int SubscribeLocked(bool allocations) {
   ClearKernelHandles();
   g_get_device_id.store(g_cupti.get_device_id);
   unsigned unknown = 0;
-  const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
+  const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, scope, &unknown);
   if (enabled == 0) {
     g_cupti.unsubscribe(g_subscriber);
     g_subscribed = false;
@@ -193,37 +202,37 @@ int SubscribeLocked(bool allocations) {
   g_regain = false;
   g_regain_refused = false;
   g_silent_checks = 0;
-  SetListening(allocations ? Listening::kEverything : Listening::kUses);
+  SetListening(ListeningFor(scope));
   g_heartbeat_known = HeartbeatArrives();
-  ReportOn(allocations, enabled, unknown);
+  ReportOn(scope, enabled, unknown);
   return 0;
 }
 
-int StartLocked(bool allocations) {
+int StartLocked(SourceScope scope) {
   if (g_forked.load()) {
     return Refuse("the process forked after CUPTI was in use: it belongs to the parent");
   }
   if (g_exiting.load()) return 1;  // nobody reads the reason at exit
   LookUpDriver();
-  g_allocations = allocations;
+  g_scope = scope;
   g_losses = 0;
   g_regain = false;
   if (g_subscribed) {
     if (!SubscriptionLost(false)) {
       // Already running: only what it records may change.
-      const Listening listening = allocations ? Listening::kEverything : Listening::kUses;
+      const Listening listening = ListeningFor(scope);
       if (CurrentListening() != listening) {
         unsigned unknown = 0;
-        const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, allocations, &unknown);
+        const unsigned enabled = EnableCallbacks(g_cupti, g_subscriber, scope, &unknown);
         SetListening(listening);
-        ReportOn(allocations, enabled, unknown);
+        ReportOn(scope, enabled, unknown);
       }
       g_heartbeat_known = g_heartbeat_known || HeartbeatArrives();
       return 0;
     }
     DropSubscriptionLocked();
   }
-  return SubscribeLocked(allocations);
+  return SubscribeLocked(scope);
 }
 
 void CheckLocked() {
@@ -240,7 +249,7 @@ void CheckLocked() {
       ReportState(kSourceLost, "CUPTI was lost too often, and is left to its other users");
     return;  // not at once
   }
-  if (g_regain) SubscribeLocked(g_allocations);
+  if (g_regain) SubscribeLocked(g_scope);
 }
 
 // Takes the lock, or leaves a request to its holder and returns false.
@@ -259,13 +268,13 @@ void Leave(bool in_callback) {
   }
 }
 
-int Start(int allocations) {
+int Start(SourceScope scope) {
   // Nothing can be started inside a callback of ours.
   if (InsideSource() || !Enter()) return 1;
   const InsideSourceScope inside;
   const recorder::SystemSection section;
   g_stop_requested.store(false);
-  const int result = StartLocked(allocations != 0);
+  const int result = StartLocked(scope);
   const bool stopped = g_stop_requested.load();
   Leave(false);
   return stopped ? 1 : result;

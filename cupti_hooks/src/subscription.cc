@@ -27,8 +27,11 @@ CUptiResult SubscribeBy(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subsc
   return cupti.subscribe_v2(subscriber, &OnCallback, nullptr, &params);
 }
 
-bool Wanted(const CallbackEntry& entry, bool allocations) {
-  return allocations || (entry.group != Group::kMemory && entry.group != Group::kContext);
+bool Wanted(const CallbackEntry& entry, SourceScope scope) {
+  if (scope == SourceScope::kAllocations)
+    return entry.group != Group::kUse && entry.group != Group::kKernel;
+  return scope == SourceScope::kEverything ||
+         (entry.group != Group::kMemory && entry.group != Group::kContext);
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ CUptiResult Subscribe(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subscri
 }
 
 unsigned EnableCallbacks(const CuptiLibrary& cupti, CUpti_SubscriberHandle subscriber,
-                         bool allocations, unsigned* unknown) {
+                         SourceScope scope, unsigned* unknown) {
   unsigned enabled = 0;
   for (const CallbackEntry& entry : Callbacks()) {
     const char* name = nullptr;
@@ -60,7 +63,7 @@ unsigned EnableCallbacks(const CuptiLibrary& cupti, CUpti_SubscriberHandle subsc
       ++*unknown;
       continue;
     }
-    const std::uint32_t on = Wanted(entry, allocations) ? 1 : 0;
+    const std::uint32_t on = Wanted(entry, scope) ? 1 : 0;
     if (cupti.enable_callback(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, entry.cbid) ==
         CUPTI_SUCCESS) {
       enabled += on;

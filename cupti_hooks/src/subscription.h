@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "cupti_hooks/src/cupti_library.h"
+#include "libmemprof/src/source_api/source_api.h"
 
 namespace memprof::cupti {
 
@@ -14,9 +15,9 @@ namespace memprof::cupti {
 CUptiResult Subscribe(const CuptiLibrary& cupti, CUpti_SubscriberHandle* subscriber, char* other,
                       std::size_t other_size);
 
-// Enables each callback of the table that this CUPTI has with the same name. Returns their number,
+// Enables each callback of the scope that this CUPTI has with the same name. Returns their number,
 // and in `unknown` the number of those that it does not have.
 unsigned EnableCallbacks(const CuptiLibrary& cupti, CUpti_SubscriberHandle subscriber,
-                         bool allocations, unsigned* unknown);
+                         SourceScope scope, unsigned* unknown);
 
 }  // namespace memprof::cupti

@@ -118,10 +118,10 @@ std::vector<std::string> Comparable(std::vector<std::string> events) {
 }
 
 TEST(EndToEnd, EveryEventOfAProgramInItsOrder) {
-  for (const int allocations : {0, 1}) {
-    WithSource([allocations](const SourceApi* source) {
-      ASSERT_EQ(source->start(allocations), 0) << Recorder().States().back().detail;
-      const auto expected = RunProgram(allocations != 0);
+  for (const SourceScope scope : {SourceScope::kUses, SourceScope::kEverything}) {
+    WithSource([scope](const SourceApi* source) {
+      ASSERT_EQ(source->start(scope), 0) << Recorder().States().back().detail;
+      const auto expected = RunProgram(scope == SourceScope::kEverything);
       EXPECT_EQ(Comparable(DescribeAll()), expected);
       source->stop();
     });
@@ -130,7 +130,7 @@ TEST(EndToEnd, EveryEventOfAProgramInItsOrder) {
 
 TEST(EndToEnd, ContextsNameTheirDevices) {
   WithSource([](const SourceApi* source) {
-    ASSERT_EQ(source->start(0), 0);
+    ASSERT_EQ(source->start(SourceScope::kUses), 0);
     const CUcontext context = NewContext(1);
     NewContext(0);
     const auto contexts = Recorder().Events(kOpContextCreate);
@@ -143,7 +143,7 @@ TEST(EndToEnd, ContextsNameTheirDevices) {
 
 TEST(EndToEnd, LaunchesTouchTheirPointers) {
   WithSource([](const SourceApi* source) {
-    ASSERT_EQ(source->start(0), 0);
+    ASSERT_EQ(source->start(SourceScope::kUses), 0);
     NewContext(0);
     CUmodule module = nullptr;
     CUfunction axpy = nullptr;

@@ -37,7 +37,7 @@ TEST(EndToEnd, AnotherSubscriberIsNamedAndKeepsCupti) {
             nullptr, &params),
         CUPTI_SUCCESS);
     ASSERT_EQ(cuptiEnableDomain(1, other, CUPTI_CB_DOMAIN_DRIVER_API), CUPTI_SUCCESS);
-    EXPECT_NE(source->start(1), 0);
+    EXPECT_NE(source->start(SourceScope::kEverything), 0);
     const auto states = Recorder().States();
     ASSERT_EQ(states.size(), 1u);
     EXPECT_EQ(states[0].state, kSourceRefused);
@@ -51,7 +51,7 @@ TEST(EndToEnd, AnotherSubscriberIsNamedAndKeepsCupti) {
     ASSERT_CUDA(cuMemFree_v2(address));
     EXPECT_EQ(callbacks, 4);
     EXPECT_EQ(cuptiUnsubscribe(other), CUPTI_SUCCESS);
-    EXPECT_EQ(source->start(1), 0) << "now it is available";
+    EXPECT_EQ(source->start(SourceScope::kEverything), 0) << "now it is available";
   });
 }
 
@@ -60,7 +60,7 @@ TEST(EndToEnd, IsInTheWayOfOthersOnlyWhileItRuns) {
     NewContext(0);
     const auto callback = [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {};
     CUpti_SubscriberHandle other = nullptr;
-    ASSERT_EQ(source->start(0), 0);
+    ASSERT_EQ(source->start(SourceScope::kUses), 0);
     EXPECT_EQ(cuptiSubscribe(&other, callback, nullptr),
               CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
     source->stop();
@@ -71,12 +71,12 @@ TEST(EndToEnd, IsInTheWayOfOthersOnlyWhileItRuns) {
 TEST(EndToEnd, ComesBackAfterAnotherFinalisedCupti) {
   WithSource([](const SourceApi* source) {
     NewContext(0);
-    ASSERT_EQ(source->start(1), 0);
+    ASSERT_EQ(source->start(SourceScope::kEverything), 0);
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUdeviceptr address = 0;
     ASSERT_CUDA(cuMemAlloc_v2(&address, 4096));
     EXPECT_TRUE(Recorder().Events().empty());
-    ASSERT_EQ(source->start(1), 0);
+    ASSERT_EQ(source->start(SourceScope::kEverything), 0);
     const auto states = Recorder().States();
     ASSERT_EQ(states.size(), 3u);
     EXPECT_EQ(states[1].state, kSourceLost);
@@ -97,7 +97,7 @@ TEST(EndToEnd, ComesBackAfterAnotherFinalisedCupti) {
 TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
   WithSource([](const SourceApi* source) {
     NewContext(0);
-    ASSERT_EQ(source->start(1), 0);
+    ASSERT_EQ(source->start(SourceScope::kEverything), 0);
     ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUdeviceptr address = 0;
     ASSERT_CUDA(cuMemAlloc_v2(&address, 4096));
@@ -128,7 +128,7 @@ TEST(EndToEnd, ComesBackByItselfAfterAnotherFinalisedCupti) {
 TEST(EndToEnd, ManyThreadsToTheLastByte) {
   WithSource([](const SourceApi* source) {
     const CUcontext context = NewContext(0);
-    ASSERT_EQ(source->start(1), 0);
+    ASSERT_EQ(source->start(SourceScope::kEverything), 0);
     constexpr int kThreads = 8;
     std::vector<std::thread> threads;
     std::vector<std::uint64_t> bytes(kThreads), calls(kThreads), live(kThreads);
@@ -195,7 +195,7 @@ TEST(EndToEnd, StopsWhileThreadsAreInTheDriver) {
       });
     }
     for (int i = 0; i < 50; ++i) {
-      EXPECT_EQ(source->start(i % 2), 0);
+      EXPECT_EQ(source->start(static_cast<SourceScope>(i % 3)), 0);
       source->stop();
     }
     Recorder().Reset();

@@ -13,7 +13,7 @@ namespace {
 TEST(Source, StopsAndStartsAgain) {
   WithSource([] {
     g_source->stop();  // before the first start: nothing
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
     g_source->stop();
@@ -22,26 +22,26 @@ TEST(Source, StopsAndStartsAgain) {
     EXPECT_EQ(LastState().state, kSourceOff);
     CopySomething();  // a callback that was already running at the stop
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 2u);
-    ASSERT_EQ(g_source->start(0), 0);  // already on
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);  // already on
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
   });
 }
 
 TEST(Source, ChangesItsTaskWithoutANewSubscription) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CUdeviceptr address = 0x7f0000000000;
     const cuMemAlloc_v2_params params = {&address, 4096};
     Call(kMemAllocV2, &params);
     EXPECT_TRUE(Recorder().Events().empty());
-    ASSERT_EQ(g_source->start(1), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
     EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 1);
     Call(kMemAllocV2, &params);
     EXPECT_EQ(Recorder().Events().size(), 2u) << "its entry and its exit";
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 0);
     Call(kMemAllocV2, &params);
     EXPECT_EQ(Recorder().Events().size(), 2u);
@@ -52,21 +52,22 @@ TEST(Source, ChangesItsTaskWithoutANewSubscription) {
 // After an error the recorder stops its sources from inside record().
 TEST(Source, MayBeStoppedFromInsideACallback) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     Recorder().OnRecord([](const SourceEvent&) { g_source->stop(); });
     CopySomething();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1);
     EXPECT_EQ(LastState().state, kSourceOff);
-    Recorder().OnRecord([](const SourceEvent&) { EXPECT_NE(g_source->start(0), 0); });
+    Recorder().OnRecord(
+        [](const SourceEvent&) { EXPECT_NE(g_source->start(SourceScope::kUses), 0); });
     Recorder().OnRecord(nullptr);
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
   });
 }
 
 TEST(Source, MayBeStoppedWhileItStarts) {
   WithSource([] {
     g_cupti->in_subscribe = [] { g_source->stop(); };
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1);
     CopySomething();
     EXPECT_TRUE(Recorder().Events().empty());
@@ -82,7 +83,7 @@ TEST(Source, ThreadsMayStartAndStopAtOnce) {
           if (t == 3) {
             g_source->check();
           } else if ((i + t) % 2 == 0) {
-            g_source->start(i % 3 == 0 ? 1 : 0);
+            g_source->start(static_cast<SourceScope>(i % 3));
           } else {
             g_source->stop();
           }
@@ -93,7 +94,7 @@ TEST(Source, ThreadsMayStartAndStopAtOnce) {
     g_source->stop();
     // In any order of the calls, every subscription was ended.
     EXPECT_EQ(g_cupti->subscribe_v2_calls, g_cupti->unsubscribe_calls);
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
   });
@@ -101,7 +102,7 @@ TEST(Source, ThreadsMayStartAndStopAtOnce) {
 
 TEST(Source, ReportsContextsAndModules) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CUpti_ResourceData data{};
     data.context = reinterpret_cast<CUcontext>(0xc002);
     Deliver(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
@@ -132,12 +133,13 @@ TEST(Source, ReportsContextsAndModules) {
 
 TEST(Source, AChildOfForkLeavesCuptiAlone) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     const pid_t child = fork();
     if (child == 0) {
       CopySomething();
       const bool silent = Recorder().Events().empty();
-      const bool refused = g_source->start(0) != 0 && LastState().state == kSourceRefused;
+      const bool refused =
+          g_source->start(SourceScope::kUses) != 0 && LastState().state == kSourceRefused;
       g_source->stop();
       _exit(silent && refused && g_cupti->subscribe_v2_calls == 1 && g_cupti->unsubscribe_calls == 0
                 ? 0
@@ -153,10 +155,10 @@ TEST(Source, AChildOfForkLeavesCuptiAlone) {
 
 TEST(Source, AChildOfForkMayStartIfTheParentHadNot) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_source->stop();
     const pid_t child = fork();
-    if (child == 0) _exit(g_source->start(0) == 0 ? 0 : 1);
+    if (child == 0) _exit(g_source->start(SourceScope::kUses) == 0 ? 0 : 1);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
@@ -175,11 +177,11 @@ TEST(Source, TouchesNothingOfCuptiAtTheEndOfTheProcess) {
       g_deliver_heartbeats = false;
       g_source->stop();
       const bool untouched = g_cupti->unsubscribe_calls == 0;
-      const bool refused = g_source->start(0) != 0;
+      const bool refused = g_source->start(SourceScope::kUses) != 0;
       _exit(recorded && untouched && refused ? 0 : 1);
     });
     Open();
-    if (testing::Test::HasFailure() || g_source->start(0) != 0) _exit(2);
+    if (testing::Test::HasFailure() || g_source->start(SourceScope::kUses) != 0) _exit(2);
     std::exit(3);  // the handler sets the exit status
   }
   int status = 0;

@@ -10,11 +10,11 @@ namespace {
 
 TEST(Source, NoticesThatCuptiWasFinalisedByAnother) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_deliver_heartbeats = false;
     // The old handle is invalid and must not be used; a start subscribes again.
     g_cupti->in_subscribe = [] { g_deliver_heartbeats = true; };
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 2);
     const auto states = Recorder().States();
@@ -36,7 +36,7 @@ void CheckSeveralTimes(int times) {
 TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
   WithSource([] {
     g_source->check();  // before the first start: nothing
-    ASSERT_EQ(g_source->start(1), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
     CheckSeveralTimes(5);
     EXPECT_EQ(Recorder().States().size(), 1u);
     g_deliver_heartbeats = false;
@@ -67,7 +67,7 @@ TEST(Source, TakesALostSubscriptionUpAgainWhileItRuns) {
 
 TEST(Source, ASilenceThatEndsIsNoLoss) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     for (int i = 0; i < 3; ++i) {
       g_deliver_heartbeats = false;
       g_source->check();
@@ -81,7 +81,7 @@ TEST(Source, ASilenceThatEndsIsNoLoss) {
 
 TEST(Source, WaitsForItsTurnAfterALoss) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_deliver_heartbeats = false;
     g_cupti->subscribe_v2_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     g_cupti->other_subscriber = "CUPTI for another";
@@ -101,7 +101,7 @@ TEST(Source, WaitsForItsTurnAfterALoss) {
 
 TEST(Source, StoppedItTakesNothingUpAgain) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_deliver_heartbeats = false;
     CheckSeveralTimes(2);
     g_source->stop();
@@ -109,7 +109,7 @@ TEST(Source, StoppedItTakesNothingUpAgain) {
     CheckSeveralTimes(3);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     // A new start subscribes again.
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(LastState().state, kSourceOn);
     // A loss that is detected at the stop is counted too.
     g_deliver_heartbeats = false;
@@ -121,7 +121,7 @@ TEST(Source, StoppedItTakesNothingUpAgain) {
 
 TEST(Source, LeavesCuptiToWhoeverTakesItAwayTimeAndAgain) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_cupti->in_subscribe = [] { g_deliver_heartbeats = true; };
     for (int i = 0; i < 30; ++i) {
       g_deliver_heartbeats = false;
@@ -130,7 +130,7 @@ TEST(Source, LeavesCuptiToWhoeverTakesItAwayTimeAndAgain) {
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 9) << "the first, and eight more";
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 9u);
     EXPECT_NE(LastState().detail.find("too often"), std::string::npos);
-    ASSERT_EQ(g_source->start(0), 0) << "resuming starts again";
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0) << "resuming starts again";
     g_deliver_heartbeats = false;
     CheckSeveralTimes(3);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 11) << "so does the count";
@@ -139,7 +139,7 @@ TEST(Source, LeavesCuptiToWhoeverTakesItAwayTimeAndAgain) {
 
 TEST(Source, AFatalErrorIsALossAsWell) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     const cupti::StateNotification state = {CUPTI_ERROR_HARDWARE, "it broke"};
     Deliver(cupti::kDomainState, cupti::kStateFatalError, &state);
     EXPECT_EQ(Recorder().Anomalies(kCuptiLost), 1u);
@@ -153,7 +153,7 @@ TEST(Source, AFatalErrorIsALossAsWell) {
 
 TEST(Source, AChildOfForkTakesNothingUpAgain) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     g_deliver_heartbeats = false;
     CheckSeveralTimes(2);
     const pid_t child = fork();
@@ -170,8 +170,8 @@ TEST(Source, AChildOfForkTakesNothingUpAgain) {
 TEST(Source, WithoutHeartbeatsItTrustsItsSubscription) {
   WithSource([] {
     g_deliver_heartbeats = false;
-    ASSERT_EQ(g_source->start(0), 0);
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CheckSeveralTimes(5);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     g_source->stop();
@@ -181,7 +181,7 @@ TEST(Source, WithoutHeartbeatsItTrustsItsSubscription) {
 
 TEST(Source, SaysThatCuptiGaveUp) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     const cupti::StateNotification state = {CUPTI_ERROR_HARDWARE, "it broke"};
     Deliver(cupti::kDomainState, cupti::kStateFatalError, &state);
     EXPECT_EQ(LastState().state, kSourceLost);
@@ -192,7 +192,7 @@ TEST(Source, SaysThatCuptiGaveUp) {
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0) << "CUPTI finalised itself";
     EXPECT_EQ(LastState().state, kSourceLost);
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     CopySomething();
     EXPECT_EQ(Recorder().Events(kOpMemcpy).size(), 1u);
   });

@@ -25,6 +25,7 @@ using namespace vocabulary;  // NOLINT: the values of the log
 inline constexpr std::uint32_t kDriverGetVersion = 2;
 inline constexpr std::uint32_t kMemAllocV2 = 243;
 inline constexpr std::uint32_t kMemPoolCreate = 607;
+inline constexpr std::uint32_t kLaunchKernel = 307;
 inline constexpr std::uint32_t kMemcpyHtoDV2 = 276;
 
 // Only in child processes.

@@ -18,6 +18,11 @@ constexpr unsigned kRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
   +(Group::group == Group::kMemory || Group::group == Group::kContext)
 constexpr unsigned kMemoryRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
 #undef COUNT_ROW
+// The rows that a source of nothing but allocations does without.
+#define COUNT_ROW(name, cbid, group, ...) \
+  +(Group::group == Group::kUse || Group::group == Group::kKernel)
+constexpr unsigned kUseRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
+#undef COUNT_ROW
 constexpr unsigned kKnownTo118 = 677;
 #define COUNT_ROW(name, cbid, group, ...) +(cbid >= kKnownTo118)
 constexpr unsigned kLaterRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
@@ -36,7 +41,7 @@ TEST(Source, RefusesARecorderOfAnotherVersion) {
 
 TEST(Source, EnablesSingleCallbacksAndNeverADomain) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(EnabledCallbacks(), kRows - kMemoryRows);
     EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 0);
     EXPECT_EQ(g_cupti->driver_on[kMemAllocV2], 1);
@@ -50,9 +55,21 @@ TEST(Source, EnablesSingleCallbacksAndNeverADomain) {
   });
 }
 
+TEST(Source, IsNotCalledForLaunchesAndCopiesWhenOnlyAllocationsAreWanted) {
+  WithSource([] {
+    ASSERT_EQ(g_source->start(SourceScope::kAllocations), 0);
+    EXPECT_EQ(EnabledCallbacks(), kRows - kUseRows);
+    EXPECT_EQ(g_cupti->driver_on[kLaunchKernel], 0);
+    EXPECT_EQ(g_cupti->driver_on[kMemAllocV2], 1);
+    EXPECT_EQ(g_cupti->driver_on[kMemPoolCreate], 1);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
+    EXPECT_EQ(EnabledCallbacks(), kRows);
+  });
+}
+
 TEST(Source, TakesPoolsTooWhenAllocationsAreItsTask) {
   WithSource([] {
-    ASSERT_EQ(g_source->start(1), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
     EXPECT_EQ(EnabledCallbacks(), kRows);
     EXPECT_NE(LastState().detail.find("allocations"), std::string::npos) << LastState().detail;
   });
@@ -62,7 +79,7 @@ TEST(Source, SkipsWhatAnOlderCuptiDoesNotKnow) {
   WithSource([] {
     g_cupti->version = 18;  // CUDA 11.8
     g_cupti->known_cbids = kKnownTo118;
-    ASSERT_EQ(g_source->start(1), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
     EXPECT_EQ(EnabledCallbacks(), kRows - kLaterRows);
     EXPECT_NE(LastState().detail.find(std::to_string(kLaterRows) + " not known"), std::string::npos)
         << LastState().detail;
@@ -73,7 +90,7 @@ TEST(Source, SkipsWhatAnOlderCuptiDoesNotKnow) {
 TEST(Source, SkipsAnIdThatMeansAnotherFunction) {
   WithSource([] {
     g_cupti->renamed_cbid = kMemAllocV2;
-    ASSERT_EQ(g_source->start(1), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kEverything), 0);
     EXPECT_EQ(g_cupti->driver_on[kMemAllocV2], 0);
     EXPECT_EQ(EnabledCallbacks(), kRows - 1);
   });
@@ -82,14 +99,14 @@ TEST(Source, SkipsAnIdThatMeansAnotherFunction) {
 TEST(Source, SubscribesBesideOthersWhereCuptiCan) {
   WithSource([] {
     g_cupti->version = 130200;
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->multiple_calls, 1);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 0);
     EXPECT_EQ(g_cupti->struct_size, 33u);
   });
   WithSource([] {
     g_cupti->version = 130001;
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->multiple_calls, 0);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     EXPECT_EQ(g_cupti->struct_size, 32u);
@@ -101,7 +118,7 @@ TEST(Source, FallsBackToPlainerWaysOfSubscribing) {
     g_cupti->version = 130300;
     g_cupti->multiple_result = CUPTI_ERROR_NOT_SUPPORTED;
     g_cupti->subscribe_v2_result = CUPTI_ERROR_INVALID_PARAMETER;
-    ASSERT_EQ(g_source->start(0), 0);
+    ASSERT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->multiple_calls, 1);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     EXPECT_EQ(g_cupti->subscribe_calls, 1);
@@ -112,7 +129,7 @@ TEST(Source, NamesTheSubscriberThatIsInItsWay) {
   WithSource([] {
     g_cupti->subscribe_v2_result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     g_cupti->other_subscriber = "CUPTI for kineto";
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(LastState().state, kSourceRefused);
     EXPECT_NE(LastState().detail.find("CUPTI for kineto"), std::string::npos) << LastState().detail;
     EXPECT_NE(LastState().detail.find("39"), std::string::npos) << LastState().detail;
@@ -122,7 +139,7 @@ TEST(Source, NamesTheSubscriberThatIsInItsWay) {
     g_source->stop();
     EXPECT_EQ(g_cupti->unsubscribe_calls, 0);
     g_cupti->subscribe_v2_result = 0;  // the other subscriber has ended
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(LastState().state, kSourceOn);
   });
 }
@@ -130,25 +147,25 @@ TEST(Source, NamesTheSubscriberThatIsInItsWay) {
 TEST(Source, SaysWhyOfOtherFailures) {
   WithSource([] {
     g_cupti->subscribe_v2_result = CUPTI_ERROR_UNKNOWN;
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(LastState().state, kSourceRefused);
     EXPECT_NE(LastState().detail.find("error 999, CUPTI_ERROR_TEST"), std::string::npos)
         << LastState().detail;
     g_cupti->subscribe_v2_result = 0;
     g_cupti->enable_result = CUPTI_ERROR_NOT_INITIALIZED;
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->unsubscribe_calls, 1) << "the subscription is ended";
     EXPECT_EQ(LastState().state, kSourceRefused);
   });
   WithSource([] {
     setenv("MEMPROF_CUPTI_LIBRARY", "/nonexistent/libcupti.so.13", 1);
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_NE(LastState().detail.find("/nonexistent/libcupti.so.13"), std::string::npos)
         << LastState().detail;
   });
   WithSource([] {
     setenv("MEMPROF_CUPTI_LIBRARY", SOURCE_LIBRARY, 1);  // a library, but not this one
-    EXPECT_NE(g_source->start(0), 0);
+    EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_NE(LastState().detail.find("has no cuptiSubscribe"), std::string::npos)
         << LastState().detail;
   });
@@ -179,7 +196,7 @@ TEST(Source, UsesTheLibcuptiThatIsMapped) {
     ASSERT_NE(mapped, nullptr) << dlerror();
     g_cupti = reinterpret_cast<FakeCuptiControls* (*)()>(dlsym(mapped, "fake_cupti_controls"))();
     unsetenv("MEMPROF_CUPTI_LIBRARY");
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_EQ(g_cupti->subscribe_v2_calls, 1);
     EXPECT_NE(LastState().detail.find(copy.path()), std::string::npos) << LastState().detail;
   });
@@ -195,7 +212,7 @@ TEST(Source, FindsTheLibcuptiOfTheDriversVersionInCudaHome) {
                                  reinterpret_cast<void*>(&OldDriverGetVersion));
     unsetenv("MEMPROF_CUPTI_LIBRARY");
     setenv("CUDA_HOME", copy.home().c_str(), 1);
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_NE(LastState().detail.find(copy.path()), std::string::npos) << LastState().detail;
   });
 }
@@ -211,7 +228,7 @@ TEST(Source, FindsTheLibcuptiBesideTheRuntime) {
         0);
     ASSERT_NE(dlopen(runtime.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
     unsetenv("MEMPROF_CUPTI_LIBRARY");
-    EXPECT_EQ(g_source->start(0), 0);
+    EXPECT_EQ(g_source->start(SourceScope::kUses), 0);
     EXPECT_NE(LastState().detail.find("cuda_cupti/lib"), std::string::npos) << LastState().detail;
     EXPECT_NE(LastState().detail.find(copy.home()), std::string::npos) << LastState().detail;
   });

@@ -96,18 +96,30 @@ bool Begin() {
   return true;
 }
 
+// Whether libraries were loaded since the last call: PyTorch may be among them. The first time too:
+// a call that was bound for the first time during the search has its slot from the loader.
+bool LibrariesHaveChanged(std::uint64_t* seen) {
+  Recorder* recorder = TheRecorder();
+  const std::uint64_t now = recorder == nullptr ? 0 : recorder->stacks()->modules().changes() + 1;
+  const bool changed = now != *seen;
+  *seen = now;
+  return changed;
+}
+
 // Until somebody wants the end, or the time is over.
 void Wait() {
+  constexpr int kLooksPerSearch = 50;
   const char* seconds = Lookup("MEMPROF_FOR");
   const std::uint64_t limit = seconds == nullptr ? 0 : strtoull(seconds, nullptr, 10);
   const std::uint64_t deadline = limit == 0 ? ~std::uint64_t{0} : NowNs() + limit * 1'000'000'000;
   const std::atomic<std::uint32_t> never{0};
+  std::uint64_t changes = 0;
   for (int looks = 1;; ++looks) {
     const std::uint64_t now = NowNs();
     if (EndIsWanted() || now >= deadline || !Recording()) return;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
-    constexpr int kLooksPerSearch = 50;  // PyTorch may have been imported meanwhile
-    if (InjectedOnly() && looks % kLooksPerSearch == 0) RedirectTorch();
+    if (looks % kLooksPerSearch == 0 && InjectedOnly() && LibrariesHaveChanged(&changes))
+      RedirectTorch();
   }
 }
 

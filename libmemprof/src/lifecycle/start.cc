@@ -81,9 +81,16 @@ void ServeToggles(void*) {
     StartRecording(StartCause::kApi);
 }
 
+// As without attaching: launches and copies only where somebody asked for CUPTI.
+SourceScope ScopeOfCupti(const Settings& settings) {
+  if (settings.driver) return SourceScope::kUses;
+  return settings.uses ? SourceScope::kEverything : SourceScope::kAllocations;
+}
+
 int CreateRecorder(Settings settings) {
   RegisterHandlers();
   if (InjectedOnly()) {
+    settings.uses = settings.cupti || !IsAttached();
     settings.driver = false;
     settings.cupti = true;
   }
@@ -105,7 +112,7 @@ int CreateRecorder(Settings settings) {
                                      : InjectedOnly() ? "CUDA_INJECTION64_PATH"
                                                       : "MEMPROF_SOURCE");
   if (!OpenForEvents(recorder, nullptr, nullptr)) return MEMPROF_IO_ERROR;
-  if (settings.cupti) OpenCuptiSource(recorder, !settings.driver);
+  if (settings.cupti) OpenCuptiSource(recorder, ScopeOfCupti(settings));
   if (IsExiting()) {
     // Recording began in a destructor, after our own exit handler: nothing else would end the log.
     g_control.ending.store(1, std::memory_order_relaxed);
@@ -170,7 +177,7 @@ int Resume(StartCause cause) {
   ring::RingEvent event{};
   event.op = kOpResume;
   if (!OpenForEvents(recorder, guard.slot(), &event)) return MEMPROF_IO_ERROR;
-  StartCuptiSource(!recorder->settings().driver);
+  StartCuptiSource(ScopeOfCupti(recorder->settings()));
   return MEMPROF_OK;
 }
 

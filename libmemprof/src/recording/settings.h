@@ -20,6 +20,7 @@ struct Settings {
   std::uint64_t rest_ms = 1000;    // MEMPROF_WRITE_MS: how often the log is written at least
   bool driver = true;              // MEMPROF_SOURCE: the hooks record allocations
   bool cupti = false;              // ... or MEMPROF_CUPTI=1: libmemprof_cupti.so is loaded
+  bool uses = true;                // ... also for launches and copies, not only for allocations
   bool verbose = false;            // MEMPROF_VERBOSE=1
   bool scan_at_exit = false;       // MEMPROF_SCAN=1: host_scan.h
   char shared_directory[256] = "/dev/shm";  // MEMPROF_SHM: where the ring is put first

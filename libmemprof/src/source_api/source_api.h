@@ -11,7 +11,7 @@
 
 namespace memprof {
 
-inline constexpr std::uint32_t kSourceApiVersion = 4;
+inline constexpr std::uint32_t kSourceApiVersion = 5;
 
 // One event as a source reports it; fields as in log.Events. `op` and `layer` are the numbers of
 // log.Op and log.Layer. The recorder adds the time, the thread and, if requested, the stack.
@@ -65,14 +65,20 @@ struct RecorderApi {
   void* (*real_driver_function)(const char* name);
 };
 
+// What a source is to report.
+enum class SourceScope : int {
+  kUses = 0,         // launches, copies, fills: something else records allocations
+  kEverything = 1,   // it is the only source of allocations (MEMPROF_SOURCE=cupti)
+  kAllocations = 2,  // and nothing but them is wanted: the calls made most often cost nothing
+};
+
 // Functions of a source, returned by its only exported function:
 //   extern "C" const memprof::SourceApi* memprof_source_open(const memprof::RecorderApi*);
 struct SourceApi {
   std::uint32_t version;
-  // Begins to listen. `allocations` = 1: this source is the only one for allocations
-  // (MEMPROF_SOURCE=cupti). Returns 0 on success; before it fails, it reports the reason by
-  // source_state.
-  int (*start)(int allocations);
+  // Begins to listen, or changes to what it listens. Returns 0 on success; before it fails, it
+  // reports the reason by source_state.
+  int (*start)(SourceScope scope);
   void (*stop)();
   // Called about once a second while recording, by the recorder's own thread: checks whether the
   // source still receives events. Reports a loss by source_state, and tries to subscribe again.

@@ -122,7 +122,7 @@ bool SourcePath(char* path, std::size_t size) {
 
 const RecorderApi& SourceTable() { return kTable; }
 
-void OpenCuptiSource(Recorder* recorder, bool allocations) {
+void OpenCuptiSource(Recorder* recorder, SourceScope scope) {
   const auto refuse = [recorder](const char* why) {
     recorder->definitions()->AddSource("cupti", kSourceRefused, why);
     recorder->Count(log::Anomaly::kCuptiRefused);
@@ -140,7 +140,7 @@ void OpenCuptiSource(Recorder* recorder, bool allocations) {
   if (source == nullptr || source->version != kSourceApiVersion)
     return refuse("libmemprof_cupti.so is of another version");
   g_source.store(source, std::memory_order_release);
-  source->start(allocations ? 1 : 0);
+  source->start(scope);
 }
 
 void StopCuptiSource() {
@@ -148,11 +148,11 @@ void StopCuptiSource() {
   if (source != nullptr) source->stop();
 }
 
-void StartCuptiSource(bool allocations) {
+void StartCuptiSource(SourceScope scope) {
   const SourceApi* source = g_source.load(std::memory_order_acquire);
   if (source == nullptr) return;
   ClearDriverCalls();
-  source->start(allocations ? 1 : 0);
+  source->start(scope);
 }
 
 void CheckCuptiSource() {

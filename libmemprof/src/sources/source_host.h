@@ -7,15 +7,14 @@ namespace memprof::recorder {
 
 class Recorder;
 
-// Loads libmemprof_cupti.so from the directory of this library and starts it; `allocations`: it is
-// the only source of them. Errors are recorded in the log, and never reported to the program. Calls
-// dlopen.
-void OpenCuptiSource(Recorder* recorder, bool allocations);
+// Loads libmemprof_cupti.so from the directory of this library and starts it. Errors are recorded
+// in the log, and never reported to the program. Calls dlopen.
+void OpenCuptiSource(Recorder* recorder, SourceScope scope);
 
 // While recording is paused the source does not listen, so that others can use CUPTI. Both do
 // nothing without a source, or if it has failed for good.
 void StopCuptiSource();
-void StartCuptiSource(bool allocations);
+void StartCuptiSource(SourceScope scope);
 
 // Makes the source check whether it still receives callbacks. Called about once a second by the
 // recorder's own thread, while recording.
