@@ -118,6 +118,10 @@ TEST_P(PythonTest, CodeThatDiesLeavesItsAddressButNotItsLines) {
   ExpectAgreement({"executed"}, 250);
 }
 
+TEST_P(PythonTest, ModulesThatAreLoadedAgainHaveTheirNewLinesSoon) {
+  ExpectAgreement({"reloaded"}, 1);
+}
+
 TEST_P(PythonTest, ThreadsHaveTheirOwn) { ExpectAgreement({"threads"}, 200); }
 
 // Before version 3.11 each call takes three C frames, so the outermost ones exceed the maximum

@@ -38,7 +38,9 @@ struct PythonThread {
   // Cache from a native and a Python stack to the node of the merged stack; direct-mapped.
   struct Entry {
     std::uint64_t key;
+    std::uint64_t fingerprint;  // of the Python stack; compared now and then
     std::uint32_t node;
+    std::uint16_t uses;
     bool truncated;
   };
   PythonStack stack;
@@ -71,6 +73,9 @@ class PythonStacks {
   void Take(PythonStack* stack);
   // Ids of PythonFrame definitions; 0 for frames to be left out.
   void Name(const PythonStack& stack, std::uint32_t* ids);
+  std::uint64_t Fingerprint(const PythonStack& stack) const {
+    return FingerprintOf(layout_, stack);
+  }
   const InterpreterCode& code() const { return runtime_.code; }
 
   // Needs the GIL and a thread that runs Python code.

@@ -27,6 +27,9 @@ struct Checking {
   }
 };
 
+// Of which code the tables are read as well: they take several cache lines a frame.
+enum class Tables : bool { kOfNoFile, kAll };
+
 constexpr std::uint64_t kTagBits = 3;  // of references to objects, from 3.14 on
 
 template <typename Memory>
@@ -36,7 +39,7 @@ class Walker {
       : layout_(layout), thread_(thread_state), stack_(stack) {}
 
   void Run();
-  std::uint64_t Fingerprint(std::uint64_t code, std::uint64_t instruction);
+  std::uint64_t Fingerprint(std::uint64_t code, std::uint64_t instruction, Tables tables);
 
  private:
   template <typename Value>
@@ -62,10 +65,15 @@ class Walker {
       return false;
     }
     stack_->frames[count_++] = {code, instruction, loop};
-    hash_ = Mix(hash_, Fingerprint(code, instruction) + loop);
+    hash_ = Mix(hash_, Fingerprint(code, instruction, Tables::kOfNoFile) + loop);
     return true;
   }
-  std::uint64_t MixTable(std::uint64_t table, std::uint64_t file, std::uint64_t hash);
+  // Code that is from no file ("<string>") is often freed, and similar code allocated at its
+  // address.
+  bool IsLasting(std::uint64_t file) {
+    return !MayBeObject(file) || Load<char>(file + layout_.text_ascii_header) != '<';
+  }
+  std::uint64_t MixTable(std::uint64_t table, bool lasting, std::uint64_t hash);
   void Objects();
   void Entries();
   void Shims();
@@ -78,13 +86,10 @@ class Walker {
   std::uint64_t hash_ = kHashSeed;
 };
 
-// Hashes a table's length and some of its words; all words if the code is from no file
-// ("<string>"): such code is often freed, and similar code allocated at its address.
+// Hashes a table's length and some of its words; all words if the code is from no file.
 template <typename Memory>
-std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t file,
-                                       std::uint64_t hash) {
+std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, bool lasting, std::uint64_t hash) {
   constexpr std::uint64_t kFewWords = 8, kManyWords = 512;
-  const bool lasting = !MayBeObject(file) || Load<char>(file + layout_.text_ascii_header) != '<';
   const std::uint64_t most = lasting ? kFewWords : kManyWords;
   const auto bytes = Load<std::uint64_t>(table + layout_.bytes_size);
   hash = Mix(hash, bytes);
@@ -101,7 +106,8 @@ std::uint64_t Walker<Memory>::MixTable(std::uint64_t table, std::uint64_t file,
 }
 
 template <typename Memory>
-std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t instruction) {
+std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t instruction,
+                                          Tables tables) {
   std::uint64_t hash = Mix(code * 0xd1342543de82ef95u, instruction);
   const auto table = Load<std::uint64_t>(code + layout_.code_line_table);
   const std::uint32_t version =
@@ -111,7 +117,9 @@ std::uint64_t Walker<Memory>::Fingerprint(std::uint64_t code, std::uint64_t inst
   hash = Mix(hash, Load<std::uint32_t>(code + layout_.code_first_line) * kHashSeed ^ table);
   const auto file = Load<std::uint64_t>(code + layout_.code_file);
   hash = Mix(hash, file ^ Load<std::uint64_t>(code + layout_.code_name) << 16);
-  return MayBeObject(table) ? MixTable(table, file, hash) : hash;
+  const bool lasting = IsLasting(file);
+  if ((lasting && tables == Tables::kOfNoFile) || !MayBeObject(table)) return hash;
+  return MixTable(table, lasting, hash);
 }
 
 template <typename Memory>
@@ -188,7 +196,15 @@ void Walker<Memory>::Run() {
 
 std::uint64_t FingerprintOf(const PythonLayout& layout, std::uint64_t code,
                             std::uint64_t instruction) {
-  return Walker<Trusting>(layout, 0, nullptr).Fingerprint(code, instruction);
+  return Walker<Trusting>(layout, 0, nullptr).Fingerprint(code, instruction, Tables::kAll);
+}
+
+std::uint64_t FingerprintOf(const PythonLayout& layout, const PythonStack& stack) {
+  std::uint64_t hash = kHashSeed;
+  if (layout.code_version != 0) return hash;  // the stack's own hash has all
+  for (int i = 0; i < stack.count; ++i)
+    hash = Mix(hash, FingerprintOf(layout, stack.frames[i].code, stack.frames[i].instruction));
+  return hash;
 }
 
 void WalkPython(const PythonLayout& layout, std::uint64_t thread_state, PythonStack* stack) {

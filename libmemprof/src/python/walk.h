@@ -26,7 +26,7 @@ struct PythonStack {
   int count = 0;
   bool cut = false;          // there were more
   bool sound = true;         // false: a pointer had a value that cannot be an address
-  std::uint64_t hash = 0;    // of everything that the frames depend on
+  std::uint64_t hash = 0;    // of what the frames depend on, but see FingerprintOf
   Frame frames[kMaxFrames];  // innermost first
 };
 
@@ -47,6 +47,9 @@ void WalkPythonChecked(const PythonLayout& layout, std::uint64_t thread_state, P
 // table: all of them for code that is from no file.
 std::uint64_t FingerprintOf(const PythonLayout& layout, std::uint64_t code,
                             std::uint64_t instruction);
+// Of all frames. A stack's own hash leaves out the bytes of the tables of code that is from a file,
+// which differ where a module was loaded again and all else is at the same addresses.
+std::uint64_t FingerprintOf(const PythonLayout& layout, const PythonStack& stack);
 
 // A user-space address at which an object may lie.
 constexpr bool MayBeObject(std::uint64_t address) {

@@ -11,6 +11,9 @@
 namespace memprof::recorder {
 namespace {
 
+// Of a merged stack, until the lines of its Python code are compared.
+constexpr std::uint16_t kUsesPerCheck = 16;
+
 // Called by the interpreter with the GIL held. In a forked child, the recorder that requested the
 // call may be the parent's; the current one is used.
 int OnPendingCall(void*) {
@@ -78,7 +81,7 @@ int CallStacks::MergedDepth() const {
 PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& native,
                                       ThreadState* state, int depth) {
   python_.Name(python->stack, python->ids);
-  PythonThread::Entry entry{0, 0, false};
+  PythonThread::Entry entry{0, python_.Fingerprint(python->stack), 0, 0, false};
   const int count = MergeStacks(native, python->stack, python->ids, python_.code(), python->merged,
                                 depth, &entry.truncated);
   entry.node = table_.Intern(python->merged, count, &state->stacks);
@@ -99,17 +102,19 @@ StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registe
   if (state->memo.generation() != generation) state->memo.Reset(generation);
   const int depth = MergedDepth();
   NativeStack native;
-  StackMemo::Result known;
-  if (!state->memo.Find(start, &known)) {
+  StackMemo::Result found;
+  if (!state->memo.Find(start, &found)) {
     LoaderSection section(&state->loader);
     native = Walk(state, start, depth);
     const std::uint64_t hash = HashFrames(native.frames, native.count, generation);
-    known = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
-    if (native.offsets != nullptr) state->memo.Store(start, state->walk, known);
+    found = {static_cast<std::uint32_t>(hash ^ hash >> 32), native.truncated};
+    if (native.offsets != nullptr) state->memo.Store(start, state->walk, found);
   }
-  const std::uint64_t key = Mix(Mix(python->stack.hash, known.stack), generation);
+  const std::uint64_t key = Mix(Mix(python->stack.hash, found.stack), generation);
   PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
-  if (entry.key != key || entry.node == 0) {
+  const bool known = entry.key == key && entry.node != 0;
+  if (!known || (++entry.uses % kUsesPerCheck == 0 &&
+                 entry.fingerprint != python_.Fingerprint(python->stack))) {
     LoaderSection section(&state->loader);
     if (native.frames == nullptr) native = Walk(state, start, depth);
     entry = Merge(python, native, state, depth);
