@@ -13,6 +13,8 @@
 #include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/memory_budget.h"
 #include "libmemprof/src/log/encoder.h"
+#include "libmemprof/src/log/internal/thinner.h"
+#include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"
 #include "libmemprof/src/stacks/stack_walk.h"
@@ -213,6 +215,45 @@ void BM_Encode(benchmark::State& state) {
       static_cast<double>(out.size()) / static_cast<double>(events.size());
 }
 BENCHMARK(BM_Encode)->Arg(768)->Arg(4096);
+
+// What a recording that is always on does with each event: steps of 10 ms with that many blocks of
+// PyTorch, half of them freed in the order of their allocation and half in the opposite one. Few
+// are written, so compare with BM_Encode, which other recordings have instead.
+void BM_Thin(benchmark::State& state) {
+  SetMemoryLimit(std::uint64_t{64} << 20, 0);
+  constexpr std::uint64_t kStepNs = 10'000'000;
+  const auto blocks = static_cast<std::uint64_t>(state.range(0));
+  Thinner thinner({10'000'000, 86'400'000'000'000, 7}, 1);
+  std::uint64_t step_ns = 1'000'000'000, written = 0;
+  thinner.BeginSegment(step_ns);
+  ring::RingEvent event{};
+  event.layer = kLayerBlock;
+  event.device_plus_1 = 1;
+  const auto add = [&](Op op, std::uint64_t block, std::uint64_t at) {
+    event.op = op;
+    event.address = 0x7f00'0000'0000 + block * 4096;
+    event.bytes = 512 + block % 7 * 512;
+    event.time_ns = step_ns + 1 + at;
+    thinner.Add(event, 1);
+  };
+  for (auto _ : state) {
+    ring::RingEvent step{};
+    step.op = kOpStep;
+    step.time_ns = step_ns += kStepNs;
+    thinner.Add(step, 1);
+    for (std::uint64_t i = 0; i < blocks; ++i) add(kOpAlloc, i, i);
+    for (std::uint64_t i = 0; i < blocks; ++i)
+      add(kOpFree, i % 2 == 0 ? i : blocks - 1 - i / 2 * 2, blocks + i);
+    written += thinner.kept()->size();
+    if (thinner.IsDue(step_ns))
+      thinner.NoteWritten(step_ns, written * 8, thinner.kept()->size(), thinner.kept()->size() * 8);
+    thinner.kept()->Clear();
+  }
+  state.SetItemsProcessed(state.iterations() * (2 * state.range(0) + 1));
+  state.counters["written"] = static_cast<double>(written) /
+                              static_cast<double>(state.iterations() * (2 * state.range(0) + 1));
+}
+BENCHMARK(BM_Thin)->Arg(200)->Arg(5000);
 
 }  // namespace
 }  // namespace memprof::recorder

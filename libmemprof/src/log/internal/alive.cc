@@ -33,7 +33,7 @@ struct Key {
   std::uint64_t address;
   std::uint32_t kind;
 
-  bool operator==(const Key& other) const { return address == other.address && kind == other.kind; }
+  std::uint64_t hash() const { return Mix(Mix(kHashSeed, address), kind); }
 };
 
 Key KeyOf(const RingEvent& event) {
@@ -45,17 +45,14 @@ Key KeyOf(const RingEvent& event) {
 
 }  // namespace
 
-std::uint64_t Living::hash() const {
-  const Key key = KeyOf(event);
-  return Mix(Mix(kHashSeed, key.address), key.kind);
-}
+std::uint64_t Living::hash() const { return KeyOf(event).hash(); }
 
 Living* Alive::Find(const RingEvent& event) {
   const Key key = KeyOf(event);
-  Living probe{};
-  probe.event = event;
-  return entries_.Find(probe.hash(),
-                       [&](const Living& living) { return KeyOf(living.event) == key; });
+  return entries_.Find(key.hash(), [&](const Living& living) {
+    const Key other = KeyOf(living.event);
+    return other.address == key.address && other.kind == key.kind;
+  });
 }
 
 bool Alive::EndsWith(const Living& living, const RingEvent& end) {
