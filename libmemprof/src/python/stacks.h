@@ -34,19 +34,31 @@ namespace memprof::recorder {
 // The state of a thread that has recorded Python frames; zeroed at first.
 struct PythonThread {
   static constexpr int kMaxMerged = 512;
-  static constexpr std::size_t kEntries = 2048;
-  // Cache from a native and a Python stack to the node of the merged stack; direct-mapped.
+  static constexpr std::size_t kSets = 512, kWays = 4;
+  // Cache from a native and a Python stack to the node of the merged stack. A stack has four
+  // places, in one cache line: to merge costs a hundred times as much as to find, and with one
+  // place, some of two hundred stacks that a training loop repeats would drive each other out.
   struct Entry {
     std::uint64_t key;
-    std::uint64_t fingerprint;  // of the Python stack; compared now and then
-    std::uint32_t node;
-    std::uint16_t uses;
-    bool truncated;
+    std::uint32_t node;              // 0 = empty
+    std::uint32_t fingerprint : 23;  // of the Python stack; compared now and then
+    std::uint32_t uses : 8;
+    std::uint32_t truncated : 1;
   };
+  static_assert(sizeof(Entry) * kWays == 64);
+  // The place of a key, or the one that it is to have.
+  Entry* Find(std::uint64_t key) {
+    Entry* const set = entries[key % kSets];
+    for (std::size_t way = 0; way < kWays; ++way)
+      if (set[way].key == key && set[way].node != 0) return &set[way];
+    for (std::size_t way = 0; way < kWays; ++way)
+      if (set[way].node == 0) return &set[way];
+    return &set[key / kSets % kWays];
+  }
   PythonStack stack;
   std::uint32_t ids[PythonStack::kMaxFrames];
   void* merged[kMaxMerged];
-  Entry entries[kEntries];
+  alignas(64) Entry entries[kSets][kWays];
 };
 
 class PythonStacks {

@@ -12,7 +12,9 @@ namespace memprof::recorder {
 namespace {
 
 // Of a merged stack, until the lines of its Python code are compared.
-constexpr std::uint16_t kUsesPerCheck = 16;
+constexpr std::uint32_t kUsesPerCheck = 16;
+// What is compared then.
+constexpr std::uint64_t kFingerprint = (1 << 23) - 1;
 
 // Called by the interpreter with the GIL held. In a forked child, the recorder that requested the
 // call may be the parent's; the current one is used.
@@ -81,9 +83,12 @@ int CallStacks::MergedDepth() const {
 PythonThread::Entry CallStacks::Merge(PythonThread* python, const NativeStack& native,
                                       ThreadState* state, int depth) {
   python_.Name(python->stack, python->ids);
-  PythonThread::Entry entry{0, python_.Fingerprint(python->stack), 0, 0, false};
+  bool truncated = false;
   const int count = MergeStacks(native, python->stack, python->ids, python_.code(), python->merged,
-                                depth, &entry.truncated);
+                                depth, &truncated);
+  PythonThread::Entry entry{};
+  entry.truncated = truncated;
+  entry.fingerprint = python_.Fingerprint(python->stack) & kFingerprint;
   entry.node = table_.Intern(python->merged, count, &state->stacks);
   return entry;
 }
@@ -111,16 +116,16 @@ StackMemo::Result CallStacks::InternWithPython(ThreadState* state, const Registe
     if (native.offsets != nullptr) state->memo.Store(start, state->walk, found);
   }
   const std::uint64_t key = Mix(Mix(python->stack.hash, found.stack), generation);
-  PythonThread::Entry& entry = python->entries[key & (PythonThread::kEntries - 1)];
+  PythonThread::Entry& entry = *python->Find(key);
   const bool known = entry.key == key && entry.node != 0;
   if (!known || (++entry.uses % kUsesPerCheck == 0 &&
-                 entry.fingerprint != python_.Fingerprint(python->stack))) {
+                 entry.fingerprint != (python_.Fingerprint(python->stack) & kFingerprint))) {
     LoaderSection section(&state->loader);
     if (native.frames == nullptr) native = Walk(state, start, depth);
     entry = Merge(python, native, state, depth);
     entry.key = key;
   }
-  return {entry.node, entry.truncated};
+  return {entry.node, entry.truncated != 0};
 }
 
 }  // namespace memprof::recorder

@@ -14,6 +14,7 @@
 
 #include "libmemprof/src/base/checked_memory.h"
 #include "libmemprof/src/python/internal/runtime.h"
+#include "libmemprof/src/python/stacks.h"
 #include "libmemprof/src/python_layout/layout.h"
 #include "libmemprof/src/stacks/stack_table.h"
 
@@ -103,6 +104,21 @@ TEST(PythonMergeTest, TooLongIsCutAndSaid) {
   EXPECT_FALSE(whole.was_truncated());
   EXPECT_EQ(cut.Native("abc").Python(1, 1150).Python(2, 1150).Run(3), "a12");
   EXPECT_TRUE(cut.was_truncated());
+}
+
+TEST(PythonThreadTest, FourStacksOfOneSetDoNotDriveEachOtherOut) {
+  const auto thread = std::make_unique<PythonThread>();
+  const auto key = [](std::uint32_t i) { return 7 + std::uint64_t{i} * PythonThread::kSets; };
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    PythonThread::Entry* place = thread->Find(key(i));
+    if (i < 4) EXPECT_EQ(place->node, 0u) << "the " << i << "th drives another one out";
+    *place = {.key = key(i), .node = i + 1};
+  }
+  int kept = 0;
+  for (std::uint32_t i = 0; i < 5; ++i)
+    kept += thread->Find(key(i))->key == key(i) && thread->Find(key(i))->node == i + 1;
+  EXPECT_EQ(kept, 4);
+  EXPECT_EQ(thread->Find(key(4))->node, 5u) << "the newest is kept";
 }
 
 TEST(PythonLayoutTest, TablesForVersionsThatHaveNoOffsets) {
