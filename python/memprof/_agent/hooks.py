@@ -20,8 +20,9 @@ from .steps import Steps
 from .tensors import Names
 
 
+class _State:
+    __slots__ = ("running", "marked", "backward", "optimizer")
 
-class _Thread(threading.local):
     def __init__(self):
         self.running = []  # places of the modules that run, the outermost first
         self.marked = set()  # numbers of the nodes that have a hook, while the root runs
@@ -29,12 +30,19 @@ class _Thread(threading.local):
         self.optimizer = False  # the optimizer's range is open
 
 
+class _Thread(threading.local):
+    """A thread's state is asked for once a hook: that takes as long as all else in some of them."""
+
+    def __init__(self):
+        self.state = _State()
+
+
 class Hooks:
     def __init__(self, torch, watch=None, ended=None):
         self._tensor = torch.Tensor
         self._grad_enabled = torch.is_grad_enabled
         self._compiling = torch.compiler.is_compiling  # a constant for compilers, which then omit the rest of a hook
-        self._tracing = torch.jit.is_tracing
+        self._tracing = getattr(torch._C, "_is_tracing", torch.jit.is_tracing)  # without layers of Python
         self._queue_callback = torch.autograd.Variable._execution_engine.queue_callback
         self._thread = _Thread()
         self._passes = 0  # incremented when a later backward pass is a new one
@@ -49,17 +57,18 @@ class Hooks:
         if self._compiling() or guard.off or self._tracing():
             return
         try:
-            running = self._thread.running
+            thread = self._thread.state
+            running = thread.running
             caller = running[-1] if running else None
             place = self._paths.find(module) or self._paths.learn(module, caller)
             running.append(place)
-            recorded = calls.push(place.again if self._thread.backward is not None else place.forward) == 0
+            recorded = calls.push(place.again if thread.backward is not None else place.forward) == 0
             if not recorded:
                 return
             if caller is None:
-                self._root(module, place, arguments)
+                self._root(thread, module, place, arguments)
             elif self._grad_enabled():
-                self._enters(arguments, caller)
+                self._enters(thread, arguments, caller)
         except Exception:  # pylint: disable=broad-except
             guard.failed("a module's hook")
 
@@ -67,7 +76,8 @@ class Hooks:
         if self._compiling() or guard.off or self._tracing():
             return
         try:
-            running = self._thread.running
+            thread = self._thread.state
+            running = thread.running
             while running:  # also modules that ended by an exception
                 place = running.pop()
                 calls.pop()
@@ -76,21 +86,21 @@ class Hooks:
             else:
                 return
             if self._grad_enabled():
-                tensor = self._enters(result, place)
+                tensor = self._enters(thread, result, place)
                 if not running and tensor is not None:
                     self._names.not_inputs(tensor)
             if not running:
-                self._thread.marked.clear()
+                thread.marked.clear()
         except Exception:  # pylint: disable=broad-except
             guard.failed("a module's hook")
 
-    def _root(self, module, place, arguments):
-        if self._thread.optimizer:  # the optimizer failed, and the program continued
-            self._thread.optimizer = False
+    def _root(self, thread, module, place, arguments):
+        if thread.optimizer:  # the optimizer failed, and the program continued
+            thread.optimizer = False
             calls.pop()
             calls.pop()
             calls.push(place.forward)
-        if place.root is None or self._thread.backward is not None:
+        if place.root is None or thread.backward is not None:
             return
         self._passes += 1
         self._names.of_root(place.root)
@@ -101,18 +111,17 @@ class Hooks:
 
     # --- backward
 
-    def _enters(self, value, place):
+    def _enters(self, thread, value, place):
         """Adds a hook to the node that made `value`: when the backward pass reaches the node, the part of `place`
         begins. Returns the tensor in `value`."""
-        tensor = self._first_tensor(value)
+        tensor = value if type(value) is self._tensor else self._first_tensor(value)
         node = tensor.grad_fn if tensor is not None else None
         if node is None:
             return tensor
         number = node._sequence_nr()  # unlike a reference to the node, it keeps nothing alive
-        marked = self._thread.marked
-        if number in marked:
+        if number in thread.marked:
             return tensor  # also the result of a module within this one, or of another module
-        marked.add(number)
+        thread.marked.add(number)
         if place.enter is None:
             place.enter = functools.partial(self._entered, place.backward)
         node.register_prehook(place.enter)
@@ -134,7 +143,7 @@ class Hooks:
         if guard.off:
             return
         try:
-            thread = self._thread
+            thread = self._thread.state
             if thread.backward is not None:
                 calls.pop()
             if thread.backward != self._passes:
@@ -146,8 +155,9 @@ class Hooks:
 
     def _left(self):
         """The part of a backward pass on this thread has ended."""
-        if self._thread.backward is not None:
-            self._thread.backward = None
+        thread = self._thread.state
+        if thread.backward is not None:
+            thread.backward = None
             calls.pop()
 
     # --- optimizers
@@ -158,9 +168,10 @@ class Hooks:
         try:
             self._passes += 1
             self._steps.before()
-            if self._thread.optimizer:
+            thread = self._thread.state
+            if thread.optimizer:
                 calls.pop()
-            self._thread.optimizer = True
+            thread.optimizer = True
             calls.push(type(optimizer).__name__.encode() + b".step (optimizer)")
         except Exception:  # pylint: disable=broad-except
             guard.failed("an optimizer's hook")
@@ -169,8 +180,9 @@ class Hooks:
         if self._compiling() or guard.off:
             return
         try:
-            if self._thread.optimizer:
-                self._thread.optimizer = False
+            thread = self._thread.state
+            if thread.optimizer:
+                thread.optimizer = False
                 calls.pop()
             known = self._states.get(id(optimizer))
             now = self._figure(optimizer)

@@ -46,14 +46,18 @@ class Streams:
             ended = time.perf_counter()
             self._next = ended + _PAUSE * (ended - began)
 
-    def step(self):
+    def step(self, ends=False):
         """A step has ended, or the program ends."""
         if guard.off:
             return
         try:
-            if self._cuda.is_initialized():
+            began = time.perf_counter()
+            # Without calls of the method it can only be C++'s: then a part of the steps will do.
+            if (self._devices or began >= self._next or ends) and self._cuda.is_initialized():
                 for device in self._devices | {self._cuda.current_device()}:
                     self._ask(device)
+                ended = time.perf_counter()
+                self._next = ended + _PAUSE * (ended - began)
         except Exception:  # pylint: disable=broad-except
             guard.failed("the count of what waits for streams")
 
@@ -92,5 +96,5 @@ def install(torch):
 
     record_stream._torchdynamo_disable = True
     torch.Tensor.record_stream = record_stream
-    atexit.register(streams.step)
+    atexit.register(streams.step, True)
     return streams.step

@@ -80,11 +80,13 @@ class Gradient:
             gradient = parameter.grad
             if gradient is None:
                 return
-            if gradient.dtype is not self.dtype or gradient.is_sparse:
+            if gradient.dtype is not self.dtype:
                 say(self.text, gradient)
-            elif gradient.is_cuda:
-                calls.tensor_create(gradient.get_device(), _address(gradient), self.bytes, self.text,
-                                    self.label, self.rank, self.shape)
+                return
+            device = gradient.get_device()
+            address = _address(gradient)  # 0 if it is sparse
+            if device >= 0 and address != 0:
+                calls.tensor_create(device, address, self.bytes, self.text, self.label, self.rank, self.shape)
         except Exception:  # pylint: disable=broad-except
             guard.failed("a gradient's hook")
 
