@@ -36,8 +36,8 @@ struct PythonThread {
   static constexpr int kMaxMerged = 512;
   static constexpr std::size_t kSets = 512, kWays = 4;
   // Cache from a native and a Python stack to the node of the merged stack. A stack has four
-  // places, in one cache line: to merge costs a hundred times as much as to find, and with one
-  // place, some of two hundred stacks that a training loop repeats would drive each other out.
+  // places, in one cache line: to merge costs far more than to find, and with one place, some of
+  // the two hundred stacks that a training loop repeats would drive each other out.
   struct Entry {
     std::uint64_t key;
     std::uint32_t node;              // 0 = empty
