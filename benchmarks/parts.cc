@@ -13,7 +13,7 @@
 #include "libmemprof/src/base/hash.h"
 #include "libmemprof/src/base/memory_budget.h"
 #include "libmemprof/src/log/encoder.h"
-#include "libmemprof/src/log/internal/thinner.h"
+#include "libmemprof/src/log/thinner.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/stacks/stack_memo.h"
 #include "libmemprof/src/stacks/stack_table.h"

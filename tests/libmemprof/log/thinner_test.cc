@@ -1,5 +1,5 @@
 // Programs that run for days, thinned, against what they did.
-#include "libmemprof/src/log/internal/thinner.h"
+#include "libmemprof/src/log/thinner.h"
 
 #include <gmock/gmock.h>
 

@@ -8,8 +8,8 @@
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
 #include "libmemprof/src/log/internal/slab_runs.h"
-#include "libmemprof/src/log/internal/thinner.h"
 #include "libmemprof/src/log/live_table.h"
+#include "libmemprof/src/log/thinner.h"
 
 namespace memprof::recorder {
 

@@ -1,5 +1,5 @@
 // Events on their way into a unit, and the row of segments.
-#include "libmemprof/src/log/internal/thinner.h"
+#include "libmemprof/src/log/thinner.h"
 
 #include <algorithm>
 

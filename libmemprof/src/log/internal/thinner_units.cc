@@ -1,7 +1,7 @@
 // The end of a unit: whole or thinned.
 #include <algorithm>
 
-#include "libmemprof/src/log/internal/thinner.h"
+#include "libmemprof/src/log/thinner.h"
 #include "libmemprof/src/log/vocabulary.h"
 
 namespace memprof::recorder {
