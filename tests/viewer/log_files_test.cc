@@ -137,6 +137,22 @@ TEST_F(LogFilesTest, ALogOnAnotherMachineIsCopied) {
   EXPECT_EQ((*snapshot)->path(), "ann@node7:" + Path("it is $HOME")) << "to be opened again";
 }
 
+TEST_F(LogFilesTest, ALogThatIsServedHasTheNamesOfItsMachineAndACopiedOneHasNot) {
+  const FakeSsh ssh;
+  const std::string name = "ssh://node7" + WriteLog();
+  const auto skipped = [](const absl::Status&) {};
+  for (const bool served : {true, false}) {
+    SetRemoteMemprof(served ? testing::MemprofBesideThis() : QStringLiteral("/nowhere/memprof"));
+    LogFiles files([](double) {}, stop_.get_token());
+    const auto made = files.Make({name}, skipped);
+    ASSERT_TRUE(made.ok()) << made.status();
+    const analysis::Elsewhere* const elsewhere = files.ElsewhereOf(made->front());
+    EXPECT_EQ(elsewhere != nullptr && elsewhere->names != nullptr, served);
+    EXPECT_EQ(files.NameOf(made->front()), name);
+  }
+  SetRemoteMemprof({});
+}
+
 TEST_F(LogFilesTest, SourcesThatACopiedLogKeepsOutliveTheCopy) {
   const FakeSsh ssh;
   analysis::testing::LogBuilder own;
