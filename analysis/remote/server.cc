@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/load/load.h"
+#include "analysis/log/frames.h"
 #include "analysis/source/kept_sources.h"
 #include "analysis/symbols/symbols.h"
 #include "proto/crc32c.h"
