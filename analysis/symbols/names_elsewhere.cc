@@ -2,6 +2,7 @@
 #include "analysis/symbols/names_elsewhere.h"
 
 #include <iterator>
+#include <utility>
 
 namespace memprof::analysis {
 namespace {
@@ -17,23 +18,39 @@ bool NamesElsewhere::Take(std::size_t bytes) {
   return true;
 }
 
+NamesElsewhere::File* NamesElsewhere::FileOf(const ModuleInfo& module) {
+  const auto key = std::make_pair(module.path, module.build_id);
+  const auto found = files_.find(key);
+  if (found != files_.end()) return &found->second;
+  return Take(kOfAnEntry + module.path.size() + module.build_id.size()) ? &files_[key] : nullptr;
+}
+
+// What is sent again after a lost connection takes no more room.
 bool NamesElsewhere::Add(const ModuleInfo& module, std::uint64_t address,
                          std::vector<SourceFrame> frames) {
   std::size_t bytes = kOfAnEntry;
   for (const SourceFrame& frame : frames)
     bytes += sizeof frame + frame.function.size() + frame.file.size() + frame.module.size();
   const std::lock_guard lock(mutex_);
+  File* const file = FileOf(module);
+  if (file == nullptr) return false;
+  if (file->frames.contains(address)) return true;
   if (!Take(bytes)) return false;
-  files_[{module.path, module.build_id}].frames.try_emplace(address, std::move(frames));
+  file->frames.emplace(address, std::move(frames));
   return true;
 }
 
 bool NamesElsewhere::Add(const ModuleInfo& module, ModuleSymbols::Range variable) {
   const std::lock_guard lock(mutex_);
-  if (!Take(kOfAnEntry + variable.name.size())) return false;
-  auto& variables =
-      files_[{module.path, module.build_id}].variables[variable.thread_local_data ? 1 : 0];
+  File* const file = FileOf(module);
+  if (file == nullptr) return false;
+  auto& variables = file->variables[variable.thread_local_data ? 1 : 0];
   const std::uint64_t begin = variable.begin;
+  const auto same = variables.find(begin);
+  if (same != variables.end() && same->second.name == variable.name &&
+      same->second.end == variable.end)
+    return true;
+  if (!Take(kOfAnEntry + variable.name.size())) return false;
   // Of several at one place, ModuleSymbols answers with the last.
   variables.insert_or_assign(begin, std::move(variable));
   return true;

@@ -35,7 +35,9 @@ class NamesElsewhere {
     std::map<std::uint64_t, ModuleSymbols::Range>
         variables[2];  // of all threads, of each; by begin
   };
+  // Both with mutex_. Null if there is no room for another file.
   bool Take(std::size_t bytes);
+  File* FileOf(const ModuleInfo& module);
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, File> files_;

@@ -1,6 +1,9 @@
 // A small training run for tests and pictures.
 #include "tests/viewer/demo_log.h"
 
+#include <unistd.h>
+
+#include <QFile>
 #include <cstddef>
 #include <map>
 #include <vector>
@@ -177,6 +180,16 @@ void FillDemoLog(LogBuilder& log, const DemoOptions& options) {
     TrainStep(log, allocator, sites, step, options.leak);
   }
   log.AdvanceTime(10'000'000);
+}
+
+void RecordedByThisProcess(analysis::testing::LogBuilder& log, const QTemporaryDir& directory) {
+  QFile ring(directory.filePath(QStringLiteral("ring")));
+  if (ring.open(QIODevice::WriteOnly)) ring.write("not a ring");
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  log.header().set_pid(static_cast<std::uint32_t>(getpid()));
+  log.header().set_hostname(host);
+  log.header().set_ring_path(ring.fileName().toStdString());
 }
 
 QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options) {

@@ -24,6 +24,9 @@ void FillDemoLog(analysis::testing::LogBuilder& log, const DemoOptions& options 
 // Writes the demo log into a directory; returns its path ("" on failure).
 QString WriteDemoLog(const QTemporaryDir& directory, const DemoOptions& options = {});
 
+// As if this process, which is alive, recorded the log; `directory` gets its ring.
+void RecordedByThisProcess(analysis::testing::LogBuilder& log, const QTemporaryDir& directory);
+
 // The bytes of a log as if a later version of memprof had written it.
 QByteArray OfVersion(QByteArray log, char version);
 

@@ -1,7 +1,6 @@
 // A log that is still being written: it is read again as it grows, and all choices are kept. Also
 // several logs in one window.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <QFileInfo>
 #include <fstream>
@@ -20,13 +19,8 @@ class GrowingLogTest : public testing::WindowFixture {
  protected:
   // A log of `steps` steps by this process, which is alive; closed or not.
   void Write(int steps, bool closed) {
-    const QString ring = WriteFile(QStringLiteral("ring"), "not a ring");
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
     LogBuilder log;
-    log.header().set_pid(static_cast<std::uint32_t>(getpid()));
-    log.header().set_hostname(host);
-    log.header().set_ring_path(ring.toStdString());
+    testing::RecordedByThisProcess(log, directory_);
     log.Device(0, 1 << 30);
     if (other_stack_first_) log.Stack({"main (train.py:1)", "Other (train.py:5)"});
     const int stack = log.Stack({"main (train.py:1)", "Keep (train.py:9)"});

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <QElapsedTimer>
 #include <QFile>
@@ -13,6 +12,7 @@
 
 #include "analysis/load/load.h"
 #include "analysis/testing/log_builder.h"
+#include "tests/viewer/demo_log.h"
 #include "tests/viewer/fake_ssh.h"
 
 namespace memprof::viewer {
@@ -42,14 +42,7 @@ class RemoteFeedTest : public ::testing::Test {
   // Of a process that runs as long as this.
   QByteArray SomeLog(int events) {
     analysis::testing::LogBuilder log;
-    const QString ring = folder_.filePath(QStringLiteral("ring"));
-    QFile file(ring);
-    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
-    char host[256] = {};
-    EXPECT_EQ(gethostname(host, sizeof host - 1), 0);
-    log.header().set_hostname(host);
-    log.header().set_pid(static_cast<std::uint32_t>(getpid()));
-    log.header().set_ring_path(ring.toStdString());
+    testing::RecordedByThisProcess(log, folder_);
     log.Device(0, 1 << 30);
     const int site = log.Stack({"main (a.py:1)", "forward (a.py:7)"});
     std::mt19937_64 random(7);  // else the stream is compressed to nothing

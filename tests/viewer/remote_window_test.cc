@@ -28,13 +28,8 @@ class RemoteWindowTest : public testing::WindowFixture {
 
   // A log of `steps` steps by this process, which is alive.
   QByteArray SomeLog(int steps, std::uint64_t first_bytes = 1 << 16) {
-    const QString ring = WriteFile(QStringLiteral("ring"), "not a ring");
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
     LogBuilder log;
-    log.header().set_pid(static_cast<std::uint32_t>(getpid()));
-    log.header().set_hostname(host);
-    log.header().set_ring_path(ring.toStdString());
+    testing::RecordedByThisProcess(log, directory_);
     log.header().set_start_unix_ns(first_bytes);
     log.Device(0, 1 << 30);
     const int stack = log.Stack({"main (train.py:1)", "Keep (train.py:9)"});

@@ -93,8 +93,6 @@ class Document : public QObject {
   // Errors of logs of the last Open() that could not be read, a line each; the others are open.
   const QStringList& left_out() const { return left_out_; }
   double progress() const { return progress_; }  // of loading, 0 … 1
-  // Of logs on other machines: what is wrong with a connection just now. One line, or empty.
-  const QString& remote_said() const { return remote_said_; }
 
   // Null until loaded.
   const std::shared_ptr<const analysis::Session>& session() const { return contents_.session; }
@@ -140,6 +138,7 @@ class Document : public QObject {
   void CategoriesReady();
   void PassingChanged();
   void SiteColorsChanged();  // a colour was pinned
+  // Of logs on other machines: what is wrong with a connection just now. One line, or empty.
   void RemoteSaid(const QString& line);
 
  private:

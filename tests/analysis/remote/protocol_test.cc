@@ -117,5 +117,15 @@ TEST(PositionTest, IsReadAsWritten) {
     EXPECT_FALSE(ParsePosition(text).ok()) << text;
 }
 
+// After each lost connection variables come again.
+TEST(NamesElsewhereTest, WhatComesAgainTakesNoMoreRoom) {
+  NamesElsewhere names;
+  const ModuleInfo module{.path = "/lib/a.so", .build_id = "1"};
+  const ModuleSymbols::Range large{
+      .begin = 16, .end = 32, .thread_local_data = false, .name = std::string(1 << 20, 'v')};
+  for (int i = 0; i < 600; ++i) EXPECT_TRUE(names.Add(module, large)) << i;
+  EXPECT_TRUE(names.Add(module, 64, {{.function = "f"}}));
+}
+
 }  // namespace
 }  // namespace memprof::analysis
