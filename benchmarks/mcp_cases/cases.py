@@ -2,7 +2,7 @@
 
     programs/NAME.py            written for this: the line ends with "# HERE"; "# record:" are the options of memprof run,
                                 "# runs:" the arguments of each of its runs
-    ../../tests/studies/holders programs that state which variable keeps their memory; holders.txt has the line of each
+    ../../studies/holders       programs that state which variable keeps their memory; holders.txt has the line of each
                                 that puts memory there, chosen by reading them
     demo_trainer --leak KIND    leaks of a C++ program, each made in one function of one file"""
 import pathlib
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-HOLDERS = HERE.parents[1] / "tests/studies/holders/cases"
+HOLDERS = HERE.parents[1] / "studies/holders/cases"
 DEMO = HERE.parents[1] / "demo_trainer"
 
 

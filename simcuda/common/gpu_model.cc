@@ -10,7 +10,7 @@ namespace {
 
 // Multiprocessors, L2 and bus: NVIDIA's data sheets and architecture white papers of each GPU.
 // Names and memory: what PyTorch's get_device_properties and deviceQuery print on them in public
-// bug reports (RTX3060-12GB, RTX4060: in the records of tests/studies/fit; RTX5090:
+// bug reports (RTX3060-12GB, RTX4060: in the records of studies/fit; RTX5090:
 // NVIDIA/nccl#1637; RTX2080Ti, RTX3080: PyTorch's out-of-memory messages, "10.76 GiB total
 // capacity" and "9.78 GiB"); memory varies by some MiB with driver and ECC. Contexts of the RTX3060
 // and RTX4060: what was left beside PyTorch's memory in their trainings that ran out of it.
@@ -53,7 +53,7 @@ struct CodeSizes {
   uint64_t kib[kKernelLibraryCount];
 };
 // 8.6 and 8.9: 10 to 14 MiB in the first iteration of convolutional networks, of which
-// transformers, without cuDNN, show next to nothing (tests/studies/fit).
+// transformers, without cuDNN, show next to nothing (studies/fit).
 constexpr CodeSizes kLazy = {{64, 512, 8192}};
 // 9.0: of 8 processes on an H200, each with PyTorch 2.11, CUDA 13 and driver 580, 101 MiB beyond
 // the context; divided by the bytes of the images that it loaded, 27 MiB in 21 of PyTorch and 29
@@ -61,7 +61,7 @@ constexpr CodeSizes kLazy = {{64, 512, 8192}};
 constexpr CodeSizes kLazyHopper = {{2400, 51200, 51200}};
 // All at once: 362 MiB more than lazily of PyTorch 1.13's own
 // (github.com/pytorch/pytorch/pull/86509); 1021 MiB with cuDNN and cuBLAS inside, PyTorch 1.10
-// (tests/studies/fit/bert.py), the rest in halves.
+// (studies/fit/bert.py), the rest in halves.
 constexpr CodeSizes kEager = {{362 << 10, 330 << 10, 330 << 10}};
 
 bool SameLetters(std::string_view a, std::string_view b) {

@@ -6,7 +6,7 @@
  * all three, or beside them the result once more, with the channels of a kernel's whole tiles.
  * Kernels without tensor cores, and Winograd's, need next to nothing. Which class of
  * convolution gets which is a fit. In single precision on 8.6 and 8.9, it is one to the peaks of
- * trainings that were measured on GPUs (tests/studies/fit); all else follows what most of 600
+ * trainings that were measured on GPUs (studies/fit); all else follows what most of 600
  * convolutions of 21 networks get from cuDNN 9.8. */
 #include <stdlib.h>
 

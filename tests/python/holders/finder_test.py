@@ -1,4 +1,4 @@
-"""Who holds the memory of tensors, with a small torch in place of PyTorch's (tests/studies/holders has the real one).
+"""Who holds the memory of tensors, with a small torch in place of PyTorch's (studies/holders has the real one).
 
 usage: finder_test.py BUILD
 """

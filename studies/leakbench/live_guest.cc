@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "tests/studies/leakbench/cases.h"
+#include "studies/leakbench/cases.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The leaks.
 #include <memory>
 
-#include "tests/studies/leakbench/cases_lists.h"
+#include "studies/leakbench/cases_lists.h"
 
 namespace memprof::leakbench {
 namespace {

@@ -1,5 +1,5 @@
 // Rules that judge the lives of one site's blocks.
-#include "tests/studies/leakbench/detectors.h"
+#include "studies/leakbench/detectors.h"
 
 #include <algorithm>
 #include <cmath>

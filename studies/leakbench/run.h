@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/studies/leakbench/cases.h"
+#include "studies/leakbench/cases.h"
 
 namespace memprof::leakbench {
 

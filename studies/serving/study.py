@@ -4,7 +4,7 @@
 compares the number of blocks. Fetches vLLM once (0.35 GB, without its compiled parts 0.4 GB on disk); needs a PyTorch
 that scripts/torch-sim has set up (docs/torch-sim.md), or the one of the Python MEMPROF_TORCH_PYTHON.
 
-usage: tests/studies/serving/study.py [FOLDER]     (default build/serving)
+usage: studies/serving/study.py [FOLDER]     (default build/serving)
 """
 
 import glob
@@ -15,7 +15,7 @@ import sys
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build")
 MEMPROF = os.path.join(BUILD, "bin", "memprof")
 PYTHON = os.environ.get("MEMPROF_TORCH_PYTHON", os.path.join(BUILD, "torch", "venv", "bin", "python"))

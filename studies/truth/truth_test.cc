@@ -1,6 +1,6 @@
 // Analysis of the demo trainer's runs against what the trainer states: its marks and the names of
 // its tensors. Each test records a small run on the stand-in GPU.
-#include "tests/studies/truth/truth.h"
+#include "studies/truth/truth.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // Compares results of the analysis with the true values.
-#include "tests/studies/truth/truth.h"
+#include "studies/truth/truth.h"
 
 #include <algorithm>
 

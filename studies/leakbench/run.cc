@@ -1,5 +1,5 @@
 // Interleaves the cases' lives in one log, and finds its leaks.
-#include "tests/studies/leakbench/run.h"
+#include "studies/leakbench/run.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/studies/leakbench/run.h"
+#include "studies/leakbench/run.h"
 
 namespace memprof::leakbench {
 

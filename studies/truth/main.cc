@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/load/load.h"
-#include "tests/studies/truth/truth.h"
+#include "studies/truth/truth.h"
 
 namespace memprof::truth {
 namespace {

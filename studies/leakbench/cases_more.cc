@@ -2,8 +2,8 @@
 // non-leaks.
 #include <memory>
 
-#include "tests/studies/leakbench/cases_lists.h"
-#include "tests/studies/leakbench/lives.h"
+#include "studies/leakbench/cases_lists.h"
+#include "studies/leakbench/lives.h"
 
 namespace memprof::leakbench {
 namespace {

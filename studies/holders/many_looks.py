@@ -1,7 +1,7 @@
 """Looks during a training, by itself and because others ask: they change neither its results, nor its memory, nor the
 count of any reference, and leave nothing for the collector.
 
-usage: scripts/torch-sim python tests/studies/holders/many_looks.py BUILD [LOOKS]
+usage: scripts/torch-sim python studies/holders/many_looks.py BUILD [LOOKS]
 
 The values are computed on the CPU, where they are real; memory is that of the (stand-in) GPU. Prints what was the
 same; the status is 1 if something was not.

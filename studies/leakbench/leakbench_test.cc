@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "tests/studies/leakbench/detectors.h"
+#include "studies/leakbench/detectors.h"
 
 namespace memprof::leakbench {
 namespace {

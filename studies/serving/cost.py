@@ -1,7 +1,7 @@
 """What recording a change of a pool costs, with the stub of vLLM's block pool. Once alone, once recorded:
 
-    python3 tests/studies/serving/cost.py
-    build/bin/memprof run --torch -o cost.mprof -- python3 tests/studies/serving/cost.py
+    python3 studies/serving/cost.py
+    build/bin/memprof run --torch -o cost.mprof -- python3 studies/serving/cost.py
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "python"))
 import serving_guest
 
 CALLS = 200

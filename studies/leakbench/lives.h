@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "tests/studies/leakbench/cases.h"
+#include "studies/leakbench/cases.h"
 
 namespace memprof::leakbench {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/studies/leakbench/detectors.h"
+#include "studies/leakbench/detectors.h"
 
 namespace {
 

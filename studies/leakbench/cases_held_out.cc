@@ -3,8 +3,8 @@
 #include <functional>
 #include <memory>
 
-#include "tests/studies/leakbench/cases_lists.h"
-#include "tests/studies/leakbench/lives.h"
+#include "studies/leakbench/cases_lists.h"
+#include "studies/leakbench/lives.h"
 
 namespace memprof::leakbench {
 namespace {

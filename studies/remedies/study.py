@@ -2,7 +2,7 @@
 """What `memprof advise` predicts of changes that lower the peak of memory, and what these changes do, for real models on
 the stand-in GPU.
 
-    tests/studies/remedies/study.py --python PYTHON [--folder DIR] [--memprof PATH] [MODEL...]
+    studies/remedies/study.py --python PYTHON [--folder DIR] [--memprof PATH] [MODEL...]
 
 Each model trains three steps, recorded and advised. Then it trains again with each change that was advised, not recorded;
 the truth is what PyTorch says of itself. PYTHON needs PyTorch 2.15, torchvision, timm and transformers. With --folder the
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
+ROOT = HERE.parent.parent
 # Batch and further options of train.py.
 MODELS = {
     "timm/resnet50": ["32", "--optimizer=sgd"],

@@ -24,7 +24,7 @@ import compare
 import logged
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+ROOT = HERE.parents[1]
 RUN_SECONDS = 1800
 # Of PyTorch's snapshots: C++ frames by the symbols of its libraries, not by addr2line, which takes minutes.
 QUICK = {"TORCH_SYMBOLIZE_MODE": "dladdr"}

@@ -4,8 +4,8 @@
 #include <memory>
 #include <set>
 
-#include "tests/studies/leakbench/cases_lists.h"
-#include "tests/studies/leakbench/lives.h"
+#include "studies/leakbench/cases_lists.h"
+#include "studies/leakbench/lives.h"
 
 namespace memprof::leakbench {
 namespace {

@@ -1,7 +1,7 @@
 // The lists that Cases() returns.
 #pragma once
 
-#include "tests/studies/leakbench/cases.h"
+#include "studies/leakbench/cases.h"
 
 namespace memprof::leakbench {
 

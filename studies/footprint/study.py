@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far `memprof footprint` is from the truth, going from small runs to a large one, for real models on the stand-in.
 
-    scripts/torch-sim --python PYTHON tests/studies/footprint/study.py [--set chosen|held-out] [--folder DIR]
+    scripts/torch-sim --python PYTHON studies/footprint/study.py [--set chosen|held-out] [--folder DIR]
         [--pairs] [--amp] [--memprof PATH] [MODEL…]
 
 Each model trains three steps with batches of 2, 4, and the target (--pairs: of all powers of two between). The truth is what PyTorch says of itself. PYTHON needs
