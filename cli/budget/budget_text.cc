@@ -84,10 +84,6 @@ std::string TableText(const DeviceBudget& budget) {
   return rows.Text();
 }
 
-std::string Paragraph(const std::string& words) {
-  return Cat("  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
-}
-
 std::string Value(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", value);

@@ -11,6 +11,11 @@ namespace memprof::cli {
 
 std::string Heading(std::string_view title) { return Cat("\n", Styled(Style::kBold, title), "\n"); }
 
+std::string Paragraph(std::string_view words, std::size_t indent) {
+  const std::string text = Wrap(Cat(std::string(indent, '.'), words), kWidth, indent);
+  return Cat(std::string(indent, ' '), text.substr(indent), "\n");
+}
+
 std::size_t Shown(std::size_t total, std::size_t top) {
   return top == 0 ? total : std::min(top, total);
 }

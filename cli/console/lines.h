@@ -13,6 +13,9 @@ inline constexpr std::size_t kWidth = 100;
 // "TITLE" on a line of its own, after an empty one.
 std::string Heading(std::string_view title);
 
+// `words` on lines of their own, each after `indent` spaces.
+std::string Paragraph(std::string_view words, std::size_t indent = 2);
+
 // How many of `total` rows are printed; `top` 0 = all.
 std::size_t Shown(std::size_t total, std::size_t top);
 

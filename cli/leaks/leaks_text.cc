@@ -26,7 +26,7 @@ using analysis::Leak;
 using analysis::Session;
 
 // "label  text…" with the text in a column of its own.
-std::string Paragraph(std::string_view label, std::string_view text) {
+std::string Labelled(std::string_view label, std::string_view text) {
   constexpr std::size_t kColumn = 13;
   std::string first = Cat("      ", label);
   first.resize(kColumn, ' ');
@@ -72,9 +72,9 @@ std::string HolderText(const Leak& leak) {
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, leak.holders.size()); ++i) {
     const analysis::Holder& holder = leak.holders[i];
-    Append(text, Paragraph(i == 0 ? "holder" : "and",
-                           Cat(Printable(holder.path), ", ", FormatNumberOf(holder.blocks, "block"),
-                               ", ", FormatBytes(holder.bytes))));
+    Append(text, Labelled(i == 0 ? "holder" : "and",
+                          Cat(Printable(holder.path), ", ", FormatNumberOf(holder.blocks, "block"),
+                              ", ", FormatBytes(holder.bytes))));
   }
   if (leak.holders.size() > kShown)
     Append(text, "             … and ", leak.holders.size() - kShown, " more\n");
@@ -157,9 +157,8 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
               : Cat("; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100"));
   if (leak.steps_to_oom >= 0)
     Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
-  Append(text, "      ", Wrap(Cat("......", figures), kWidth, 6).substr(6), "\n");
-  Append(text, HolderText(leak), Paragraph("why", Printable(leak.why)));
-  Append(text, Paragraph("doubt", Printable(leak.disproof)));
+  Append(text, Paragraph(figures, 6), HolderText(leak), Labelled("why", Printable(leak.why)),
+         Labelled("doubt", Printable(leak.disproof)));
   const std::string stack = StackLines(symbols, leak.stack, 13, frames);
   if (!stack.empty()) Append(text, "      stack\n", stack);
   return text;

@@ -112,8 +112,7 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
            "memory of the system, such as its page cache",
            last.file_cache_bytes ? ", which the system gives up when memory is asked for." : ".");
   }
-  Append(text, "  ", Wrap(Cat("..", words), kWidth, 2).substr(2), "\n");
-  return text;
+  return Cat(text, Paragraph(words));
 }
 
 std::uint64_t CountOf(const Session& session, log::Anomaly anomaly) {
@@ -158,17 +157,14 @@ std::string EstimateText(const std::string& devices, const analysis::Report& rep
       device.fit == analysis::Fit::kDoesNotFit ? "It does not fit: memory ran out at"
       : device.fit == analysis::Fit::kClose    ? "Too close to say whether it fits:"
                                                : "It fits:";
-  return Cat(
-      table.Text(kWidth), "  ",
-      Wrap(Cat("..", fit, " ", FormatBytes(device.peak_bytes), " of ",
-               FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
-               device.framework
-                   ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
-                     "4060). The rest, PyTorch and the program requested themselves."
-                   : ". The rest, the program requested itself."),
-           kWidth, 2)
-          .substr(2),
-      "\n");
+  return Cat(table.Text(kWidth),
+             Paragraph(Cat(
+                 fit, " ", FormatBytes(device.peak_bytes), " of ",
+                 FormatBytes(device.capacity_bytes), ", ± ", FormatBytes(device.peak_error_bytes),
+                 device.framework
+                     ? " (nine of ten trainings that were compared with an RTX 3060 and an RTX "
+                       "4060). The rest, PyTorch and the program requested themselves."
+                     : ". The rest, the program requested itself.")));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ std::string FailureLine(const Session& session, analysis::Symbols& symbols,
   const analysis::FailureReport report =
       analysis::FailureExplainer(session, symbols, sites).Explain(*for_good);
   if (!report.growth && !report.first_step && !report.larger_step) return "";
-  return Cat("  ", Wrap(Cat("..", analysis::FailureVerdict(report)), kWidth, 2).substr(2), "\n");
+  return Paragraph(analysis::FailureVerdict(report));
 }
 
 // The first lines: a summary.
@@ -139,9 +139,8 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
            Styled(Style::kBold, slope), " at ",
            Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 18)), "\n");
   }
-  if (report.leaks.leaks.empty() || report.leaks.horizon_too_short) {
-    Append(text, "  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n");
-  }
+  if (report.leaks.leaks.empty() || report.leaks.horizon_too_short)
+    text += Paragraph(report.leaks.verdict);
   if (const auto failures = analysis::FailuresOf(session); !failures->empty()) {
     Append(text, "  ", Styled(Style::kRed, analysis::FailureCountWords(*failures)),
            ": see 'memprof oom'\n", FailureLine(session, symbols, *failures));
@@ -191,18 +190,13 @@ std::string ScanLine(const Report& report) {
       report.leaks.leaks.begin(), report.leaks.leaks.end(),
       [](const analysis::Leak& leak) { return leak.tier == analysis::LeakTier::kDefinite; });
   if (events.host_scans == 0 || proved) return "";
-  return Cat(
-      "  ",
-      Wrap(Cat("..Host memory was scanned for pointers ", FormatNumberOf(events.host_scans, "time"),
-               " (", FormatBytes(events.last_scan_bytes), " the last time): it proves no leak."),
-           kWidth, 2)
-          .substr(2),
-      "\n");
+  return Paragraph(Cat("Host memory was scanned for pointers ",
+                       FormatNumberOf(events.host_scans, "time"), " (",
+                       FormatBytes(events.last_scan_bytes), " the last time): it proves no leak."));
 }
 
 std::string LeakSection(analysis::Symbols& symbols, const Report& report, std::size_t top) {
-  std::string text =
-      Cat("  ", Wrap(Cat("..", report.leaks.verdict), kWidth, 2).substr(2), "\n", ScanLine(report));
+  std::string text = Paragraph(report.leaks.verdict) + ScanLine(report);
   const std::vector<analysis::Leak>& leaks = report.leaks.leaks;
   const std::size_t shown = Shown(leaks.size(), top);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -238,8 +232,7 @@ std::string AnomalySection(const Session& session, analysis::Symbols& symbols) {
     Append(text, "  ",
            Styled(bad ? Style::kRed : Style::kYellow,
                   Cat(words.name, " ", FormatCount(anomaly.count))),
-           " (", words.severity, ")\n      ",
-           Wrap(Cat("......", words.advice), kWidth, 6).substr(6), "\n");
+           " (", words.severity, ")\n", Paragraph(words.advice, 6));
   }
   return text.empty() ? "  None: nothing was lost, and every free found its allocation.\n" : text;
 }

@@ -89,13 +89,9 @@ std::string CountedLines(const Session& session, const analysis::Peak& peak) {
   const auto add = [&](Layer layer, std::string_view what, std::uint64_t shown) {
     const std::uint64_t counted = HighestKnown(session, peak.device, layer, shown);
     if (counted > shown)
-      Append(text, "  ",
-             Wrap(Cat("..", what, " ", FormatBytes(counted),
-                      " (counted, in a step that was not kept); its make-up is shown at ",
-                      FormatBytes(shown), "."),
-                  kWidth, 2)
-                 .substr(2),
-             "\n");
+      text += Paragraph(Cat(what, " ", FormatBytes(counted),
+                            " (counted, in a step that was not kept); its make-up is shown at ",
+                            FormatBytes(shown), "."));
   };
   add(Layer::kUnspecified, "Peak", peak.bytes);
   add(Layer::kBlock, "Peak of blocks", HighestBlocks(session, peak.device));

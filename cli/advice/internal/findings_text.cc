@@ -21,15 +21,10 @@ using analysis::FormatBytes;
 using analysis::FormatCount;
 using analysis::Session;
 
-constexpr std::size_t kIndent = 5;
 constexpr std::size_t kExamples = 2;  // of each finding; JSON has all
 
-// A paragraph under a finding, "Label: text".
-std::string Paragraph(std::string_view text) {
-  const std::string indent(kIndent, '.');
-  return Cat(std::string(kIndent, ' '), Wrap(Cat(indent, text), kWidth, kIndent).substr(kIndent),
-             "\n");
-}
+// Under a finding, "Label: text".
+std::string Detail(std::string_view text) { return Paragraph(text, 5); }
 
 double Seconds(const Session& session) {
   return static_cast<double>(session.events().last_time() - session.events().first_time()) * 1e-9;
@@ -124,16 +119,16 @@ std::string FindingText(const Session& session, analysis::Symbols& symbols, cons
   const std::string head = Cat(number < 10 ? " " : "", number, ". ",
                                std::string(PatternName(f.pattern)), ": ", Where(symbols, f));
   std::string text = Cat(Styled(Style::kBold, CutEnd(head, kWidth)), "\n");
-  Append(text, Paragraph(Cat("Gain: ", Gain(session, f), "; ", ConfidenceName(f.confidence), ".")),
-         Paragraph(Cat("Seen: ", Printable(f.why))), Paragraph(Cat("Change: ", f.fix)));
-  if (!f.assumption.empty()) Append(text, Paragraph(Cat("Assumes: ", f.assumption)));
+  Append(text, Detail(Cat("Gain: ", Gain(session, f), "; ", ConfidenceName(f.confidence), ".")),
+         Detail(Cat("Seen: ", Printable(f.why))), Detail(Cat("Change: ", f.fix)));
+  if (!f.assumption.empty()) Append(text, Detail(Cat("Assumes: ", f.assumption)));
   if (f.pattern == analysis::Pattern::kSetting) return text;  // concerns no memory of the log
-  Append(text, Paragraph(Cat(
+  Append(text, Detail(Cat(
                    f.device == analysis::kNoDevice ? std::string("Host") : Cat("Device ", f.device),
                    ", ", analysis::LayerName(f.layer), Steps(f), ", ", FormatBytes(f.bytes),
                    " in all. For instance:")));
   for (std::size_t i = 0; i < std::min(f.examples.size(), kExamples); ++i)
-    Append(text, Paragraph(Cat("- ", ExampleText(session, symbols, f.examples[i]))));
+    Append(text, Detail(Cat("- ", ExampleText(session, symbols, f.examples[i]))));
   return text;
 }
 
@@ -144,17 +139,13 @@ std::string CombinationsText(const analysis::AdviceReport& report) {
     std::string names;
     for (const analysis::Pattern pattern : combination.patterns)
       Append(names, names.empty() ? "" : " + ", PatternId(pattern));
-    Append(text, "  ",
-           Wrap(Cat("..Device ", combination.device, ", ", names, ": ",
-                    FormatBytes(combination.saves_bytes), " off the peak of blocks, then ",
-                    FormatBytes(combination.new_peak.bytes),
-                    combination.new_reserved > 0
-                        ? Cat(" (reserved: ", FormatBytes(combination.new_reserved), ")")
-                        : std::string(),
-                    "."),
-                kWidth, 2)
-               .substr(2),
-           "\n");
+    text += Paragraph(Cat("Device ", combination.device, ", ", names, ": ",
+                          FormatBytes(combination.saves_bytes), " off the peak of blocks, then ",
+                          FormatBytes(combination.new_peak.bytes),
+                          combination.new_reserved > 0
+                              ? Cat(" (reserved: ", FormatBytes(combination.new_reserved), ")")
+                              : std::string(),
+                          "."));
   }
   return text;
 }
@@ -170,15 +161,9 @@ std::string EvidenceText(const analysis::AdviceReport& report) {
   }
   if (missing.empty() && report.notes.empty()) return text;
   Append(text, Heading("What this log cannot show"));
-  for (const std::string& note : report.notes)
-    Append(text, "  ", Wrap(Cat("..", note), kWidth, 2).substr(2), "\n");
-  for (const auto& [evidence, patterns] : missing) {
-    Append(text, "  ",
-           Wrap(Cat("..Not looked for, because the log lacks ", evidence, ": ", patterns, "."),
-                kWidth, 2)
-               .substr(2),
-           "\n");
-  }
+  for (const std::string& note : report.notes) text += Paragraph(note);
+  for (const auto& [evidence, patterns] : missing)
+    text += Paragraph(Cat("Not looked for, because the log lacks ", evidence, ": ", patterns, "."));
   return text;
 }
 

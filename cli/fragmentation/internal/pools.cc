@@ -35,12 +35,8 @@ std::string WorstLine(const analysis::Session& session, analysis::Symbols& symbo
     if (use.pool != 0 && (worst == nullptr || use.unused_bytes() > worst->unused_bytes()))
       worst = &use;
   if (worst == nullptr || worst->unused_bytes() == 0) return "";
-  return Cat("  ",
-             Wrap(Cat("..The pool made at ", Made(session, symbols, *worst), " holds ",
-                      FormatBytes(worst->unused_bytes()), " unused that nothing else may use."),
-                  kWidth, 2)
-                 .substr(2),
-             "\n");
+  return Paragraph(Cat("The pool made at ", Made(session, symbols, *worst), " holds ",
+                       FormatBytes(worst->unused_bytes()), " unused that nothing else may use."));
 }
 
 }  // namespace

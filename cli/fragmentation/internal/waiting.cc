@@ -72,12 +72,8 @@ std::string WaitingText(const analysis::Session& session, analysis::Symbols& sym
   const bool sampled = std::ranges::any_of(devices, [](const auto& d) { return !d.exact; });
   return Cat("\n  Freed, but kept until other streams have used it (record_stream):\n",
              table.Text(kWidth), MoreLine(listed.size(), devices.size()),
-             sampled ? Cat("  ",
-                           Wrap("..Sampled where blocks are given to other streams, after steps "
-                                "and at the end: more may have waited in between.",
-                                kWidth, 2)
-                               .substr(2),
-                           "\n")
+             sampled ? Paragraph("Sampled where blocks are given to other streams, after steps "
+                                 "and at the end: more may have waited in between.")
                      : "",
              SitesText(symbols, devices));
 }

@@ -28,11 +28,6 @@ using analysis::FormatCount;
 using analysis::FormatNumberOf;
 using analysis::Growth;
 
-// A paragraph, indented by two.
-std::string Paragraph(const std::string& text) {
-  return Cat("  ", Wrap(Cat("..", text), kWidth, 2).substr(2), "\n");
-}
-
 // "+1.2 %" of the recorded value.
 std::string Off(std::uint64_t predicted, std::uint64_t recorded) {
   if (recorded == 0) return "-";

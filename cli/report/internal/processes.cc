@@ -150,8 +150,7 @@ std::string ProcessesText(const Session& session, const std::vector<analysis::Le
   if (imported > 0)
     Append(text, " Memory of others, up to ", FormatBytes(imported),
            ", is counted once, where it was allocated.");
-  return Cat(ProcessTable(session, figures), text.empty() ? "" : "  ",
-             Wrap(Cat("..", text), kWidth, 2).substr(2), text.empty() ? "" : "\n");
+  return Cat(ProcessTable(session, figures), text.empty() ? "" : Paragraph(text));
 }
 
 Json ProcessesJson(const Session& session, const std::vector<analysis::Leak>& leaks) {

@@ -60,9 +60,7 @@ std::string SettingLine(const TorchSetting& setting) {
   const std::string state(SettingStateName(setting.state));
   const std::string text = CutEnd(Printable(Written(setting)), kMost);
   std::string line = Cat("    ", text, "  ", idle ? Styled(Style::kYellow, state) : state, "\n");
-  if (!setting.why.empty())
-    Append(line, "      ", Wrap(Cat("......", setting.why), kWidth, 6).substr(6), "\n");
-  return line;
+  return setting.why.empty() ? line : line + Paragraph(setting.why, 6);
 }
 
 std::string GroupText(const Group& group, std::size_t processes) {
