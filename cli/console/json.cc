@@ -29,7 +29,6 @@ int PrintJson(const Json& json) { return WriteOut(Text(json) + "\n") ? kExitFine
 
 int PrintJsonList(const Json& head, std::string_view key, std::size_t rows,
                   const std::function<Json(std::size_t)>& row) {
-  constexpr std::size_t kFlushBytes = 1 << 18;
   if (rows == 0) {
     Json whole = head;
     whole[std::string(key)] = Json::array();

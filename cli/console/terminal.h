@@ -28,6 +28,8 @@ void PrintNote(std::string_view message);
 analysis::ProgressFunction ProgressOnTerminal(const std::string& what);
 void ClearProgress();
 
+// Long output is written in pieces of so many bytes.
+inline constexpr std::size_t kFlushBytes = 1 << 18;
 // Writes all of `text` to standard output; false if nobody reads it any more (a closed pipe).
 bool WriteOut(std::string_view text);
 

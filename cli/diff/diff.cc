@@ -2,7 +2,6 @@
 #include "analysis/diff/diff.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "analysis/base/quantity.h"
@@ -49,16 +48,7 @@ struct Moment {
   std::string words;
 };
 
-bool ReadNumber(std::string_view text, std::int64_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size() && *number >= 0;
-}
-
-bool IsMoment(std::string_view text) {
-  std::int64_t number = 0;
-  if (text.starts_with("step=")) return ReadNumber(text.substr(5), &number);
-  return text == "start" || text == "peak" || text == "end" || IsMarkedInstant(text);
-}
+bool IsMoment(std::string_view text) { return text == "start" || ParseWhen(text).has_value(); }
 
 EventId LastEvent(const Session& session) {
   const std::size_t events = session.events().size();
@@ -67,7 +57,6 @@ EventId LastEvent(const Session& session) {
 
 // `text` is a moment in valid form; an error means that the log does not have it.
 absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text) {
-  std::int64_t number = 0;
   if (IsMarkedInstant(text)) {
     const auto marked = FindMarkedInstant(session, text);
     if (!marked.ok()) return marked.status();
@@ -85,7 +74,7 @@ absl::StatusOr<Moment> FindMoment(const Session& session, std::string_view text)
     return Moment{highest->event,
                   Cat("the peak of device ", highest->device, StepLabel(session, highest->step))};
   }
-  ReadNumber(text.substr(5), &number);
+  const std::int64_t number = ParseWhen(text)->step.value_or(0);
   const analysis::StepInfo *found = nullptr, *next = nullptr;
   for (const analysis::StepInfo& step : session.steps()) {
     if (found != nullptr && next == nullptr) next = &step;

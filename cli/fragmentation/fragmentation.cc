@@ -13,6 +13,7 @@
 #include "cli/console/text.h"
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/series.h"
+#include "cli/shared/instants.h"
 #include "cli/shared/names.h"
 #include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
@@ -70,7 +71,7 @@ int Print(const std::shared_ptr<const analysis::Session>& session,
 }  // namespace
 
 int FragmentationVerb(int argc, char** argv) {
-  constexpr std::int64_t kAtPeak = INT64_MIN, kAllDevices = INT64_MIN, kMaxPoints = 100'000;
+  constexpr std::int64_t kAtPeak = INT64_MIN, kMaxPoints = 100'000;
   bool json = false, at_end = false, at_worst = false;
   std::int64_t points = 0, top = 20, device = kAllDevices, step = kAtPeak;
   Options options(

@@ -23,8 +23,6 @@ using analysis::Layer;
 using analysis::Op;
 using analysis::Session;
 
-constexpr std::size_t kFlushBytes = 1 << 18;
-
 struct Filter {
   std::set<std::string, std::less<>> ops, layers;
   std::int64_t device = INT64_MIN, from_step = INT64_MIN, to_step = INT64_MAX;

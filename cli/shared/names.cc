@@ -6,6 +6,7 @@
 
 #include "analysis/base/units.h"
 #include "analysis/symbols/call_site.h"
+#include "cli/console/lines.h"
 #include "cli/console/text.h"
 #include "proto/memprof.pb.h"
 
@@ -59,7 +60,6 @@ std::string SiteLabel(analysis::Symbols& symbols, const analysis::SiteGroups& si
 
 std::string SiteAndCaller(analysis::Symbols& symbols, StackId stack, std::size_t column,
                           std::size_t indent) {
-  constexpr std::size_t kWidth = 100;
   if (!stack.valid()) return "(no call stack)";
   const analysis::CallSite place = symbols.SiteOf(stack);
   if (place.user.function.empty()) return "(no call stack)";

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/base/text.h"
 #include "cli/console/text.h"
 
 namespace memprof::cli {
@@ -88,11 +89,6 @@ int FindDebugInfo(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, co
   return -1;
 }
 
-std::string_view BaseName(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
-}
-
 bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
@@ -128,7 +124,7 @@ struct Walk {
     const char* name = module == nullptr ? nullptr
                                          : dwfl_module_info(module, nullptr, nullptr, nullptr,
                                                             nullptr, nullptr, nullptr, nullptr);
-    const Place place = name == nullptr ? Place::kProgram : PlaceOf(BaseName(name));
+    const Place place = name == nullptr ? Place::kProgram : PlaceOf(analysis::BaseName(name));
     if (place == Place::kForbidden) return Stop(false);
     if (in_program) return DWARF_CB_OK;
     if (place == Place::kC) {

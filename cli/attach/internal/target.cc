@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "analysis/base/text.h"
 #include "cli/attach/internal/program_folder.h"
 #include "cli/console/text.h"
 #include "cli/run/elf_file.h"
@@ -20,13 +21,12 @@
 namespace memprof::cli {
 namespace {
 
+using analysis::BaseName;
 using holders::Mapping;
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // libc.so.6, libc-2.31.so; also the libraries that it was divided into up to glibc 2.33.
 bool IsPartOfGlibc(const std::string& path) {
-  const std::string name = BaseName(path);
+  const std::string_view name = BaseName(path);
   for (const char* part : {"libc", "libpthread", "libdl"})
     if (name.rfind(Cat(part, ".so."), 0) == 0 ||
         (name.rfind(Cat(part, "-2."), 0) == 0 && name.find(".so") != std::string::npos))
@@ -150,7 +150,7 @@ std::uint64_t Target::SymbolOfPython(const std::string& name) const {
   for (const Mapping& mapping : mappings_) {
     // The first file is the program, which may have another name and Python in it.
     if (mapping.path == last || mapping.path.empty() || mapping.path[0] != '/' ||
-        (!last.empty() && !absl::StrContains(BaseName(mapping.path), "python")))
+        (!last.empty() && BaseName(mapping.path).find("python") == std::string_view::npos))
       continue;
     last = mapping.path;
     const auto found = holders::FindSymbols(pid_, mappings_, mapping.path, {name});
@@ -162,7 +162,7 @@ std::uint64_t Target::SymbolOfPython(const std::string& name) const {
 absl::Status Target::CheckLibrary(const std::string& library) const {
   for (const Mapping& mapping : mappings_) {
     if (!mapping.executable) continue;
-    const std::string name = BaseName(mapping.path);
+    const std::string name(BaseName(mapping.path));
     if (absl::StartsWith(name, "ld-musl"))
       return absl::FailedPreconditionError(
           Cat("process ", pid_,

@@ -1,6 +1,7 @@
 // memprof export --to=csv: comma-separated values (RFC 4180), for spreadsheets and data frames.
 #include "analysis/log/wire.h"
 #include "analysis/symbols/symbols.h"
+#include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/export/internal/format.h"
 #include "cli/shared/event_view.h"
@@ -11,8 +12,6 @@ namespace {
 
 using analysis::Allocation;
 using analysis::Session;
-
-constexpr std::size_t kFlushBytes = 1 << 18;
 
 // Writes rows, with quotes where a cell needs them.
 class Csv {
