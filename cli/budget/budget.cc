@@ -31,14 +31,15 @@ std::string NameOf(const Session& session, int device) {
   return "";
 }
 
-struct Arguments {
+struct BudgetArguments {
   bool json = false;
   std::int64_t device = kAllDevices, margin = 2;
   std::string at = "peak";
 };
 
 absl::StatusOr<std::vector<ShownDevice>> Collect(const Session& session, analysis::Symbols& symbols,
-                                                 const Arguments& arguments, const When& when) {
+                                                 const BudgetArguments& arguments,
+                                                 const When& when) {
   std::optional<Instants> instants;
   if (!when.IsPeak()) {
     absl::StatusOr<Instants> found = FindInstants(session, arguments.device, when);
@@ -96,7 +97,7 @@ int Print(const Session& session, const std::vector<ShownDevice>& devices, bool 
 }  // namespace
 
 int BudgetVerb(int argc, char** argv) {
-  Arguments arguments;
+  BudgetArguments arguments;
   Options options(
       "budget [OPTION...] LOG...",
       "Shows the memory of each device as a budget that adds up to all of it: weights, KV cache, "

@@ -27,9 +27,9 @@ using analysis::Purpose;
 constexpr double kBar = 30;  // columns of the whole device
 constexpr std::size_t kGraphPools = 5;
 
-class Rows {
+class BudgetRows {
  public:
-  explicit Rows(std::uint64_t total) : total_(static_cast<double>(total)) {
+  explicit BudgetRows(std::uint64_t total) : total_(static_cast<double>(total)) {
     table_.Header({"bytes", "share", "", ""});
   }
   void Add(std::string_view name, std::uint64_t bytes, bool always = false) {
@@ -52,7 +52,7 @@ class Rows {
 };
 
 std::string TableText(const DeviceBudget& budget) {
-  Rows rows(budget.total_bytes);
+  BudgetRows rows(budget.total_bytes);
   const auto add = [&](Purpose purpose) {
     rows.Add(PurposeName(purpose), budget.by_purpose[static_cast<std::size_t>(purpose)]);
   };

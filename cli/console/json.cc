@@ -19,13 +19,13 @@ Json Number(double value) {
 
 namespace {
 
-std::string Text(const Json& json) {
+std::string Dump(const Json& json) {
   return EscapeControls(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace
 
-int PrintJson(const Json& json) { return WriteOut(Text(json) + "\n") ? kExitFine : kExitFailed; }
+int PrintJson(const Json& json) { return WriteOut(Dump(json) + "\n") ? kExitFine : kExitFailed; }
 
 int PrintJsonList(const Json& head, std::string_view key, std::size_t rows,
                   const std::function<Json(std::size_t)>& row) {
@@ -34,12 +34,12 @@ int PrintJsonList(const Json& head, std::string_view key, std::size_t rows,
     whole[std::string(key)] = Json::array();
     return PrintJson(whole);
   }
-  std::string text = Text(head);
+  std::string text = Dump(head);
   text.resize(text.size() - 2);  // "\n}"
   Append(text, ",\n  \"", key, "\": [");
   for (std::size_t i = 0; i < rows; ++i) {
     text += i == 0 ? "\n    " : ",\n    ";
-    for (const char c : Text(row(i))) {
+    for (const char c : Dump(row(i))) {
       text += c;
       if (c == '\n') text += "    ";  // strings have none
     }

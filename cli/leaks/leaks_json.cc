@@ -64,8 +64,8 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
 
 Json LeaksJson(const Session& session, Symbols& symbols, std::span<const analysis::Leak> leaks) {
   // A log may have a hundred thousand sites with very deep stacks.
-  constexpr std::size_t kFrames = 400'000, kMin = 4;
-  const std::size_t each = std::max(kMin, kFrames / std::max<std::size_t>(1, leaks.size()));
+  constexpr std::size_t kAllFrames = 400'000, kMin = 4;
+  const std::size_t each = std::max(kMin, kAllFrames / std::max<std::size_t>(1, leaks.size()));
   Json array = Json::array();
   for (const analysis::Leak& leak : leaks) array.push_back(LeakJson(session, symbols, leak, each));
   return array;

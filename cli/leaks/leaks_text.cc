@@ -34,7 +34,7 @@ std::string Labelled(std::string_view label, std::string_view text) {
   return Cat(first, wrapped.substr(kColumn), "\n");
 }
 
-std::string DeviceLabel(int device) {
+std::string DeviceWords(int device) {
   return device == analysis::kNoDevice ? std::string("host") : Cat("device ", device);
 }
 
@@ -149,7 +149,7 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 6)), "\n");
   std::string figures =
       Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
-          analysis::LayerName(leak.layer), ", ", DeviceLabel(leak.device), ")",
+          analysis::LayerName(leak.layer), ", ", DeviceWords(leak.device), ")",
           leak.basis == analysis::LeakBasis::kTime ? std::string("; judged by time")
                                                    : Cat(", born in ", BornLabel(leak)),
           leak.steps_needed > 0

@@ -81,9 +81,9 @@ std::vector<LivePart> Parts(const std::array<std::uint64_t, N>& bytes, Name name
   return parts;
 }
 
-class DeviceFigures {
+class LiveFigures {
  public:
-  DeviceFigures(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols)
+  LiveFigures(const std::shared_ptr<const Session>& session, analysis::Symbols& symbols)
       : session_(*session),
         samples_(analysis::SamplesOf(*session)),
         leaks_(analysis::LeaksOf(*session)),
@@ -221,7 +221,7 @@ LiveProcess FiguresOf(const std::shared_ptr<const Session>& session) {
   analysis::Symbols symbols(session);
   AddLeaks(*session, symbols, &process);
   AddFailures(*session, symbols, &process);
-  const DeviceFigures figures(session, symbols);
+  const LiveFigures figures(session, symbols);
   for (const DeviceTimeline& timeline : *analysis::TimelinesOf(*session))
     if (timeline.device != analysis::kNoDevice &&
         (!timeline.total.empty() || !timeline.framework_allocated.empty()))

@@ -37,7 +37,7 @@ std::string LayerList(const analysis::Peak& peak, Accept accept) {
   return text;
 }
 
-std::string BornLabel(std::int64_t first, std::int64_t last) {
+std::string StepRange(std::int64_t first, std::int64_t last) {
   const auto label = [](std::int64_t step) {
     return step < 0 ? std::string("set-up") : std::to_string(step);
   };
@@ -68,7 +68,7 @@ std::string TensorTable(const Session& session, analysis::Symbols& symbols,
         FormatCount(group.count),
         CutFront(name, 32),
         CutEnd(shape, 22),
-        BornLabel(group.first_step, group.last_step),
+        StepRange(group.first_step, group.last_step),
         site};
     if (savings != nullptr) row.insert(row.begin() + 3, FormatBytes(group.saving.saves_bytes));
     table.Row(std::move(row));

@@ -132,14 +132,14 @@ Json ToJson(const analysis::Session& session, const std::vector<DeviceReplay>& r
           {"devices", std::move(list)}};
 }
 
-struct Arguments {
+struct ReplayArguments {
   bool json = false;
   std::vector<std::string> with;
   std::string recorded, capacity, seconds;
   std::int64_t device = INT64_MIN;
 };
 
-void Declare(Options* options, Arguments* arguments) {
+void Declare(Options* options, ReplayArguments* arguments) {
   options->Flag("json", &arguments->json, "Print one JSON object (schema memprof.replay/1).");
   options->List(
       "with", &arguments->with, "NAME[:OPTION[=VALUE],...]",
@@ -161,7 +161,7 @@ void Declare(Options* options, Arguments* arguments) {
 }
 
 // An exit status, or -1 on success.
-int Check(const Arguments& arguments, analysis::ReplayOptions* options,
+int Check(const ReplayArguments& arguments, analysis::ReplayOptions* options,
           std::optional<AllocatorSpec>* recorded) {
   if (const absl::Status parsed = ParseAll(arguments.with, &options->others); !parsed.ok()) {
     return UsageError("replay", "--with: " + analysis::StatusText(parsed));
@@ -297,7 +297,7 @@ std::string ReplayText(const analysis::Session& session, const DeviceReplay& rep
 }
 
 int ReplayVerb(int argc, char** argv) {
-  Arguments arguments;
+  ReplayArguments arguments;
   Options options(
       "replay [OPTION...] LOG...",
       "Repeats the recorded requests with other allocators, and shows for each how much "

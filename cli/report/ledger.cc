@@ -32,7 +32,7 @@ std::string Distance(analysis::TimeNs sample, analysis::TimeNs instant) {
 }
 
 // The rows of the table; a part that is 0 at both instants is left out unless `always`.
-struct Rows {
+struct LedgerRows {
   Table* table;
   const LedgerEntry &highest, &last;
 
@@ -62,7 +62,7 @@ std::string DeviceLedgerText(const Session& session, const DeviceFigures& device
   const LedgerEntry &highest = *ledger.highest, &last = *ledger.last;
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   table.Header({Cat("device ", device.info.id), "highest use", "", "last sample", ""});
-  const Rows rows{&table, highest, last};
+  const LedgerRows rows{&table, highest, last};
   for (std::size_t i = 0; i < highest.by_layer.size(); ++i)
     rows.Add(static_cast<Layer>(i) == Layer::kModule
                  ? "kernels' code"

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::string_view kVersion = "GLIBC_";
+constexpr absl::string_view kGlibc = "GLIBC_";
 constexpr int kMaxEntries = 4096;  // of a table of versions, against damaged files
 
 // "GLIBC_2.9" sorts before "GLIBC_2.34"; versions without numbers, as GLIBC_PRIVATE, are empty.
 std::vector<int> Numbers(const std::string& version) {
   std::vector<int> numbers;
-  for (const absl::string_view part : absl::StrSplit(absl::StripPrefix(version, kVersion), '.')) {
+  for (const absl::string_view part : absl::StrSplit(absl::StripPrefix(version, kGlibc), '.')) {
     int number = 0;
     if (!absl::SimpleAtoi(part, &number)) return {};
     numbers.push_back(number);
@@ -133,21 +133,21 @@ void ElfFile::ForEachVersion(
 
 void ElfFile::Insert(std::size_t strings, std::size_t offset, std::set<std::string>* names) const {
   const char* name = elf_strptr(elf_, strings, offset);
-  if (name != nullptr && absl::StartsWith(name, kVersion)) names->insert(name);
+  if (name != nullptr && absl::StartsWith(name, kGlibc)) names->insert(name);
 }
 
 std::string HighestVersion(const std::set<std::string>& versions) {
   const auto highest = std::max_element(
       versions.begin(), versions.end(),
       [](const std::string& a, const std::string& b) { return Numbers(a) < Numbers(b); });
-  return highest == versions.end() ? "" : std::string(absl::StripPrefix(*highest, kVersion));
+  return highest == versions.end() ? "" : std::string(absl::StripPrefix(*highest, kGlibc));
 }
 
 std::string ReleaseOfGlibc(const std::string& c_library) {
-  constexpr std::size_t kMostBytes = 8 << 20;
+  constexpr std::size_t kMostRead = 8 << 20;
   constexpr std::string_view kBefore = " release version ";  // "stable release version 2.31."
   std::ifstream file(c_library, std::ios::binary);
-  std::string text(kMostBytes, '\0');
+  std::string text(kMostRead, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   const std::size_t at = text.find(kBefore);

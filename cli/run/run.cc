@@ -134,7 +134,7 @@ Options Describe(RunOptions* values) {
   return options;
 }
 
-int Fail(const absl::Status& status) {
+int RunError(const absl::Status& status) {
   std::cerr << "memprof run: " << status.message() << "\n";
   return 1;
 }
@@ -236,7 +236,7 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   if (const absl::Status status =
           SetEnvironment(values, shared_devices, started, loadable.preloads);
       !status.ok())
-    return Fail(status);
+    return RunError(status);
   const std::int64_t since_unix_ns = UnixNs();
   analysis::RemoveOrphanedRings(SharedDirectory(), since_unix_ns);
   const RunList list(SharedDirectory());
@@ -316,11 +316,11 @@ int RunVerb(int argc, char** argv) {
   }
   const std::vector<std::string> started(argv + program, argv + argc);
   const absl::StatusOr<Loadable> loadable = Prepare(started, &values);
-  if (!loadable.ok()) return Fail(loadable.status());
+  if (!loadable.ok()) return RunError(loadable.status());
   WatcherProcess watcher;
   if (values.watcher.wanted())
     if (const absl::Status status = watcher.Start(values.watcher, true); !status.ok())
-      return Fail(status);
+      return RunError(status);
   return Record(values, argv + program, *loadable, started, &watcher);
 }
 

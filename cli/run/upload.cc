@@ -34,12 +34,11 @@ namespace {
 
 // Whether the process has ended within the time; then its status.
 bool EndsInTime(pid_t child, std::int64_t most_s, int* status) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::seconds(most_s);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(most_s);
   while (true) {
     const pid_t ended = waitpid(child, status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) return true;
-    if (Clock::now() >= end) return false;
+    if (std::chrono::steady_clock::now() >= end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

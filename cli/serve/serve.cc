@@ -30,9 +30,9 @@ constexpr milliseconds kAliveEvery{3000};  // the viewer waits 15 s
 constexpr milliseconds kLookEvery{500};
 
 // Standard output, and a sign of life while nothing else is written: names may take long to find.
-class Line {
+class ViewerLine {
  public:
-  Line() : alive_([this](const std::stop_token& stop) { StayAlive(stop); }) {}
+  ViewerLine() : alive_([this](const std::stop_token& stop) { StayAlive(stop); }) {}
 
   bool Write(std::string_view bytes) {
     const std::scoped_lock lock(mutex_);
@@ -74,7 +74,7 @@ bool Ended(milliseconds wait) {
 }
 
 int Serve(const std::string& path, const analysis::CopyPosition& position) {
-  Line line;
+  ViewerLine line;
   line.Write(Cat(analysis::kServeGreeting, MEMPROF_VERSION, "\n"));
   analysis::LogServer server(path, position,
                              [&line](const std::string& frames) { return line.Write(frames); });

@@ -16,7 +16,7 @@ using analysis::EventId;
 using analysis::Op;
 using analysis::Session;
 
-constexpr std::string_view kSnapshot = "snapshot=", kStep = "step=", kEvent = "event=";
+constexpr std::string_view kSnapshot = "snapshot=", kStepIs = "step=", kEvent = "event=";
 
 std::optional<std::int64_t> ReadNumber(std::string_view text) {
   std::int64_t number = 0;
@@ -92,8 +92,8 @@ std::optional<When> ParseWhen(std::string_view text) {
   if (text == "peak") return When();
   if (text == "end") return When{.end = true};
   if (IsMarkedInstant(text)) return When{.marked = std::string(text)};
-  if (!text.starts_with(kStep)) return std::nullopt;
-  const std::optional<std::int64_t> number = ReadNumber(text.substr(kStep.size()));
+  if (!text.starts_with(kStepIs)) return std::nullopt;
+  const std::optional<std::int64_t> number = ReadNumber(text.substr(kStepIs.size()));
   if (!number) return std::nullopt;
   return When{.step = number};
 }

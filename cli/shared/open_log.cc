@@ -16,14 +16,14 @@ namespace memprof::cli {
 namespace {
 
 // The message of a failure as one line on standard error.
-void Report(const absl::Status& status, std::string_view then = "") {
+void PrintFailure(const absl::Status& status, std::string_view then = "") {
   PrintError(Cat(analysis::StatusText(status), then));
 }
 
-std::shared_ptr<const analysis::Session> Opened(
+std::shared_ptr<const analysis::Session> Checked(
     absl::StatusOr<std::shared_ptr<const analysis::Session>> session) {
   if (session.ok()) return *std::move(session);
-  Report(session.status());
+  PrintFailure(session.status());
   return nullptr;
 }
 
@@ -34,9 +34,9 @@ std::shared_ptr<const analysis::Session> OpenTogether(const std::vector<std::str
   load.skipped = [&skipped](const absl::Status& why) { skipped.push_back(why); };
   auto session = analysis::LoadLogs(logs, load);
   if (load.progress) ClearProgress();
-  for (const absl::Status& why : skipped) Report(why, session.ok() ? "; left out" : "");
+  for (const absl::Status& why : skipped) PrintFailure(why, session.ok() ? "; left out" : "");
   if (skipped.size() == logs.size()) return nullptr;
-  return Opened(std::move(session));
+  return Checked(std::move(session));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ std::shared_ptr<const analysis::Session> OpenLog(const std::string& path) {
   load.progress = ProgressOnTerminal(Cat("reading ", path));
   auto session = analysis::LoadLogs({path}, load);
   if (load.progress) ClearProgress();
-  return Opened(std::move(session));
+  return Checked(std::move(session));
 }
 
 std::shared_ptr<const analysis::Session> OpenLogs(const Options& options, const std::string& verb,
@@ -56,7 +56,7 @@ std::shared_ptr<const analysis::Session> OpenLogs(const Options& options, const 
     return nullptr;
   }
   const auto logs = analysis::LogsOf(options.arguments());
-  if (!logs.ok()) Report(logs.status());
+  if (!logs.ok()) PrintFailure(logs.status());
   auto session = !logs.ok()         ? nullptr
                  : logs->size() > 1 ? OpenTogether(*logs)
                                     : OpenLog(logs->front());

@@ -19,12 +19,12 @@ using analysis::Layer;
 using analysis::Sampling;
 using analysis::Session;
 
-std::uint64_t Whole(double value) {
+std::uint64_t Round(double value) {
   return static_cast<std::uint64_t>(std::llround(std::clamp(value, 0.0, 9e18)));
 }
 
 Json EstimateJson(const analysis::SampledSum& estimate) {
-  return {{"value", Whole(estimate.value)}, {"plus_minus", Whole(estimate.plus_minus())}};
+  return {{"value", Round(estimate.value)}, {"plus_minus", Round(estimate.plus_minus())}};
 }
 
 Json ToJson(const Session& session, const Sampling& sampling, Drawn drawn) {
@@ -99,12 +99,12 @@ std::string CountedLines(const Session& session, const analysis::Peak& peak) {
 }
 
 std::string EstimatedCount(const analysis::SampledSum& estimate) {
-  return PlusMinus(FormatCount(Whole(estimate.value)), FormatCount(Whole(estimate.plus_minus())),
+  return PlusMinus(FormatCount(Round(estimate.value)), FormatCount(Round(estimate.plus_minus())),
                    estimate);
 }
 
 std::string EstimatedBytes(const analysis::SampledSum& estimate) {
-  return PlusMinus(FormatBytes(Whole(estimate.value)), FormatBytes(Whole(estimate.plus_minus())),
+  return PlusMinus(FormatBytes(Round(estimate.value)), FormatBytes(Round(estimate.plus_minus())),
                    estimate);
 }
 

@@ -12,7 +12,7 @@ double UsedShare(const TopRow& row) {
   return static_cast<double>(row.device->used) / static_cast<double>(row.device->capacity);
 }
 
-double Growth(const TopRow& row) { return row.device == nullptr ? -1 : row.device->growth; }
+double GrowthOf(const TopRow& row) { return row.device == nullptr ? -1 : row.device->growth; }
 
 // The soonest first, then those that never run out.
 double Urgency(const TopRow& row) {
@@ -48,7 +48,7 @@ std::vector<TopRow> RowsOf(const TopPage& page) {
                      [figure](const TopRow& a, const TopRow& b) { return figure(a) > figure(b); });
   };
   if (page.sort == TopSort::kUsed) largest_first(UsedShare);
-  if (page.sort == TopSort::kGrowth) largest_first(Growth);
+  if (page.sort == TopSort::kGrowth) largest_first(GrowthOf);
   if (page.sort == TopSort::kOom) largest_first(Urgency);
   return rows;
 }

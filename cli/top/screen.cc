@@ -14,8 +14,8 @@ namespace memprof::cli {
 namespace {
 
 // Read by handlers of signals, which call only functions that are safe there.
-termios saved;
-volatile std::sig_atomic_t has_keys = 0, active = 0, stopped = 0;
+termios g_saved;
+volatile std::sig_atomic_t g_has_keys = 0, g_active = 0, g_stopped = 0;
 
 bool WriteAll(std::string_view text) {
   while (!text.empty()) {
@@ -27,21 +27,21 @@ bool WriteAll(std::string_view text) {
 }
 
 void Enter() {
-  termios raw = saved;
+  termios raw = g_saved;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   raw.c_cc[VINTR] = _POSIX_VDISABLE;  // Ctrl-C is a key
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
-  if (has_keys != 0) tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  if (g_has_keys != 0) tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   WriteAll("\033[?1049h\033[?25l\033[2J");  // the alternate screen, without a cursor
-  active = 1;
+  g_active = 1;
 }
 
 void Leave() {
-  if (active == 0) return;
-  active = 0;
+  if (g_active == 0) return;
+  g_active = 0;
   WriteAll("\033[?25h\033[?1049l");
-  if (has_keys != 0) tcsetattr(STDIN_FILENO, TCSANOW, &saved);
+  if (g_has_keys != 0) tcsetattr(STDIN_FILENO, TCSANOW, &g_saved);
 }
 
 constexpr int kEnds[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGALRM, SIGUSR1,
@@ -58,7 +58,7 @@ void OnStop(int /*signal*/) {
   Leave();
   raise(SIGSTOP);
   Enter();
-  stopped = 1;
+  g_stopped = 1;
   errno = error;
 }
 
@@ -80,7 +80,7 @@ bool Screen::Possible() {
 }
 
 Screen::Screen() {
-  has_keys = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, &saved) == 0 ? 1 : 0;
+  g_has_keys = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, &g_saved) == 0 ? 1 : 0;
   HandleSignals(OnEnd, OnStop);
   Enter();
 }
@@ -98,7 +98,7 @@ std::pair<std::size_t, std::size_t> Screen::size() const {
 }
 
 bool Screen::Draw(const std::vector<std::string>& lines) {
-  if (active == 0) return true;
+  if (g_active == 0) return true;
   std::string text = "\033[H";
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) text += "\r\n";
@@ -110,7 +110,7 @@ bool Screen::Draw(const std::vector<std::string>& lines) {
 }
 
 std::vector<Key> Screen::Keys(std::chrono::milliseconds longest) {
-  pollfd input = {.fd = has_keys != 0 ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
+  pollfd input = {.fd = g_has_keys != 0 ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
   if (poll(&input, 1, static_cast<int>(longest.count())) <= 0) return {};
   char bytes[64];
   const ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
@@ -134,8 +134,8 @@ std::vector<Key> Screen::Keys(std::chrono::milliseconds longest) {
 }
 
 bool Screen::WasStopped() {
-  const bool was = stopped != 0;
-  stopped = 0;
+  const bool was = g_stopped != 0;
+  g_stopped = 0;
   return was;
 }
 

@@ -12,7 +12,7 @@ Json PartsJson(const std::vector<LivePart>& parts) {
   return json;
 }
 
-Json DeviceJson(const LiveDevice& device) {
+Json LiveDeviceJson(const LiveDevice& device) {
   return {{"device", device.device},
           {"name", device.name},
           {"total_bytes", device.capacity},
@@ -29,14 +29,14 @@ Json DeviceJson(const LiveDevice& device) {
           {"by_layer", PartsJson(device.layers)}};
 }
 
-Json FailureJson(const LiveFailure& failure) {
+Json RequestJson(const LiveFailure& failure) {
   return {{"device", failure.device}, {"bytes", failure.bytes}, {"time_ns", failure.time},
           {"step", failure.step},     {"site", failure.site},   {"recovered", failure.recovered}};
 }
 
 Json ProcessJson(const LiveProcess& process, std::uint64_t now_unix_ns) {
   Json devices = Json::array(), leaks = Json::array(), losses = Json::object();
-  for (const LiveDevice& device : process.devices) devices.push_back(DeviceJson(device));
+  for (const LiveDevice& device : process.devices) devices.push_back(LiveDeviceJson(device));
   for (const LiveLeak& leak : process.leaks)
     leaks.push_back({{"tier", leak.tier},
                      {"device", leak.device},
@@ -64,7 +64,7 @@ Json ProcessJson(const LiveProcess& process, std::uint64_t now_unix_ns) {
                {"devices", std::move(devices)},
                {"leaks", std::move(leaks)},
                {"failed_requests", process.failures},
-               {"last_failed_request", process.failure ? FailureJson(*process.failure) : Json()}};
+               {"last_failed_request", process.failure ? RequestJson(*process.failure) : Json()}};
   if (!process.sampling.empty()) json["always_on"] = process.sampling;
   return json;
 }

@@ -10,9 +10,7 @@
 namespace memprof::cli {
 namespace {
 
-using Kind = MetricsAddress::Kind;
-
-absl::Status Wrong(const std::string& text, std::string_view why) {
+absl::Status Refuse(const std::string& text, std::string_view why) {
   return absl::InvalidArgumentError(Cat("--metrics: '", text, "' ", why));
 }
 
@@ -50,8 +48,8 @@ absl::StatusOr<MetricsAddress> Otlp(const std::string& text, std::string url) {
   if (url.empty()) url = "http://127.0.0.1:4318";
   constexpr std::string_view kScheme = "http://";
   if (!std::string_view(url).starts_with(kScheme))
-    return Wrong(text,
-                 "is not http://HOST:PORT: send to a collector on this machine, which adds TLS");
+    return Refuse(text,
+                  "is not http://HOST:PORT: send to a collector on this machine, which adds TLS");
   url = url.substr(kScheme.size());
   const std::size_t slash = url.find('/');
   if (slash != std::string::npos) {
@@ -63,10 +61,10 @@ absl::StatusOr<MetricsAddress> Otlp(const std::string& text, std::string url) {
     while (!path.empty() && path.back() == '/') path.pop_back();
     path += "/v1/metrics";
   }
-  MetricsAddress address{.kind = Kind::kOtlp, .path = path};
+  MetricsAddress address{.kind = MetricsAddress::Kind::kOtlp, .path = path};
   for (const char c : path)
-    if (static_cast<unsigned char>(c) <= ' ') return Wrong(text, "has a path with a space");
-  if (!ReadHostAndPort(url, 4318, &address)) return Wrong(text, "is not http://HOST:PORT");
+    if (static_cast<unsigned char>(c) <= ' ') return Refuse(text, "has a path with a space");
+  if (!ReadHostAndPort(url, 4318, &address)) return Refuse(text, "is not http://HOST:PORT");
   return address;
 }
 
@@ -78,16 +76,16 @@ absl::StatusOr<MetricsAddress> ParseMetricsAddress(const std::string& text) {
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
   if (kind == "otlp") return Otlp(text, rest);
   if (kind == "unix") {
-    if (rest.empty()) return Wrong(text, "names no path");
-    if (rest.size() >= 108) return Wrong(text, "is longer than the 107 bytes of a socket's path");
-    return MetricsAddress{.kind = Kind::kUnix, .path = rest};
+    if (rest.empty()) return Refuse(text, "names no path");
+    if (rest.size() >= 108) return Refuse(text, "is longer than the 107 bytes of a socket's path");
+    return MetricsAddress{.kind = MetricsAddress::Kind::kUnix, .path = rest};
   }
   if (kind != "tcp")
-    return Wrong(text, "is not unix:PATH, tcp:127.0.0.1:PORT or otlp:http://HOST:PORT");
-  MetricsAddress address{.kind = Kind::kTcp};
-  if (!ReadHostAndPort(rest, 0, &address)) return Wrong(text, "is not tcp:127.0.0.1:PORT");
+    return Refuse(text, "is not unix:PATH, tcp:127.0.0.1:PORT or otlp:http://HOST:PORT");
+  MetricsAddress address{.kind = MetricsAddress::Kind::kTcp};
+  if (!ReadHostAndPort(rest, 0, &address)) return Refuse(text, "is not tcp:127.0.0.1:PORT");
   if (address.host != "127.0.0.1" && address.host != "::1")
-    return Wrong(text, "would be open to other machines: only 127.0.0.1 and [::1] are allowed");
+    return Refuse(text, "would be open to other machines: only 127.0.0.1 and [::1] are allowed");
   return address;
 }
 

@@ -34,8 +34,8 @@ enum Index {
   kCount
 };
 
-std::vector<Metric> AllMetrics() {
-  std::vector<Metric> all(kCount);
+std::vector<MetricFamily> AllMetrics() {
+  std::vector<MetricFamily> all(kCount);
   const auto gauge = [&all](Index at, std::string_view name, std::string_view unit,
                             std::string_view help) {
     all[at] = {name, unit, help, false, {}};
@@ -112,8 +112,8 @@ class Collector {
     AddLeaks(process);
   }
 
-  std::vector<Metric> Take() {
-    std::erase_if(all_, [](const Metric& metric) { return metric.samples.empty(); });
+  std::vector<MetricFamily> Take() {
+    std::erase_if(all_, [](const MetricFamily& metric) { return metric.samples.empty(); });
     return std::move(all_);
   }
 
@@ -157,14 +157,14 @@ class Collector {
   }
 
   const std::size_t sites_;
-  std::vector<Metric> all_;
+  std::vector<MetricFamily> all_;
   Labels labels_;
   std::uint64_t start_ = 0;
 };
 
 }  // namespace
 
-std::vector<Metric> MetricsOf(const LiveReading& reading, std::size_t sites) {
+std::vector<MetricFamily> MetricsOf(const LiveReading& reading, std::size_t sites) {
   std::vector<const LiveProcess*> processes;
   for (const LiveProcess& process : reading.processes) processes.push_back(&process);
   std::stable_partition(processes.begin(), processes.end(), [](const LiveProcess* process) {

@@ -23,7 +23,7 @@ std::string ValueText(double value) {
   return absl::StrFormat("%.15g", value);
 }
 
-Json OtlpPoint(const Metric& metric, const MetricSample& sample, std::uint64_t now_unix_ns) {
+Json OtlpPoint(const MetricFamily& metric, const MetricSample& sample, std::uint64_t now_unix_ns) {
   Json attributes = Json::array();
   for (const auto& [name, value] : sample.labels)
     attributes.push_back({{"key", name}, {"value", {{"stringValue", value}}}});
@@ -36,9 +36,9 @@ Json OtlpPoint(const Metric& metric, const MetricSample& sample, std::uint64_t n
 
 }  // namespace
 
-std::string PrometheusText(const std::vector<Metric>& metrics, bool open_metrics) {
+std::string PrometheusText(const std::vector<MetricFamily>& metrics, bool open_metrics) {
   std::string text;
-  for (const Metric& metric : metrics) {
+  for (const MetricFamily& metric : metrics) {
     const std::string sample_name = Cat(metric.name, metric.counter ? "_total" : "");
     const std::string name = open_metrics ? std::string(metric.name) : sample_name;
     Append(text, "# HELP ", name, " ", metric.help, "\n# TYPE ", name,
@@ -55,9 +55,9 @@ std::string PrometheusText(const std::vector<Metric>& metrics, bool open_metrics
   return text;
 }
 
-std::string OtlpText(const std::vector<Metric>& metrics, std::uint64_t now_unix_ns) {
+std::string OtlpText(const std::vector<MetricFamily>& metrics, std::uint64_t now_unix_ns) {
   Json list = Json::array();
-  for (const Metric& metric : metrics) {
+  for (const MetricFamily& metric : metrics) {
     Json points = Json::array();
     for (const MetricSample& sample : metric.samples)
       points.push_back(OtlpPoint(metric, sample, now_unix_ns));

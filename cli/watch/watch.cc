@@ -98,7 +98,7 @@ class Outlets {
 
   void Show(const LiveReading& reading) {
     if (servers_.empty() && collectors_.empty()) return;
-    std::vector<Metric> metrics = MetricsOf(reading, sites_);
+    std::vector<MetricFamily> metrics = MetricsOf(reading, sites_);
     const std::lock_guard lock(mutex_);
     metrics_ = std::move(metrics);
     now_unix_ns_ = reading.now_unix_ns;
@@ -144,7 +144,7 @@ class Outlets {
   std::size_t sites_ = 0;
   std::vector<std::string> notes_;
   std::mutex mutex_;
-  std::vector<Metric> metrics_;  // only this thread changes it
+  std::vector<MetricFamily> metrics_;  // only this thread changes it
   std::uint64_t now_unix_ns_ = 0;
   std::vector<MetricsAddress> collectors_;
   steady_clock::time_point next_push_;

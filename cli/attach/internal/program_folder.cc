@@ -179,8 +179,8 @@ absl::StatusOr<ProgramFolder> ProgramFolder::Make(pid_t pid, const std::string& 
   const int tmp = OpenTmp(pid);
   if (tmp < 0) return Failed(Cat("/tmp of process ", pid));
   ProgramFolder folder(pid, tmp, preferred);
-  constexpr int kMostTries = 20;
-  for (int i = 0; i < kMostTries; ++i) {
+  constexpr int kMostNames = 20;
+  for (int i = 0; i < kMostNames; ++i) {
     if (IsOurName(folder.name_) && mkdirat(tmp, folder.name_.c_str(), 0700) == 0) {
       folder.folder_ = openat(tmp, folder.name_.c_str(), kFolder);
       struct stat made;

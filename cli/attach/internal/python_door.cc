@@ -19,11 +19,11 @@ using Description = std::array<std::uint64_t, kMostWords>;
 // Words of the description, each an offset in the structure that the comment names.
 constexpr std::size_t kVersion = 1, kInterpreters = 5 /* of all */,
                       kMainThread = 10 /* interpreter */;
-struct Words {  // ... of which the place changes
+struct VersionWords {  // ... of which the place changes
   std::uint64_t minor;
   std::size_t first;  // eval_breaker, remote_debugger_support, remote_debugging_enabled, ...
 };
-constexpr Words kWords[] = {{14, 89}, {15, 105}};
+constexpr VersionWords kWords[] = {{14, 89}, {15, 105}};
 constexpr std::uint64_t kPleaseStop = 1 << 5;  // of the breaker: look what there is to do
 constexpr std::uint64_t kMostOffset = 1 << 24;
 
@@ -39,9 +39,9 @@ bool Put(pid_t pid, std::uint64_t address, const void* from, std::size_t bytes) 
   return process_vm_writev(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
 }
 
-const Words* WordsOf(const Description& words) {
+const VersionWords* WordsOf(const Description& words) {
   if (std::memcmp(words.data(), "xdebugpy", 8) != 0) return nullptr;
-  for (const Words& known : kWords)
+  for (const VersionWords& known : kWords)
     if (words[kVersion] >> 24 == 3 && (words[kVersion] >> 16 & 0xff) == known.minor) return &known;
   return nullptr;
 }
@@ -53,7 +53,7 @@ std::optional<PythonDoor> PythonDoor::Find(const Target& target) {
   const std::uint64_t runtime = target.SymbolOfPython("_PyRuntime");
   Description words{};
   if (runtime == 0 || !Get(pid, runtime, &words)) return std::nullopt;
-  const Words* at = WordsOf(words);
+  const VersionWords* at = WordsOf(words);
   if (at == nullptr) return std::nullopt;
   const auto [breaker, support, enabled, pending, script, most_script] =
       *reinterpret_cast<const std::array<std::uint64_t, 6>*>(&words[at->first]);

@@ -93,16 +93,16 @@ bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-enum class Place { kProgram, kC, kForbidden };
+enum class ModuleKind { kProgram, kC, kForbidden };
 
-Place PlaceOf(std::string_view module) {
-  if (StartsWith(module, "ld-") || StartsWith(module, "ld.so")) return Place::kForbidden;
+ModuleKind KindOf(std::string_view module) {
+  if (StartsWith(module, "ld-") || StartsWith(module, "ld.so")) return ModuleKind::kForbidden;
   for (const char* allocator : {"jemalloc", "tcmalloc", "mimalloc", "libmemprof.so"})
-    if (module.find(allocator) != std::string_view::npos) return Place::kForbidden;
+    if (module.find(allocator) != std::string_view::npos) return ModuleKind::kForbidden;
   if (StartsWith(module, "libc.so") || StartsWith(module, "libc-2.") ||
       StartsWith(module, "libpthread"))
-    return Place::kC;
-  return Place::kProgram;
+    return ModuleKind::kC;
+  return ModuleKind::kProgram;
 }
 
 // Walks from the innermost frame. Only the functions of the C library in which the program is right
@@ -124,10 +124,11 @@ struct Walk {
     const char* name = module == nullptr ? nullptr
                                          : dwfl_module_info(module, nullptr, nullptr, nullptr,
                                                             nullptr, nullptr, nullptr, nullptr);
-    const Place place = name == nullptr ? Place::kProgram : PlaceOf(analysis::BaseName(name));
-    if (place == Place::kForbidden) return Stop(false);
+    const ModuleKind kind =
+        name == nullptr ? ModuleKind::kProgram : KindOf(analysis::BaseName(name));
+    if (kind == ModuleKind::kForbidden) return Stop(false);
     if (in_program) return DWARF_CB_OK;
-    if (place == Place::kC) {
+    if (kind == ModuleKind::kC) {
       GElf_Sym symbol;
       GElf_Off offset = 0;
       called = dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr);

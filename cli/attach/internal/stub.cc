@@ -135,7 +135,7 @@ namespace memprof::cli {
 namespace {
 
 // In the order of the assembly.
-struct Table {
+struct StubTable {
   std::uint64_t vector_bytes, create, detach, dlopen, dlsym, stack, resume, library, function,
       settings;
 };
@@ -155,8 +155,8 @@ std::string MakeStub(const StubParts& parts, std::uint64_t address) {
   static constexpr char kFunction[] = "memprof_attach";
   std::string stub(memprof_stub_begin, memprof_stub_end);
   const auto table_at = static_cast<std::size_t>(memprof_stub_vector_bytes - memprof_stub_begin);
-  Table table{VectorBytes(), parts.pthread_create, parts.pthread_detach, parts.dlopen,
-              parts.dlsym,   parts.stack,          parts.resume};
+  StubTable table{VectorBytes(), parts.pthread_create, parts.pthread_detach, parts.dlopen,
+                  parts.dlsym,   parts.stack,          parts.resume};
   const auto add = [&](const char* text, std::size_t length) {
     const std::uint64_t at = address + stub.size();
     stub.append(text, length + 1);

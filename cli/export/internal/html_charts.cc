@@ -21,8 +21,8 @@ using analysis::Series;
 using analysis::Session;
 using analysis::TimeNs;
 
-constexpr int kLeft = 78, kTop = 8, kWidth = 1110, kHeight = 240;
-constexpr int kColumns = kWidth;  // one a pixel
+constexpr int kLeft = 78, kTop = 8, kWide = 1110, kHeight = 240;
+constexpr int kColumns = kWide;  // one a pixel
 
 // One digit after the point is exact enough for a pixel.
 std::string Pixel(double value) {
@@ -32,11 +32,6 @@ std::string Pixel(double value) {
   if (view.ends_with(".0")) view.remove_suffix(2);
   return std::string(view);
 }
-
-struct Line {
-  std::string_view name, style;
-  std::vector<Series::Sample> columns;
-};
 
 class Chart {
  public:
@@ -74,7 +69,7 @@ class Chart {
     for (const Line& line : lines_) html += Curve(line);
     if (capacity_ > 0 && capacity_ <= highest_) {
       const std::string y = Pixel(Y(capacity_));
-      Append(html, "<line class=\"capacity\" x1=\"", kLeft, "\" x2=\"", kLeft + kWidth, "\" y1=\"",
+      Append(html, "<line class=\"capacity\" x1=\"", kLeft, "\" x2=\"", kLeft + kWide, "\" y1=\"",
              y, "\" y2=\"", y, "\"/><text x=\"", kLeft + 6, "\" y=\"", Pixel(Y(capacity_) + 12),
              "\">capacity ", FormatBytes(capacity_), "</text>\n");
     }
@@ -85,6 +80,11 @@ class Chart {
   }
 
  private:
+  struct Line {
+    std::string_view name, style;
+    std::vector<Series::Sample> columns;
+  };
+
   void AddLine(std::string_view name, std::string_view style, const Series& series,
                bool wanted = true) {
     if (series.empty() || !wanted) return;
@@ -104,7 +104,7 @@ class Chart {
     return kTop + kHeight * (1 - static_cast<double>(bytes) / static_cast<double>(highest_) * 0.97);
   }
   double X(TimeNs time) const {
-    return kLeft + kWidth * static_cast<double>(time - begin_) / static_cast<double>(end_ - begin_);
+    return kLeft + kWide * static_cast<double>(time - begin_) / static_cast<double>(end_ - begin_);
   }
 
   // The area below the minimum, and the band from minimum to maximum, as steps.
@@ -119,7 +119,7 @@ class Chart {
         Append(path, "H", kLeft + column + (forward ? 0 : 1), "V", Pixel(y));
         last = y;
       }
-      Append(path, "H", forward ? kLeft + kWidth : kLeft);
+      Append(path, "H", forward ? kLeft + kWide : kLeft);
     };
     edge(
         upper, [](const Series::Sample& s) { return s.max; }, true);
@@ -137,7 +137,7 @@ class Chart {
     std::string html;
     for (std::uint64_t bytes = 0; bytes <= highest_; bytes += step) {
       const std::string y = Pixel(Y(bytes));
-      Append(html, "<line class=\"grid\" x1=\"", kLeft, "\" x2=\"", kLeft + kWidth, "\" y1=\"", y,
+      Append(html, "<line class=\"grid\" x1=\"", kLeft, "\" x2=\"", kLeft + kWide, "\" y1=\"", y,
              "\" y2=\"", y, "\"/><text class=\"end\" x=\"", kLeft - 6, "\" y=\"",
              Pixel(Y(bytes) + 4), "\">", bytes == 0 ? "0" : FormatBytes(bytes), "</text>\n");
       if (highest_ - bytes < step) break;  // the next would not fit, or overflow
@@ -154,7 +154,7 @@ class Chart {
     }
     std::string html;
     for (double time = 0; time <= span && tick > 0; time += tick) {
-      Append(html, "<text class=\"middle\" x=\"", Pixel(kLeft + kWidth * time / span), "\" y=\"",
+      Append(html, "<text class=\"middle\" x=\"", Pixel(kLeft + kWide * time / span), "\" y=\"",
              kTop + kHeight + 16, "\">", analysis::FormatDuration(static_cast<TimeNs>(time)),
              "</text>\n");
     }
@@ -163,7 +163,7 @@ class Chart {
     double free_from = 0;  // where the next label may begin
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const double at = X(steps[i].begin);
-      const bool labelled = i % every == 0 && at >= free_from && at < kLeft + kWidth - 50;
+      const bool labelled = i % every == 0 && at >= free_from && at < kLeft + kWide - 50;
       if (labelled) free_from = at + 70;
       if (!labelled && steps.size() > 100) continue;
       if (steps[i].begin < begin_ || steps[i].begin >= end_) continue;
@@ -180,8 +180,8 @@ class Chart {
 
   // Only our own numbers and names: no text of the log.
   std::string Data() const {
-    std::string json = Cat("{\"left\":", kLeft, ",\"width\":", kWidth, ",\"span\":", end_ - begin_,
-                           ",\"lines\":[");
+    std::string json =
+        Cat("{\"left\":", kLeft, ",\"width\":", kWide, ",\"span\":", end_ - begin_, ",\"lines\":[");
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       Append(json, i == 0 ? "" : ",", "{\"name\":\"", lines_[i].name, "\"");
       AppendValues(json, "min", lines_[i], [](const Series::Sample& s) { return s.min; });
@@ -228,20 +228,20 @@ std::string FlameHtml(const analysis::FlameTree& tree) {
   constexpr double kNarrowest = 0.1;  // percent
   constexpr int kDeepest = 120;
   if (tree.nodes.empty() || tree.nodes[0].bytes == 0) return "";
-  struct Place {
+  struct Box {
     double left = 0, width = 100, next = 0;  // percent; `next` = where the next child begins
     int depth = 0;
   };
-  std::vector<Place> places(tree.nodes.size());
+  std::vector<Box> places(tree.nodes.size());
   const auto whole = static_cast<double>(tree.nodes[0].bytes);
   std::string boxes;
   int deepest = 0;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const analysis::FlameNode& node = tree.nodes[i];
-    Place& place = places[i];
+    Box& place = places[i];
     place.width = 100 * static_cast<double>(node.bytes) / whole;
     if (node.parent >= 0) {
-      Place& parent = places[node.parent];
+      Box& parent = places[node.parent];
       place.left = parent.next;
       place.depth = parent.depth + 1;
       parent.next += place.width;

@@ -37,9 +37,9 @@ constexpr std::size_t kRows = 200;  // of each table
 constexpr std::size_t kLeaks = 50;
 constexpr std::size_t kFrames = 12;
 
-class Page {
+class ReportPage {
  public:
-  Page(const Session& session, analysis::Symbols& symbols)
+  ReportPage(const Session& session, analysis::Symbols& symbols)
       : session_(session), symbols_(symbols), report_(analysis::BuildReport(session)) {}
 
   std::string Html() {
@@ -203,19 +203,19 @@ class Page {
 
   // Tensors of one name and shape are one row.
   void Tensors(const std::vector<analysis::AllocationId>& tensors) {
-    struct Group {
+    struct Alike {
       std::uint64_t bytes = 0, count = 0;
       analysis::AllocationId first;
     };
-    std::map<std::tuple<std::string, std::string>, Group> groups;
+    std::map<std::tuple<std::string, std::string>, Alike> groups;
     for (const analysis::AllocationId id : tensors) {
       const analysis::TensorInfo* tensor = session_.tensor(session_.allocation(id).tensor);
-      Group& group = groups[{TensorName(tensor), TensorShape(tensor)}];
+      Alike& group = groups[{TensorName(tensor), TensorShape(tensor)}];
       group.bytes += session_.record(id).bytes;
       if (group.count++ == 0) group.first = id;
     }
     if (groups.empty()) return;
-    using Row = std::pair<std::tuple<std::string, std::string>, Group>;
+    using Row = std::pair<std::tuple<std::string, std::string>, Alike>;
     std::vector<Row> rows(groups.begin(), groups.end());
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Row& a, const Row& b) { return a.second.bytes > b.second.bytes; });
@@ -272,7 +272,7 @@ class Page {
 
 bool ExportHtml(const ExportInput& input, OutputFile& output) {
   analysis::Symbols symbols(input.session);
-  return output.Write(Page(*input.session, symbols).Html());
+  return output.Write(ReportPage(*input.session, symbols).Html());
 }
 
 }  // namespace memprof::cli

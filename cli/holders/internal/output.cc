@@ -14,7 +14,8 @@ std::string Right(const std::string& text, std::size_t columns) {
 }
 
 // Holders are wrapped, not cut: the end of a line says as much as its begin.
-std::string Line(const std::string& bytes, const std::string& blocks, const std::string& holder) {
+std::string RowText(const std::string& bytes, const std::string& blocks,
+                    const std::string& holder) {
   constexpr std::size_t kIndent = kBytesColumns + kBlocksColumns + 2;
   std::string text = Wrap(Printable(holder), kWidth - kIndent, 0);
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += kIndent)
@@ -27,11 +28,11 @@ std::string Line(const std::string& bytes, const std::string& blocks, const std:
 std::string HeldText(const Held& held, std::size_t top) {
   std::string text = Wrap(Printable(held.how), kWidth, 0) + "\n\n";
   if (held.rows.empty()) text += "No variable holds memory of a GPU.\n";
-  if (!held.rows.empty()) text += Line("bytes", "blocks", "holder");
+  if (!held.rows.empty()) text += RowText("bytes", "blocks", "holder");
   const std::size_t shown = Shown(held.rows.size(), top);
   for (std::size_t i = 0; i < shown; ++i)
-    text += Line(analysis::FormatBytes(held.rows[i].bytes),
-                 analysis::FormatCount(held.rows[i].blocks), held.rows[i].path);
+    text += RowText(analysis::FormatBytes(held.rows[i].bytes),
+                    analysis::FormatCount(held.rows[i].blocks), held.rows[i].path);
   if (const std::string more = MoreLine(shown, held.rows.size()); !more.empty())
     Append(text, "  ", more);
   if (held.garbage_bytes != 0)

@@ -16,7 +16,7 @@ Json FiguresJson(const analysis::allocators::Figures& figures) {
           {"peak_segments", figures.peak_segments}};
 }
 
-Json WhatIfJson(const WhatIf& what, bool with_saving) {
+Json AllocatorJson(const WhatIf& what, bool with_saving) {
   Json object = {{"allocator", analysis::allocators::SpecName(what.spec)}};
   object.update(FiguresJson(what.figures));
   object["driver_calls"] = what.driver_calls;
@@ -34,13 +34,13 @@ Json WhatIfJson(const WhatIf& what, bool with_saving) {
 Json ReplayJson(const DeviceReplay& replay) {
   Json recorded = FiguresJson(replay.recorded);
   recorded["driver_calls"] = replay.recorded_driver_calls;
-  Json replayed = WhatIfJson(replay.replayed, false);
+  Json replayed = AllocatorJson(replay.replayed, false);
   replayed["origin"] = std::string(SpecOriginName(replay.origin));
   replayed["residual_bytes"] = replay.unchecked ? Json(nullptr) : Json(replay.residual);
   replayed["uncertain"] = replay.uncertain;
   replayed["samples"] = replay.samples;
   Json others = Json::array();
-  for (const WhatIf& what : replay.others) others.push_back(WhatIfJson(what, true));
+  for (const WhatIf& what : replay.others) others.push_back(AllocatorJson(what, true));
   Json object = {
       {"device", replay.device},
       {"process", replay.process},

@@ -40,8 +40,8 @@ std::string ProcessName(const Session& session, std::uint32_t process) {
   return rank >= 0 ? Cat("rank ", rank) : Cat("process ", process + 1);
 }
 
-std::vector<ProcessFigures> FiguresOf(const Session& session,
-                                      const std::vector<analysis::Leak>& leaks) {
+std::vector<ProcessFigures> ProcessFiguresOf(const Session& session,
+                                             const std::vector<analysis::Leak>& leaks) {
   analysis::ProcessQuery query;
   query.leaks = leaks;
   return FindProcessFigures(session, query);
@@ -136,7 +136,7 @@ std::string OutlierSentence(const Session& session, const std::vector<ProcessFig
 
 std::string ProcessesText(const Session& session, const std::vector<analysis::Leak>& leaks) {
   if (session.processes().size() < 2) return "";
-  const std::vector<ProcessFigures> figures = FiguresOf(session, leaks);
+  const std::vector<ProcessFigures> figures = ProcessFiguresOf(session, leaks);
   std::string text;
   std::uint64_t imported = 0;
   for (const Measure& measure : kMeasures) {
@@ -154,7 +154,7 @@ std::string ProcessesText(const Session& session, const std::vector<analysis::Le
 }
 
 Json ProcessesJson(const Session& session, const std::vector<analysis::Leak>& leaks) {
-  const std::vector<ProcessFigures> figures = FiguresOf(session, leaks);
+  const std::vector<ProcessFigures> figures = ProcessFiguresOf(session, leaks);
   Json list = Json::array();
   for (const ProcessFigures& process : figures) {
     list.push_back({{"rank", session.processes()[process.process].rank},

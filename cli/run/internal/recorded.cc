@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // A report is of one session that is held in memory: good for the ranks of a host.
 constexpr std::int64_t kMostForReport = 8;
 
-std::string Shown(const std::string& path) {
+std::string Short(const std::string& path) {
   std::error_code error;
   const std::string relative = fs::proximate(path, error).string();
   return error || absl::StartsWith(relative, "..") ? path : relative;
@@ -29,11 +29,11 @@ std::string Shown(const std::string& path) {
 
 // A word of a shell, in which "*" keeps its meaning.
 std::string Word(const std::string& text) {
-  constexpr char kPlain[] =
+  constexpr char kUnquoted[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+=:,@%";
   std::vector<std::string> parts = absl::StrSplit(text, '*');
   for (std::string& part : parts)
-    if (part.find_first_not_of(kPlain) != std::string::npos)
+    if (part.find_first_not_of(kUnquoted) != std::string::npos)
       part = absl::StrCat("'", absl::StrReplaceAll(part, {{"'", "'\\''"}}), "'");
   const std::string word = absl::StrJoin(parts, "*");
   return absl::StartsWith(word, "-") ? "./" + word : word;
@@ -56,8 +56,8 @@ std::string CommonFolder(const std::vector<std::string>& logs) {
 std::string PatternOf(const std::vector<std::string>& logs, const std::string& output) {
   const fs::path folder = CommonFolder(logs);
   for (const std::string& log : logs)
-    if (fs::path(log).parent_path() != folder) return Shown(PatternOfLogs(output));
-  return Shown((folder / PatternOfLogs(fs::path(output).filename())).string());
+    if (fs::path(log).parent_path() != folder) return Short(PatternOfLogs(output));
+  return Short((folder / PatternOfLogs(fs::path(output).filename())).string());
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ std::string PatternOf(const std::vector<std::string>& logs, const std::string& o
 std::string RecordedText(const std::vector<std::string>& logs, const std::string& output,
                          std::int64_t ranks) {
   const bool one = logs.size() == 1;
-  const std::string where = one ? absl::StrCat("recorded to ", Shown(logs[0]))
+  const std::string where = one ? absl::StrCat("recorded to ", Short(logs[0]))
                                 : absl::StrCat("recorded ", logs.size(), " processes, ",
-                                               Shown(logs[0]), " to ", Shown(logs.back()));
+                                               Short(logs[0]), " to ", Short(logs.back()));
   const std::string next =
       std::max<std::int64_t>(ranks, std::ssize(logs)) > kMostForReport
-          ? absl::StrCat("memprof fleet map ", Word(Shown(CommonFolder(logs))), " -o fleet")
-          : absl::StrCat("memprof report ", Word(one ? Shown(logs[0]) : PatternOf(logs, output)));
+          ? absl::StrCat("memprof fleet map ", Word(Short(CommonFolder(logs))), " -o fleet")
+          : absl::StrCat("memprof report ", Word(one ? Short(logs[0]) : PatternOf(logs, output)));
   return absl::StrCat(where, "; next: ", next);
 }
 

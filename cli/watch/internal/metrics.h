@@ -23,7 +23,7 @@ struct MetricSample {
   std::uint64_t start_unix_ns = 0;  // of a counter
 };
 
-struct Metric {
+struct MetricFamily {
   std::string_view name;  // of a counter: without "_total"
   std::string_view unit;  // "bytes", "seconds" or ""
   std::string_view help;
@@ -33,11 +33,11 @@ struct Metric {
 
 // `sites`: how many leaks of each log have their place in a label; the rest is one, "other".
 // Metrics without a sample are left out.
-std::vector<Metric> MetricsOf(const LiveReading& reading, std::size_t sites);
+std::vector<MetricFamily> MetricsOf(const LiveReading& reading, std::size_t sites);
 
 // Prometheus's text format 0.0.4, or OpenMetrics 1.0.0.
-std::string PrometheusText(const std::vector<Metric>& metrics, bool open_metrics);
+std::string PrometheusText(const std::vector<MetricFamily>& metrics, bool open_metrics);
 // The request of OTLP/HTTP as JSON: ExportMetricsServiceRequest.
-std::string OtlpText(const std::vector<Metric>& metrics, std::uint64_t now_unix_ns);
+std::string OtlpText(const std::vector<MetricFamily>& metrics, std::uint64_t now_unix_ns);
 
 }  // namespace memprof::cli

@@ -86,7 +86,7 @@ TEST(WatchMetrics, ThePlacesOfAThousandLeaksAreAFew) {
   for (int i = 0; i < 1000; ++i)
     leaks.push_back({"suspected", i % 2, false, 1.0, 1, Cat("Place", i)});
   for (const std::size_t sites : {0, 10, 100})
-    for (const Metric& metric : MetricsOf(reading, sites)) {
+    for (const MetricFamily& metric : MetricsOf(reading, sites)) {
       if (metric.name != "memprof_leak_bytes_per_step") continue;
       EXPECT_EQ(metric.samples.size(), sites + 1);
       double sum = 0;
@@ -115,7 +115,7 @@ TEST(WatchMetrics, OfManyLogsThoseThatRunComeFirst) {
     process.state = i == 999 ? LiveState::kRunning : LiveState::kKilled;
     reading.processes.push_back(process);
   }
-  const std::vector<Metric> metrics = MetricsOf(reading, 10);
+  const std::vector<MetricFamily> metrics = MetricsOf(reading, 10);
   ASSERT_EQ(metrics[0].name, "memprof_up");
   EXPECT_EQ(metrics[0].samples.size(), kMostWatchedLogs);
   EXPECT_EQ(metrics[0].samples[0].labels[0].second, "999");
