@@ -6,6 +6,8 @@
 // stacks are missing), kError (a part of the recording did not work).
 #pragma once
 
+#include <string_view>
+
 namespace memprof::log {
 
 enum class Severity { kInfo, kNotice, kDataLoss, kError };
@@ -106,6 +108,13 @@ enum class Anomaly {
   MEMPROF_ANOMALIES(MEMPROF_ANOMALY_ID)
 #undef MEMPROF_ANOMALY_ID
       kCount
+};
+
+// By Anomaly.
+inline constexpr std::string_view kAnomalyNames[] = {
+#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
+    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
+#undef MEMPROF_ANOMALY_NAME
 };
 
 }  // namespace memprof::log

@@ -12,13 +12,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/base/types.h"
+
 namespace memprof::analysis::allocators {
 
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 // Larger requests are refused: no device is that large, and sums stay within 64 bits.
 inline constexpr std::uint64_t kMaxRequest = std::uint64_t{1} << 46;
-// The unit of the driver's physical memory: cudaMalloc divides pages among smaller requests.
-inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;

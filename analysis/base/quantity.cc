@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "analysis/base/text.h"
 
 namespace memprof::analysis {
 namespace {
@@ -33,8 +34,6 @@ constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"min", 60'000'000'000},
     {"h", 3'600'000'000'000},
 }};
-
-constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

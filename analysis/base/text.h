@@ -13,6 +13,8 @@ std::string Lower(std::string_view text);
 // The part after the last slash. A view of `path`.
 inline std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 inline bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

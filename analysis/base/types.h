@@ -148,6 +148,10 @@ bool IsFrameworkLayer(Layer layer);
 
 inline constexpr int kNoDevice = -1;
 
+// The driver allocates the memory of a device in pages of this size, which smaller allocations
+// share.
+inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
+
 using TimeNs = std::uint64_t;
 inline constexpr TimeNs kForever = std::numeric_limits<TimeNs>::max();
 

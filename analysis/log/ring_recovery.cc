@@ -172,18 +172,13 @@ std::vector<log::Events> RecoverEvents(const RingView& view, const std::vector<P
 
 log::Counters RecoverCounters(const RingHeader& header, std::uint64_t log_bytes,
                               std::uint64_t recovered_events, std::uint64_t broken_definitions) {
-  static constexpr const char* kNames[] = {
-#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
-      MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
-#undef MEMPROF_ANOMALY_NAME
-  };
   log::Counters counters;
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+  for (std::size_t i = 0; i < std::size(log::kAnomalyNames); ++i) {
     std::uint64_t value = header.anomalies[i].load(std::memory_order_relaxed);
     if (i == static_cast<std::size_t>(log::Anomaly::kDefinitionsLost)) value += broken_definitions;
     if (value == 0) continue;
     log::Counter* counter = counters.add_counter();
-    counter->set_name(kNames[i]);
+    counter->set_name(std::string(log::kAnomalyNames[i]));
     counter->set_value(value);
   }
   log::SelfAccounting* self = counters.mutable_self();

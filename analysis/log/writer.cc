@@ -80,18 +80,12 @@ log::Events Columns(const Rows& rows) {
   return events;
 }
 
-constexpr std::string_view kAnomalyNames[] = {
-#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
-    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
-#undef MEMPROF_ANOMALY_NAME
-};
-
 }  // namespace
 
 LogWriter::LogWriter(Sink sink) : sink_(std::move(sink)) {
   header_.set_format_version(log::kFormatVersion);
   header_.set_architecture("x86_64");
-  counts_.resize(std::size(kAnomalyNames));
+  counts_.resize(std::size(log::kAnomalyNames));
   rows_.reserve(log::kEventsPerChunk);
 }
 
@@ -248,7 +242,7 @@ void LogWriter::WriteCounters() {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] == 0) continue;
     log::Counter* counter = counters.add_counter();
-    counter->set_name(std::string(kAnomalyNames[i]));
+    counter->set_name(std::string(log::kAnomalyNames[i]));
     counter->set_value(counts_[i]);
   }
   log::SelfAccounting* self = counters.mutable_self();

@@ -12,8 +12,6 @@
 namespace memprof::analysis {
 namespace {
 
-// Deeper stacks only come from damaged logs; the outermost frames are dropped there.
-constexpr std::size_t kMaxDepth = 4096;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 void SortByCost(std::vector<FunctionCost>& costs, bool by_count) {
@@ -57,7 +55,7 @@ class CallStacks::Interner {
   // The whole of a stack, innermost first.
   void AddWhole(StackId stack, std::vector<std::uint32_t>* path) {
     std::size_t depth = 0;
-    for (StackId node = stack; node.valid() && depth < kMaxDepth;
+    for (StackId node = stack; node.valid() && depth < Session::kMaxStackDepth;
          node = session_.StackParent(node), ++depth) {
       const FrameId id = session_.StackFrame(node);
       if (id.value >= resolved_.size()) continue;
@@ -77,7 +75,7 @@ class CallStacks::Interner {
     // A stack of libraries alone, such as of a thread that they started, is its call site.
     if (!frames.empty() && IsPlumbing(frames.front())) frames.resize(1);
     for (const SourceFrame& frame : frames) {
-      if (path->size() >= kMaxDepth) break;
+      if (path->size() >= Session::kMaxStackDepth) break;
       std::string key = frame.file;
       key.append(1, '\0').append(std::to_string(frame.line)).append(1, '\0');
       key.append(frame.function).append(1, '\0').append(frame.module);

@@ -10,8 +10,6 @@
 
 namespace memprof::analysis {
 
-using Kind = PickleValue::Kind;
-
 std::uint64_t PickleValue::Unsigned(std::uint64_t otherwise) const {
   if (kind_ == Kind::kBool) return number_;
   return kind_ == Kind::kInteger && !negative_ ? number_ : otherwise;
@@ -139,7 +137,8 @@ std::span<const PickleValue> Pickle::Pairs(PickleValue dict) const {
 }
 
 PickleValue Pickle::State(PickleValue object) const {
-  if (object.kind() != Kind::kObject || containers_[object.container()].empty()) return {};
+  if (object.kind() != PickleValue::Kind::kObject || containers_[object.container()].empty())
+    return {};
   return containers_[object.container()].back();
 }
 

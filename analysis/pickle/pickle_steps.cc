@@ -5,9 +5,6 @@
 #include "analysis/pickle/internal/pickle_reader.h"
 
 namespace memprof::analysis {
-
-using Kind = PickleValue::Kind;
-
 namespace {
 
 // Refused opcodes by name, so that the message shows what the file attempts.

@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::uint32_t kHostLayers = LayerBit(Layer::kPinned) | LayerBit(Layer::kRegistered);
 
-// Deeper stacks only come from damaged logs.
-constexpr std::size_t kMaxDepth = 4096;
-
 // Sums by stack of what a query asks for.
 class StackSums {
  public:
@@ -114,7 +111,7 @@ std::vector<SourceLine> LinesOfFile(const Session& session, Symbols& symbols,
   for (const StackBytes& stack : stacks) {
     lines.clear();
     std::size_t depth = 0;
-    for (StackId node = stack.stack; node.valid() && depth < kMaxDepth;
+    for (StackId node = stack.stack; node.valid() && depth < Session::kMaxStackDepth;
          node = session.StackParent(node), ++depth) {
       const std::vector<int>& more = lines_in(session.StackFrame(node));
       lines.insert(lines.end(), more.begin(), more.end());

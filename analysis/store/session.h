@@ -126,6 +126,8 @@ class Session {
   std::string_view string(StringId id) const;   // "" for none or unknown
   const TensorInfo* tensor(TensorId id) const;  // null for none or unknown
 
+  // Deeper stacks only come from damaged logs.
+  static constexpr std::size_t kMaxStackDepth = 4096;
   // Frames of a stack, innermost first. Empty for none.
   std::vector<FrameId> StackFrames(StackId id) const;
   StackId StackParent(StackId id) const;  // the caller's node; none at the outermost

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/base/alignment.h"
+#include "analysis/base/text.h"
 
 namespace memprof::analysis {
 namespace {
@@ -15,8 +16,6 @@ constexpr std::uint64_t kCalls = std::uint64_t{1} << 15;  // docs/python-stacks.
 // Fewer runs may match by chance.
 constexpr std::size_t kFewRuns = 3;
 constexpr std::uint64_t kNoCall = ~std::uint64_t{0};
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Lower case, without underscores: "_log_softmax" and "LogSoftmax" are the same.
 std::string Bare(std::string_view name) {

@@ -10,9 +10,6 @@
 namespace memprof::analysis {
 namespace {
 
-// The driver allocates the memory of a device in pages of this size, which smaller allocations
-// share.
-constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 constexpr std::uint64_t kFewPages = 16;
 constexpr std::uint64_t kSmallUnit = 512;
 

@@ -28,12 +28,6 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::string_view kAnomalyNames[] = {
-#define MEMPROF_ANOMALY_NAME(identifier, name, severity, advice) name,
-    MEMPROF_ANOMALIES(MEMPROF_ANOMALY_NAME)
-#undef MEMPROF_ANOMALY_NAME
-};
-
 bool OnThisHost(const std::string& hostname) {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 && hostname == name;
@@ -305,9 +299,9 @@ void SessionBuilder::CountDamage() {
 // Counts of the recorder and of the reader; the larger one if both count.
 void SessionBuilder::MergeAnomalies() {
   for (const auto& [name, value] : counters_.counters) {
-    const auto* const at = std::find(std::begin(kAnomalyNames), std::end(kAnomalyNames), name);
-    if (at == std::end(kAnomalyNames)) continue;
-    std::uint64_t& count = anomalies_[static_cast<std::size_t>(at - kAnomalyNames)];
+    const auto* const at = std::ranges::find(log::kAnomalyNames, name);
+    if (at == std::end(log::kAnomalyNames)) continue;
+    std::uint64_t& count = anomalies_[static_cast<std::size_t>(at - log::kAnomalyNames)];
     count = std::max(count, value);
   }
   for (std::size_t i = 0; i < anomalies_.size(); ++i)

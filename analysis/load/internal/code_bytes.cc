@@ -10,8 +10,6 @@ namespace {
 
 // The recorder's answer may be that old.
 constexpr TimeNs kOldest = 1'000'000'000;
-// The driver allocates the memory of a device in pages of this size.
-constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 
 struct Answer {
   TimeNs time;

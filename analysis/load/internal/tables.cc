@@ -355,14 +355,13 @@ void SessionTables::Finish() {
 }
 
 StackId SessionTables::AddNamedStack(std::string_view lines) {
-  constexpr std::size_t kMostFrames = 640;
   const auto add = [this](std::string_view text) {
     strings.emplace_back(text);
     return StringId(static_cast<std::uint32_t>(strings.size() - 1));
   };
   std::vector<absl::string_view> innermost_first =
       absl::StrSplit(absl::string_view(lines.data(), lines.size()), '\n', absl::SkipEmpty());
-  if (innermost_first.size() > kMostFrames) innermost_first.resize(kMostFrames);
+  if (innermost_first.size() > kMaxDepth) innermost_first.resize(kMaxDepth);
   StackId stack;
   for (std::size_t i = innermost_first.size(); i-- > 0;) {
     absl::string_view line = innermost_first[i];

@@ -12,10 +12,6 @@
 
 namespace memprof::analysis::oom {
 
-// The largest segments for small blocks (docs/fragmentation.md), and the size of the pages in which
-// the driver maps memory.
-inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
-
 constexpr std::uint64_t RoundUp(std::uint64_t bytes, std::uint64_t to) {
   return bytes > ~std::uint64_t{0} - to ? bytes / to * to : (bytes + to - 1) / to * to;
 }

@@ -36,6 +36,8 @@ class PickleReader {
   }
 
  private:
+  using Kind = PickleValue::Kind;
+
   // Names as Python's pickletools has them.
   enum Opcode : std::uint8_t {
     kMark = '(',
@@ -118,15 +120,15 @@ class PickleReader {
   }
   absl::Status Integer(std::size_t size, bool is_signed);
   absl::Status Long(std::size_t size_of_size);
-  absl::Status Text(std::size_t size_of_size, PickleValue::Kind kind);
+  absl::Status Text(std::size_t size_of_size, Kind kind);
   absl::Status Float();
 
   absl::Status Push(PickleValue value) {
     stack_.push_back(value);
     return absl::OkStatus();
   }
-  absl::Status PushContainer(PickleValue::Kind kind, std::size_t items);
-  absl::Status Extend(PickleValue::Kind kind, std::size_t begin);
+  absl::Status PushContainer(Kind kind, std::size_t items);
+  absl::Status Extend(Kind kind, std::size_t begin);
   absl::Status Remember(std::uint64_t slot);
   // The stack's height at the last mark, which is removed; false if there is none.
   bool TakeMark(std::size_t* begin) {

@@ -13,8 +13,6 @@
 namespace memprof::analysis {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 // `word` stands in `name`, which is "trainStep" or "train_step", but not "footsteps".
 bool HasWord(std::string_view name, std::string_view word) {
   const std::string lower = Lower(name);
