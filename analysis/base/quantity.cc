@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Quantity::Kind;
 
-struct Unit {
+struct Scale {
   Kind kind = Kind::kNumber;
   std::uint64_t factor = 1;
 };
@@ -54,14 +54,14 @@ std::optional<std::uint64_t> FactorOfSize(std::string_view unit) {
   return factor;
 }
 
-std::optional<Unit> ParseUnit(std::string_view text) {
-  if (text.empty()) return Unit();
+std::optional<Scale> ParseUnit(std::string_view text) {
+  if (text.empty()) return Scale();
   std::string unit(text);
   for (char& c : unit)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   for (const TimeUnit& time : kTimeUnits)
-    if (time.name == unit) return Unit{Kind::kTime, time.ns};
-  if (const auto factor = FactorOfSize(unit)) return Unit{Kind::kSize, *factor};
+    if (time.name == unit) return Scale{Kind::kTime, time.ns};
+  if (const auto factor = FactorOfSize(unit)) return Scale{Kind::kSize, *factor};
   return std::nullopt;
 }
 

@@ -48,7 +48,7 @@ Purpose OfCategory(Category category) {
   return Purpose::kOther;
 }
 
-constexpr std::string_view kNames[kPurposeCount][2] = {
+constexpr std::string_view kPurposeNames[kPurposeCount][2] = {
     {"other memory of the program", "other"},
     {"weights", "weights"},
     {"gradients", "gradients"},
@@ -63,10 +63,10 @@ constexpr std::string_view kNames[kPurposeCount][2] = {
 }  // namespace
 
 std::string_view PurposeName(Purpose purpose) {
-  return kNames[static_cast<std::size_t>(purpose)][0];
+  return kPurposeNames[static_cast<std::size_t>(purpose)][0];
 }
 std::string_view PurposeKey(Purpose purpose) {
-  return kNames[static_cast<std::size_t>(purpose)][1];
+  return kPurposeNames[static_cast<std::size_t>(purpose)][1];
 }
 
 Purpose PurposeOfFrames(const std::vector<SourceFrame>& frames) {

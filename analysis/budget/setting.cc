@@ -18,9 +18,9 @@ constexpr KnownSetting kKnown[] = {
     {"mem_fraction_static", "--mem-fraction-static", true},
 };
 
-constexpr double kStep = 100;       // values in hundredths
-constexpr double kMost = 1e18;      // of bytes and blocks: larger ones are of damaged logs
-constexpr double kRounding = 1e-6;  // of the computation, in steps
+constexpr double kStep = 100;           // values in hundredths
+constexpr double kLargest = 1e18;       // of bytes and blocks: larger ones are of damaged logs
+constexpr double kStepRounding = 1e-6;  // of the computation, in steps
 
 std::uint64_t FreeAtFirst(const Session& session, int device) {
   const auto samples = SamplesOf(session);
@@ -42,8 +42,8 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   if (setting.base_bytes == 0) return std::nullopt;
   const auto base = static_cast<double>(setting.base_bytes);
   const auto block = static_cast<double>(setting.block_bytes);
-  setting.margin_bytes =
-      static_cast<std::uint64_t>(std::min(kMost, margin * static_cast<double>(budget.total_bytes)));
+  setting.margin_bytes = static_cast<std::uint64_t>(
+      std::min(kLargest, margin * static_cast<double>(budget.total_bytes)));
   const std::string& said = pool.settings.at(known->key);
   if (!absl::SimpleAtod(said, &setting.now) || !(setting.now > 0 && setting.now <= 1)) {
     setting.measured = true;
@@ -56,10 +56,10 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   const auto value_of = [&](double count) { return setting.now + (count - blocks) * block / base; };
   const auto blocks_of = [&](double value) {
     return static_cast<std::uint64_t>(std::clamp(
-        std::floor(blocks + (value - setting.now) * base / block + kRounding), 0.0, kMost));
+        std::floor(blocks + (value - setting.now) * base / block + kStepRounding), 0.0, kLargest));
   };
   const double needs = static_cast<double>(pool.most.blocks) + kReservedBlocks;
-  const double least = std::ceil(value_of(needs) * kStep - kRounding) / kStep;
+  const double least = std::ceil(value_of(needs) * kStep - kStepRounding) / kStep;
   setting.needed.value = std::clamp(least, 1 / kStep, 1.0);
   setting.needed.blocks = blocks_of(setting.needed.value);
   // All blocks that fit beside what else was in use, at most.
@@ -68,8 +68,8 @@ std::optional<PoolSetting> FindSetting(const Session& session, const PoolUsage& 
   // vLLM does not start if less than its share is free then.
   const double limit =
       known->of_free ? 1 : static_cast<double>(FreeAtFirst(session, budget.device)) / base;
-  const double highest = std::floor(std::min({most, limit, 1.0}) * kStep + kRounding) / kStep;
-  if (spare > 0 && highest > setting.now + kRounding)
+  const double highest = std::floor(std::min({most, limit, 1.0}) * kStep + kStepRounding) / kStep;
+  if (spare > 0 && highest > setting.now + kStepRounding)
     setting.possible = {highest, blocks_of(highest)};
   return setting;
 }

@@ -17,7 +17,7 @@ namespace {
 
 // With fewer stacks, functions that most stacks share cannot be distinguished from those with a
 // purpose.
-constexpr std::size_t kFewStacks = 8;
+constexpr std::size_t kTooFewStacks = 8;
 
 // The evidence of one function; cached by frame, because very many stacks share few frames.
 struct Evidence {
@@ -115,7 +115,7 @@ CategoryStacks::CategoryStacks(const Session& session, Symbols* symbols,
     identify_parameters_ |= facts.parameter;
     identify_backward_ |= facts.backward;
     std::size_t at = 0;
-    if (stacks.size() >= kFewStacks) {
+    if (stacks.size() >= kTooFewStacks) {
       while (at < frames[i].size() && through[frames[i][at].value] * 4 > stacks.size()) ++at;
     }
     if (at >= frames[i].size()) continue;

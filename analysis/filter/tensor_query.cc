@@ -25,7 +25,7 @@ struct FieldName {
   Unit unit;
 };
 
-constexpr std::array<FieldName, 14> kNames = {{
+constexpr std::array<FieldName, 14> kFieldNames = {{
     {"name", TensorField::kName, Unit::kNumber},
     {"dtype", TensorField::kDtype, Unit::kNumber},
     {"shape", TensorField::kShape, Unit::kNumber},
@@ -102,7 +102,7 @@ std::vector<std::string> Alternatives(std::string_view text) {
 }
 
 // "8×128" and "8*128" as shapes are shown: "8x128".
-std::string ShapeText(const std::string& text) {
+std::string ShapeWord(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\xc3\x97", "x"}, {"*", "x"}});
 }
 
@@ -199,7 +199,7 @@ absl::StatusOr<TensorCondition> ReadTexts(const FieldName& field, std::string_vi
   if (condition.texts.empty())
     return Wrong(absl::StrCat(Absl(field.name), Absl(op), " needs a text after it"));
   for (std::string& text : condition.texts) {
-    if (field.field == TensorField::kShape) text = ShapeText(text);
+    if (field.field == TensorField::kShape) text = ShapeWord(text);
     if (field.field == TensorField::kCategory) std::replace(text.begin(), text.end(), '_', ' ');
   }
   return condition;
@@ -225,11 +225,11 @@ absl::StatusOr<TensorCondition> ReadTerm(const Term& term) {
     return word;
   }
   const std::string name = text.substr(0, at);
-  const auto field = std::find_if(kNames.begin(), kNames.end(),
+  const auto field = std::find_if(kFieldNames.begin(), kFieldNames.end(),
                                   [&](const FieldName& known) { return known.name == name; });
-  if (field == kNames.end()) {
+  if (field == kFieldNames.end()) {
     std::string names;
-    for (const FieldName& known : kNames)
+    for (const FieldName& known : kFieldNames)
       absl::StrAppend(&names, names.empty() ? "" : ", ", Absl(known.name));
     return Wrong(absl::StrCat("\"", name, "\" is no field; there are ", names));
   }
@@ -249,7 +249,7 @@ absl::StatusOr<TensorCondition> ReadTerm(const Term& term) {
 std::string_view TensorFieldName(TensorField field) {
   if (field == TensorField::kBorn) field = TensorField::kBornStep;
   if (field == TensorField::kFreed) field = TensorField::kFreedStep;
-  for (const FieldName& known : kNames)
+  for (const FieldName& known : kFieldNames)
     if (known.field == field) return known.name;
   return "";
 }

@@ -12,13 +12,13 @@ namespace memprof::analysis {
 namespace {
 
 // Records between two checks of the stop token.
-constexpr std::size_t kStride = 1 << 16;
+constexpr std::size_t kStopStride = 1 << 16;
 
 // Answers of one condition, by whatever it depends on.
-class Matcher {
+class RowMatcher {
  public:
-  Matcher(const TensorTable& table, const Categories* categories, const SiteNames* sites,
-          const TensorCondition& condition)
+  RowMatcher(const TensorTable& table, const Categories* categories, const SiteNames* sites,
+             const TensorCondition& condition)
       : table_(table), categories_(categories), sites_(sites), condition_(condition) {
     const bool anywhere = condition.kind == TensorCondition::Kind::kAnywhere;
     if (anywhere || condition.kind == TensorCondition::Kind::kText) {
@@ -161,20 +161,20 @@ TensorRows FindRows(const TensorTable& table, const Categories* categories, cons
                     const std::stop_token& stop) {
   TensorRows found;
   found.kind = query.kind;
-  std::vector<Matcher> matchers;
+  std::vector<RowMatcher> matchers;
   for (const TensorCondition& condition : query.query.conditions)
     matchers.emplace_back(table, categories, sites, condition);
   const std::uint32_t layers = LayersOf(query.kind);
   const std::span<const AllocationRecord> records = table.session().records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
-    if (i % kStride == 0 && stop.stop_requested()) return found;
+    if (i % kStopStride == 0 && stop.stop_requested()) return found;
     const AllocationRecord& record = records[i];
     const AllocationId id(i);
     if ((LayerBit(record.layer) & layers) == 0) continue;
     if (passing != nullptr && !passing->Has(id)) continue;
     if (!InScope(table.session(), query, record)) continue;
     if (!std::all_of(matchers.begin(), matchers.end(),
-                     [id](const Matcher& matcher) { return matcher.Matches(id); }))
+                     [id](const RowMatcher& matcher) { return matcher.Matches(id); }))
       continue;
     found.rows.push_back(i);
     found.bytes += record.bytes;

@@ -11,7 +11,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = EventId::kNone;
+constexpr std::uint32_t kUnranked = EventId::kNone;
 
 // The rank of each item: equal ones share theirs, ranks are dense.
 template <typename Less>
@@ -36,7 +36,7 @@ std::uint32_t LayersOf(RowKind kind) {
 }
 
 std::uint32_t SiteNames::Rank(StackId stack) const {
-  return stack.value < of_stack.size() ? of_stack[stack.value] : kNone;
+  return stack.value < of_stack.size() ? of_stack[stack.value] : kUnranked;
 }
 
 const std::string& SiteNames::Of(StackId stack) const {
@@ -48,12 +48,12 @@ const std::string& SiteNames::Of(StackId stack) const {
 SiteNames NameSites(const Session& session, Symbols& symbols, const SiteNaming& naming,
                     const std::stop_token& stop) {
   SiteNames sites;
-  sites.of_stack.assign(session.stack_count(), kNone);
+  sites.of_stack.assign(session.stack_count(), kUnranked);
   std::vector<std::uint32_t> stacks;
   for (const AllocationRecord& record : session.records()) {
     if (record.stack.value >= sites.of_stack.size()) continue;
     std::uint32_t& known = sites.of_stack[record.stack.value];
-    if (known != kNone) continue;
+    if (known != kUnranked) continue;
     known = static_cast<std::uint32_t>(stacks.size());
     stacks.push_back(record.stack.value);
   }
@@ -73,7 +73,7 @@ SiteNames NameSites(const Session& session, Symbols& symbols, const SiteNaming& 
   for (std::size_t i = 0; i < names.size(); ++i) sorted[ranks[i]] = std::move(sites.names[i]);
   sites.names = std::move(sorted);
   for (std::uint32_t& site : sites.of_stack)
-    if (site != kNone) site = ranks[id_of[site]];
+    if (site != kUnranked) site = ranks[id_of[site]];
   return sites;
 }
 
@@ -168,7 +168,7 @@ std::optional<std::uint64_t> TensorTable::Number(TensorField field, AllocationId
 
 std::uint32_t TensorTable::Rank(TensorField field, TensorId id) const {
   const auto table = static_cast<std::size_t>(field);
-  if (table >= ranks_.size() || id.value >= ranks_[table].size()) return kNone;
+  if (table >= ranks_.size() || id.value >= ranks_[table].size()) return kUnranked;
   return ranks_[table][id.value];
 }
 

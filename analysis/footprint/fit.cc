@@ -8,7 +8,7 @@ namespace memprof::analysis {
 namespace {
 
 // Sizes that are rounded up somewhere (a power of two, a warp) are off by little.
-constexpr double kTolerance = 512, kShare = 1e-3;
+constexpr double kTolerance = 512, kRelative = 1e-3;
 
 std::uint64_t Least(const SizeObservation& point) {
   return point.least == 0 ? point.bytes : point.least;
@@ -39,14 +39,14 @@ std::vector<SizeObservation> OnePerSize(std::vector<SizeObservation> observation
 double X(const SizeObservation& point) { return static_cast<double>(point.batch); }
 double Y(const SizeObservation& point) { return static_cast<double>(point.bytes); }
 
-double Lower(const SizeObservation& point) { return static_cast<double>(Least(point)); }
+double LowestY(const SizeObservation& point) { return static_cast<double>(Least(point)); }
 
-double Slope(const SizeObservation& a, const SizeObservation& b) {
+double SlopeBetween(const SizeObservation& a, const SizeObservation& b) {
   return (Y(b) - Y(a)) / (X(b) - X(a));
 }
 
 void SetLine(const SizeObservation& a, const SizeObservation& b, SizeModel* model) {
-  model->per_unit = Slope(a, b);
+  model->per_unit = SlopeBetween(a, b);
   model->fixed = Y(a) - model->per_unit * X(a);
   model->per_square = 0;
 }
@@ -54,8 +54,8 @@ void SetLine(const SizeObservation& a, const SizeObservation& b, SizeModel* mode
 // Newton's divided differences.
 void SetParabola(const SizeObservation& a, const SizeObservation& b, const SizeObservation& c,
                  SizeModel* model) {
-  const double first = Slope(a, b);
-  model->per_square = (Slope(b, c) - first) / (X(c) - X(a));
+  const double first = SlopeBetween(a, b);
+  model->per_square = (SlopeBetween(b, c) - first) / (X(c) - X(a));
   model->per_unit = first - model->per_square * (X(a) + X(b));
   model->fixed = Y(a) - model->per_unit * X(a) - model->per_square * X(a) * X(a);
 }
@@ -67,8 +67,8 @@ double Value(const SizeModel& model, double x) {
 bool Holds(const SizeModel& model, const std::vector<SizeObservation>& points) {
   return std::all_of(points.begin(), points.end(), [&model](const SizeObservation& point) {
     const double value = Value(model, X(point)),
-                 tolerance = std::max(kTolerance, kShare * Y(point));
-    return value >= Lower(point) - tolerance && value <= Y(point) + tolerance;
+                 tolerance = std::max(kTolerance, kRelative * Y(point));
+    return value >= LowestY(point) - tolerance && value <= Y(point) + tolerance;
   });
 }
 
@@ -76,7 +76,7 @@ bool Holds(const SizeModel& model, const std::vector<SizeObservation>& points) {
 bool IsPossible(const SizeModel& model, const std::vector<SizeObservation>& points) {
   return std::all_of(points.begin(), points.end(), [&model](const SizeObservation& point) {
     const double value = Value(model, X(point));
-    return value >= Lower(point) && value <= Y(point);
+    return value >= LowestY(point) && value <= Y(point);
   });
 }
 
@@ -99,11 +99,11 @@ double Along(const std::vector<SizeObservation>& points, double x) {
   while (next + 1 < points.size() && X(points[next]) < x) ++next;
   const SizeObservation &a = points[next - 1], &b = points[next];
   if (x > X(b) && Y(b) < Y(a)) return Y(b);  // what falls does not fall to nothing
-  return Y(a) + Slope(a, b) * (x - X(a));
+  return Y(a) + SlopeBetween(a, b) * (x - X(a));
 }
 
 // Known less well than rounding explains.
-bool IsVague(const SizeObservation& point) { return Y(point) - Lower(point) >= kTolerance; }
+bool IsVague(const SizeObservation& point) { return Y(point) - LowestY(point) >= kTolerance; }
 
 std::uint64_t ToBytes(double bytes) {
   constexpr double kMax = 9e18;  // below 2^63
@@ -122,7 +122,7 @@ bool IsRange(const SizeObservation& point) { return Least(point) < point.bytes; 
 std::pair<double, double> Slopes(const std::vector<SizeObservation>& points) {
   double least = 0, most = 9e18;
   for (const SizeObservation& point : points) {
-    least = std::max(least, Lower(point) / X(point));
+    least = std::max(least, LowestY(point) / X(point));
     most = std::min(most, Y(point) / X(point));
   }
   return {least, most};
@@ -135,7 +135,7 @@ bool FitSimply(const std::vector<SizeObservation>& points, SizeModel* model) {
   double least = 0, most = 9e18;
   bool same = true;
   for (const SizeObservation& point : points) {
-    least = std::max(least, Lower(point));
+    least = std::max(least, LowestY(point));
     most = std::min(most, Y(point));
     same &= point.bytes == points.front().bytes;
   }
@@ -158,11 +158,11 @@ bool FitSimply(const std::vector<SizeObservation>& points, SizeModel* model) {
 // The line of the roundest slope between the first and the last range, if it is one.
 bool FitLine(const std::vector<SizeObservation>& points, SizeModel* model) {
   const SizeObservation &a = points.front(), &b = points.back();
-  const double run = X(b) - X(a), most = (Y(b) - Lower(a)) / run;
+  const double run = X(b) - X(a), most = (Y(b) - LowestY(a)) / run;
   if (most <= 0) return false;
   *model = SizeModel();
   model->growth = Growth::kLinear;
-  model->per_unit = Roundest(std::max(0.0, (Lower(b) - Y(a)) / run), most);
+  model->per_unit = Roundest(std::max(0.0, (LowestY(b) - Y(a)) / run), most);
   model->fixed = std::min(Y(a) - model->per_unit * X(a), Y(b) - model->per_unit * X(b));
   return model->fixed >= 0 && Holds(*model, points);
 }

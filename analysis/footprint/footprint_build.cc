@@ -21,7 +21,7 @@ using allocators::RecordedRun;
 using allocators::RequestSource;
 using allocators::TraceOp;
 
-constexpr std::size_t kNone = ~std::size_t{0};
+constexpr std::size_t kNoPart = ~std::size_t{0};
 
 // A run of one device, while the footprint is built.
 struct FootprintPart {
@@ -85,7 +85,7 @@ class FootprintBuilder {
   Footprint Build() {
     Match();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      data_.bases.push_back(BaseOf(i, kNone));
+      data_.bases.push_back(BaseOf(i, kNoPart));
       data_.runs.push_back(RunOf(i));
     }
     Check();
@@ -173,7 +173,7 @@ class FootprintBuilder {
   // Each run from the others.
   void Check() {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      std::size_t nearest = kNone;
+      std::size_t nearest = kNoPart;
       bool two_sizes = false;
       const auto distance = [this, i](std::size_t j) {
         const auto a = static_cast<double>(parts_[i].batch),
@@ -182,8 +182,8 @@ class FootprintBuilder {
       };
       for (std::size_t j = 0; j < parts_.size(); ++j) {
         if (j == i) continue;
-        if (nearest != kNone && parts_[j].batch != parts_[nearest].batch) two_sizes = true;
-        if (nearest == kNone || distance(j) < distance(nearest)) nearest = j;
+        if (nearest != kNoPart && parts_[j].batch != parts_[nearest].batch) two_sizes = true;
+        if (nearest == kNoPart || distance(j) < distance(nearest)) nearest = j;
       }
       if (!two_sizes) continue;
       FootprintRun& run = data_.runs[i];

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxPins = 20, kMaxHoles = 20;
 
 // The sums of a framework's allocator: 0 = segments, 1 = blocks in use, 2 = neither.
-std::size_t SumOf(const AllocationRecord& a) {
+std::size_t PoolSumOf(const AllocationRecord& a) {
   if (a.layer == Layer::kSegment) return 0;
   return a.layer == Layer::kBlock ? 1 : 2;
 }
@@ -222,7 +222,7 @@ FragmentationReport AnalyseFragmentation(const Session& session, int device, Tim
   FragmentationReport report;
   // Reserved memory stays at its maximum for long; of these instants the first at which most was in
   // use is chosen: what is free even then is waste.
-  const PeakFinder<2> peaks(session, SumOf);
+  const PeakFinder<2> peaks(session, PoolSumOf);
   std::uint64_t peak_allocated = 0, peak_reserved = 0, worst_reserved = 0;
   std::uint64_t allocated_at_peak = 0, reserved_at_peak = 0;
   std::optional<LargestRequests> requests;  // read once for all devices

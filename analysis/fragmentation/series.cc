@@ -19,9 +19,9 @@ namespace memprof::analysis {
 namespace {
 
 // Device, kind, handle or private pool, stream, small blocks.
-using Key = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
+using SeriesKey = std::tuple<int, PoolKind, std::uint64_t, std::uint64_t, bool>;
 
-Key KeyOf(const Allocation& segment) {
+SeriesKey SeriesKeyOf(const Allocation& segment) {
   return {segment.device, PoolKind::kSegments, segment.pool, segment.stream,
           segment.bytes <= kSmallSegmentBytes};
 }
@@ -29,7 +29,7 @@ Key KeyOf(const Allocation& segment) {
 // Points of each pool; their total is limited, because a log may have a hundred thousand pools.
 std::size_t PointsOfEach(const Session& session, std::size_t most) {
   constexpr std::size_t kAllPoints = 1u << 18;
-  absl::flat_hash_set<Key> pools;
+  absl::flat_hash_set<SeriesKey> pools;
   const std::span<const AllocationRecord> records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationRecord& a = records[i];
@@ -38,7 +38,7 @@ std::size_t PointsOfEach(const Session& session, std::size_t most) {
     if (a.layer == Layer::kBlock && a.parent.valid() &&
         session.record(a.parent).layer != Layer::kSegment)
       segment = BaseOf(session, AllocationId(i));
-    if (segment.valid()) pools.insert(KeyOf(session.allocation(segment)));
+    if (segment.valid()) pools.insert(SeriesKeyOf(session.allocation(segment)));
     if (a.layer == Layer::kStreamOrdered)
       pools.insert({a.device, PoolKind::kStreamOrdered, a.pool(), 0, false});
   }
@@ -69,7 +69,7 @@ std::vector<TimeNs> PointsOf(const Session& session, std::size_t most) {
   return begins;
 }
 
-bool Worse(const PoolState& a, const PoolState& b) {
+bool WorsePool(const PoolState& a, const PoolState& b) {
   return std::tuple(a.pinned, a.free()) > std::tuple(b.pinned, b.free());
 }
 
@@ -225,16 +225,16 @@ class SeriesBuilder {
       for (FragmentationPoint& point : series.points) point.step = session_.StepAt(point.time);
       const auto ever = [](const FragmentationPoint& p) { return p.state.reserved > 0; };
       if (std::none_of(series.points.begin(), series.points.end(), ever)) continue;
-      series.worst =
-          *std::max_element(series.points.begin(), series.points.end(),
-                            [](const auto& a, const auto& b) { return Worse(b.state, a.state); });
+      series.worst = *std::max_element(
+          series.points.begin(), series.points.end(),
+          [](const auto& a, const auto& b) { return WorsePool(b.state, a.state); });
       keep(pool);
     }
   }
 
   Pool& PoolOf(AllocationId segment) {
     auto& known = pool_of_[segment.value];
-    if (known == nullptr) known = &Get(KeyOf(session_.allocation(segment)));
+    if (known == nullptr) known = &Get(SeriesKeyOf(session_.allocation(segment)));
     return Touch(*known);
   }
 
@@ -242,7 +242,7 @@ class SeriesBuilder {
     return Touch(Get({device, PoolKind::kStreamOrdered, handle, 0, false}));
   }
 
-  Pool& Get(const Key& key) {
+  Pool& Get(const SeriesKey& key) {
     const auto [at, fresh] = pools_.try_emplace(key);
     Pool& pool = at->second;
     if (!fresh) return pool;
@@ -293,7 +293,7 @@ class SeriesBuilder {
     FragmentationPoint& point = pool.series.points.back();
     const PoolState state = StateOf(pool);
     if (pool.curves != nullptr) pool.curves->Add(time, state);
-    if (point.time == time || Worse(state, point.state)) {
+    if (point.time == time || WorsePool(state, point.state)) {
       point.time = time;
       point.state = state;
     }
@@ -306,7 +306,7 @@ class SeriesBuilder {
   bool stopped_ = false;
   const std::vector<TimeNs> begins_;
   std::size_t now_ = 0;
-  std::map<Key, Pool> pools_;
+  std::map<SeriesKey, Pool> pools_;
   absl::flat_hash_map<std::uint32_t, Pool*> pool_of_;  // by segment
   std::vector<std::uint32_t> base_;                    // by block
   std::vector<Pool*> changed_;

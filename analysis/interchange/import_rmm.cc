@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kHeader = "Thread,Time,Action,Pointer,Size,Stream";
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerDay = 86'400 * kNsPerSecond;
-constexpr std::size_t kMaxThreads = 1 << 16;
+constexpr std::size_t kMostThreads = 1 << 16;
 constexpr int kMaxDevice = 1023;
 
 template <typename T>
@@ -142,7 +142,7 @@ bool RmmReader::Time(std::string_view text, std::uint64_t* ns) {
 std::uint32_t RmmReader::Thread(std::string_view text) {
   const auto known = threads_.find(std::string(text));
   if (known != threads_.end()) return known->second;
-  if (threads_.size() >= kMaxThreads) return 0;
+  if (threads_.size() >= kMostThreads) return 0;
   std::uint32_t tid = 0;  // some systems print handles, which are longer
   if (!ParseWhole(text, &tid)) tid = 0;
   const std::uint32_t id =

@@ -79,9 +79,9 @@ struct Moment {
 };
 
 // Each lane keeps its own order: if its clock goes backwards, the latest time is used.
-class Order {
+class TimeOrder {
  public:
-  explicit Order(const torch::Snapshot& snapshot) {
+  explicit TimeOrder(const torch::Snapshot& snapshot) {
     bool timed = false;
     for (const torch::Device& device : snapshot.devices)
       for (const torch::Entry& entry : device.trace) timed |= entry.time_us != 0;
@@ -130,7 +130,7 @@ absl::StatusOr<ImportSummary> ImportTorchSnapshot(std::string_view bytes, std::s
   if (!pickle.ok()) return pickle.status();
   const absl::StatusOr<torch::Snapshot> snapshot = torch::ReadSnapshot(*pickle);
   if (!snapshot.ok()) return snapshot.status();
-  const Order order(*snapshot);
+  const TimeOrder order(*snapshot);
   const std::uint64_t before = order.first() - kNsPerUs;
   FillHeader(snapshot->settings, name, before, log);
 

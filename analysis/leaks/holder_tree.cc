@@ -27,9 +27,9 @@ std::vector<std::string> FromMemory(const Holder& holder) {
   return texts;
 }
 
-class Builder {
+class TreeBuilder {
  public:
-  Builder(const Holders& holders, EventId until) : holders_(holders), until_(until) {
+  TreeBuilder(const Holders& holders, EventId until) : holders_(holders), until_(until) {
     nodes_.emplace_back();
   }
 
@@ -117,7 +117,7 @@ std::vector<std::string> HolderTree::PathsBelow(int node, std::size_t most) cons
 }
 
 HolderTree TreeOf(const Holders& holders, std::span<const AllocationId> ids, EventId until) {
-  Builder builder(holders, until);
+  TreeBuilder builder(holders, until);
   for (const AllocationId id : ids) builder.Add(id);
   return builder.Take();
 }

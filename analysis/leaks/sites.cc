@@ -10,17 +10,17 @@
 namespace memprof::analysis {
 namespace {
 
-struct SiteKey {
+struct LeakSiteKey {
   std::uint32_t stack = 0;
   std::int32_t device = 0;
   Layer layer = Layer::kUnspecified;
   std::uint32_t process = 0;
   std::uint64_t size = 0;  // only without a stack
-  bool operator==(const SiteKey&) const = default;
+  bool operator==(const LeakSiteKey&) const = default;
 };
 
-struct SiteKeyHash {
-  std::size_t operator()(const SiteKey& key) const {
+struct LeakSiteKeyHash {
+  std::size_t operator()(const LeakSiteKey& key) const {
     std::uint64_t hash = key.stack * 0x9e3779b97f4a7c15u;
     hash ^= (hash >> 29) + (static_cast<std::uint64_t>(key.device + 2) << 8) +
             static_cast<std::uint64_t>(key.layer) + (static_cast<std::uint64_t>(key.process) << 32);
@@ -96,7 +96,7 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
                                                   std::span<const StepClock> clocks) {
   const std::vector<bool> judged = SelectJudged(session);
   const auto allocations = session.records();
-  std::unordered_map<SiteKey, std::uint32_t, SiteKeyHash> index;
+  std::unordered_map<LeakSiteKey, std::uint32_t, LeakSiteKeyHash> index;
   std::vector<std::vector<LeakSite>> all(clocks.size());
   std::vector<EventId> warm;  // by process: the end of its warm-up
   for (const StepClock& clock : clocks) {
@@ -110,7 +110,7 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
     if (process >= clocks.size()) continue;
     const StepClock& clock = clocks[process];
     std::vector<LeakSite>& sites = all[process];
-    const SiteKey key{a.stack.value, a.device, a.layer, process, a.stack.valid() ? 0 : a.bytes};
+    const LeakSiteKey key{a.stack.value, a.device, a.layer, process, a.stack.valid() ? 0 : a.bytes};
     const auto [it, fresh] = index.try_emplace(key, static_cast<std::uint32_t>(sites.size()));
     if (fresh) {
       sites.emplace_back();

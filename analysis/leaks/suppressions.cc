@@ -12,7 +12,7 @@ namespace memprof::analysis {
 namespace {
 
 constexpr std::string_view kLeak = "leak:";
-constexpr std::size_t kMaxBytes = 1 << 20;
+constexpr std::size_t kMaxFileBytes = 1 << 20;
 
 // `*` is anything, everything else itself; the whole of `text`. After a mismatch the last `*` takes
 // one more character, which is enough: earlier ones never need to.
@@ -81,7 +81,7 @@ absl::StatusOr<Suppressions> Suppressions::Read(const std::string& path) {
   std::string text;
   // One byte more than allowed, so that too much is seen. A directory opens, and cannot be read.
   if (file) {
-    text.resize(kMaxBytes + 1);
+    text.resize(kMaxFileBytes + 1);
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
   }
@@ -90,7 +90,7 @@ absl::StatusOr<Suppressions> Suppressions::Read(const std::string& path) {
     return absl::Status(absl::ErrnoToStatusCode(error),
                         absl::StrCat(path, ": ", std::strerror(error)));
   }
-  if (text.size() > kMaxBytes)
+  if (text.size() > kMaxFileBytes)
     return absl::InvalidArgumentError(absl::StrCat(path, ": is too large for suppressions"));
   return Parse(text, path);
 }

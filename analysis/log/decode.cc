@@ -327,15 +327,15 @@ class EventsDecoder {
   std::array<std::uint64_t, 19> last_{};
 };
 
-bool Known(Op op) {
+bool IsKnown(Op op) {
   return op != Op::kUnspecified && op != Op::kSampled && OpName(op) != "unknown";
 }
-bool Known(Layer layer) { return LayerName(layer) != "unknown"; }
+bool IsKnown(Layer layer) { return LayerName(layer) != "unknown"; }
 
 template <typename T>
 std::array<bool, 256> KnownTable() {
   std::array<bool, 256> known{};
-  for (int i = 0; i < 256; ++i) known[i] = Known(static_cast<T>(i));
+  for (int i = 0; i < 256; ++i) known[i] = IsKnown(static_cast<T>(i));
   return known;
 }
 

@@ -76,7 +76,7 @@ std::string CauseWords(const FailureReport& report) {
   return "What was free at that instant is not in the log, nor how much the device has.";
 }
 
-std::string GrowthWords(const FailureGrowth& growth) {
+std::string FailureGrowthWords(const FailureGrowth& growth) {
   if (growth.iterations > 0)
     return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held that ",
                         FrameText(growth.site, NameStyle::kShort), " allocated in ",
@@ -148,7 +148,7 @@ std::string PrivatePoolWords(const FailureReport& report) {
 }  // namespace
 
 std::string FailureVerdict(const FailureReport& report) {
-  return absl::StrCat(report.growth ? GrowthWords(*report.growth) : "",
+  return absl::StrCat(report.growth ? FailureGrowthWords(*report.growth) : "",
                       report.larger_step ? LargerStepWords(report) : "", CauseWords(report),
                       PrivatePoolWords(report),
                       report.first_step ? FirstStepWords(*report.first_step) : "");

@@ -12,7 +12,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
 void SortByCost(std::vector<FunctionCost>& costs, bool by_count) {
   std::stable_sort(costs.begin(), costs.end(),
@@ -24,11 +24,12 @@ void SortByCost(std::vector<FunctionCost>& costs, bool by_count) {
 // Sums by function; a stack counts at most once for a function.
 class FunctionSums {
  public:
-  explicit FunctionSums(std::size_t functions) : row_(functions, kNone), seen_(functions, kNone) {}
+  explicit FunctionSums(std::size_t functions)
+      : row_(functions, kNoRow), seen_(functions, kNoRow) {}
 
   FunctionCost& At(std::uint32_t function) {
     std::uint32_t& row = row_[function];
-    if (row == kNone) {
+    if (row == kNoRow) {
       row = static_cast<std::uint32_t>(costs_.size());
       costs_.push_back({function, {}, {}});
     }
@@ -79,14 +80,14 @@ class CallStacks::Interner {
       std::string key = frame.file;
       key.append(1, '\0').append(std::to_string(frame.line)).append(1, '\0');
       key.append(frame.function).append(1, '\0').append(frame.module);
-      const auto [at, fresh] = whole_.try_emplace(std::move(key), kNone);
+      const auto [at, fresh] = whole_.try_emplace(std::move(key), kNoRow);
       if (fresh) at->second = Add(frame);
       path->push_back(at->second);
     }
   }
 
   std::uint32_t NoStack() {
-    if (no_stack_ == kNone) no_stack_ = Add({.function = "(no call stack)"});
+    if (no_stack_ == kNoRow) no_stack_ = Add({.function = "(no call stack)"});
     return no_stack_;
   }
 
@@ -107,7 +108,7 @@ class CallStacks::Interner {
   Symbols& symbols_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> resolved_;  // by FrameId: first, count
   absl::flat_hash_map<std::string, std::uint32_t> functions_, whole_;
-  std::uint32_t no_stack_ = kNone;
+  std::uint32_t no_stack_ = kNoRow;
 };
 
 CallStacks::CallStacks(const Session& session, Symbols& symbols, std::span<const Site> sites,

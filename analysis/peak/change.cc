@@ -13,9 +13,9 @@ namespace memprof::analysis {
 namespace {
 
 // A visitor of WalkLifetimes that writes all levels down.
-class Builder {
+class LevelBuilder {
  public:
-  Builder(const Session& session, std::map<std::pair<int, PeakLayer>, Level>* levels)
+  LevelBuilder(const Session& session, std::map<std::pair<int, PeakLayer>, Level>* levels)
       : session_(session), levels_(*levels) {
     const auto events = static_cast<std::uint32_t>(session.events().size());
     for (const AllocationRecord& a : session.records()) {
@@ -260,7 +260,7 @@ NewPeak Level::With(std::span<const LevelChange> changes) const {
 }
 
 PeakLevels::PeakLevels(const Session& session) {
-  Builder builder(session, &levels_);
+  LevelBuilder builder(session, &levels_);
   WalkLifetimes(session, builder);
   for (auto& [key, level] : levels_) level.Finish();
 }

@@ -45,11 +45,11 @@ LibraryUses UsesAt(const Session& session, Symbols& symbols, const Peak& peak) {
 std::vector<PeakSaving> WithoutLibraries(const Session& session, Symbols& symbols,
                                          const PeakSavings& savings, int device, PeakLayer of,
                                          const std::vector<LibraryUse>& uses) {
-  constexpr std::uint32_t kUnresolved = kNoGroup - 1;
-  std::vector<std::uint32_t> known(session.stack_count() + 1, kUnresolved);  // by stack; last: none
+  constexpr std::uint32_t kUnknown = kNoGroup - 1;
+  std::vector<std::uint32_t> known(session.stack_count() + 1, kUnknown);  // by stack; last: none
   return savings.Without(device, of, uses.size(), [&](AllocationId, const AllocationRecord& a) {
     std::uint32_t& group = known[std::min<std::size_t>(a.stack.value, session.stack_count())];
-    if (group != kUnresolved) return group;
+    if (group != kUnknown) return group;
     const Library library = symbols.LibraryOf(a.stack);
     const auto at = std::find_if(uses.begin(), uses.end(),
                                  [&](const LibraryUse& use) { return use.library == library; });

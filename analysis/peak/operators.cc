@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint32_t kUnresolved = 0xffffffff;
 
 // Without parameters: "at::_ops::mm::call" of "at::_ops::mm::call(at::Tensor const&, …)".
-std::string_view Bare(std::string_view function) { return function.substr(0, function.find('(')); }
+std::string_view WithoutParameters(std::string_view function) {
+  return function.substr(0, function.find('('));
+}
 
 // "mm" of at::_ops::mm::call, which callers of the operator call, and of at::_ops::mm::redispatch,
 // which it calls itself: either may be inlined.
@@ -32,7 +34,7 @@ std::string OperatorOf(const std::vector<SourceFrame>& stack) {
   std::string op, node;
   for (const SourceFrame& frame : stack) {
     if (frame.python) break;  // frames further out called Python, which called this
-    const std::string_view function = Bare(frame.function);
+    const std::string_view function = WithoutParameters(frame.function);
     if (std::string found = CalledOperatorOf(function); !found.empty()) op = std::move(found);
     if (std::string found = BackwardNodeOf(function); !found.empty()) node = std::move(found);
   }

@@ -9,10 +9,10 @@ namespace memprof::analysis {
 namespace {
 
 // Caches which rule applies to a stack or tensor.
-class Matcher {
+class RuleMatcher {
  public:
-  Matcher(const Session& session, const std::function<std::string(StackId)>& name_of,
-          const std::vector<SizeRule>& rules)
+  RuleMatcher(const Session& session, const std::function<std::string(StackId)>& name_of,
+              const std::vector<SizeRule>& rules)
       : session_(session), name_of_(name_of), rules_(rules) {}
 
   // The first rule that fits `id`; rules.size() if none does.
@@ -61,7 +61,7 @@ Resizing::Resizing(const Session& session, const std::function<std::string(Stack
       rules_(std::move(rules)),
       matches_(rules_.size(), 0),
       factor_(session.records().size(), 1) {
-  Matcher matcher(session, name_of, rules_);
+  RuleMatcher matcher(session, name_of, rules_);
   const auto records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i) {
     const AllocationId id(i);

@@ -13,7 +13,7 @@ namespace memprof::analysis {
 namespace {
 
 // The times of one name, those that overlap joined.
-std::vector<TimeWindow> OpenTimes(const Session& session, const std::string& name) {
+std::vector<TimeWindow> OpenTimesOf(const Session& session, const std::string& name) {
   std::vector<TimeWindow> times;
   for (const RangeInfo& range : session.ranges()) {  // in order of begin
     if (session.string(range.name) != name) continue;
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<TimeWindow>> OpenTimes(const Session& session,
                                                   const std::vector<std::string>& names) {
   std::vector<TimeWindow> times{{.begin = 0, .end = kForever}};
   for (const std::string& name : names) {
-    const std::vector<TimeWindow> open = OpenTimes(session, name);
+    const std::vector<TimeWindow> open = OpenTimesOf(session, name);
     if (open.empty())
       return absl::NotFoundError(
           absl::StrCat(session.path(), ": no range has the name '", name, "'"));

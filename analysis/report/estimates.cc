@@ -19,7 +19,7 @@ constexpr double kContextError = 0.05;  // the largest of nine GPUs
 constexpr double kCodeError = 0.6;      // 10 to 14 MiB for 10, and 164 MiB for 101
 constexpr double kNcclError = 0.15;     // the largest of three communicators
 
-std::uint64_t Part(std::uint64_t bytes, double error) {
+std::uint64_t Portion(std::uint64_t bytes, double error) {
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * error);
 }
 
@@ -81,16 +81,17 @@ bool RanOut(const Session& session, int device) {
 DeviceEstimates EstimatesOfDevice(const Session& session, const DeviceFigures& device,
                                   const LibraryMemory& libraries) {
   const LedgerEntry& highest = *device.ledger.highest;
-  DeviceEstimates result{.device = device.info.id,
-                         .peak_bytes = highest.sample.used_bytes(),
-                         .peak_error_bytes = Part(device.framework.peak_reserved_bytes, kPeakError),
-                         .capacity_bytes = highest.sample.total_bytes,
-                         .framework = device.framework.seen};
+  DeviceEstimates result{
+      .device = device.info.id,
+      .peak_bytes = highest.sample.used_bytes(),
+      .peak_error_bytes = Portion(device.framework.peak_reserved_bytes, kPeakError),
+      .capacity_bytes = highest.sample.total_bytes,
+      .framework = device.framework.seen};
   const auto add = [&](EstimateKind kind, std::uint64_t bytes, std::optional<double> error) {
     if (bytes == 0) return;
     Estimate& estimate = result.parts.emplace_back(Estimate{.kind = kind, .bytes = bytes});
     if (!error) return;
-    estimate.error_bytes = Part(bytes, *error);
+    estimate.error_bytes = Portion(bytes, *error);
     result.peak_error_bytes += *estimate.error_bytes;
   };
   add(EstimateKind::kContext, highest.untracked_bytes, kContextError);

@@ -82,7 +82,7 @@ void AddLines(const std::string& folder, const std::vector<std::string>& names, 
 }
 
 // Names functions with their classes, by the files they are in.
-class Names {
+class FunctionNames {
  public:
   // Of a text as LinesTextOf makes.
   std::string Complete(std::string_view lines) {
@@ -140,7 +140,7 @@ KeptSources LinesOfGeneratedCode(const Session& session) {
   std::size_t budget = kMostReadBytes;
   for (const auto& [folder, names] : GeneratedFilesOf(session))
     AddLines(folder, names, &budget, &lines);
-  Names complete;
+  FunctionNames complete;
   for (auto& [name, text] : lines) text = complete.Complete(text);
   return lines;
 }

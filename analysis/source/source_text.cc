@@ -16,7 +16,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kMostBytes = 4 << 20;
+constexpr std::size_t kMostSource = 4 << 20;
 constexpr std::size_t kMostLines = 200'000;
 constexpr std::size_t kLongestLine = 1000;
 constexpr std::size_t kTab = 4;
@@ -116,7 +116,7 @@ absl::StatusOr<SourceText> ReadFile(const std::string& path, const SourcePlaces&
   if (!S_ISREG(status.st_mode))
     return absl::InvalidArgumentError(absl::StrCat(path, " is not a regular file."));
   std::string text;
-  if (!opened.Read(kMostBytes, &text))
+  if (!opened.Read(kMostSource, &text))
     return absl::InvalidArgumentError(absl::StrCat(path, " is larger than 4 MiB."));
   absl::StatusOr<std::vector<std::string>> lines = LinesOf(text, path);
   if (!lines.ok()) return lines.status();

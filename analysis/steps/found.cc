@@ -26,7 +26,7 @@ constexpr double kOptimizerWorks = 0.85, kGradientsUsed = 0.82;
 // The most for steps that other evidence contradicts.
 constexpr double kDoubted = 0.6;
 
-std::string Percent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
+std::string WholePercent(double share) { return absl::StrCat(std::lround(share * 100), " %"); }
 
 // Steps from `begins`, each up to the next, the last up to the end of the log.
 void SetEnds(const Session& session, std::vector<StepInfo>* steps) {
@@ -187,10 +187,10 @@ std::string PeriodWhy(const Period& period, bool by_size, bool moved) {
   return absl::StrCat(
       "each of about ", FormatCount(static_cast<std::uint64_t>(std::lround(period.typical))),
       " allocations; ", by_size ? "places and sizes" : "places, with sizes that vary,", " are ",
-      Percent(period.common_likeness), " alike in two steps of five, ",
-      Percent(period.weighted_likeness), " over all, and memory was back at its lowest before ",
-      Percent(period.closed), " of them",
-      period.trains ? "; each has a backward pass, by its call stacks" : "",
+      WholePercent(period.common_likeness), " alike in two steps of five, ",
+      WholePercent(period.weighted_likeness),
+      " over all, and memory was back at its lowest before ", WholePercent(period.closed),
+      " of them", period.trains ? "; each has a backward pass, by its call stacks" : "",
       moved ? "; memory is lowest amid the passes, so steps begin where those do" : "");
 }
 

@@ -12,7 +12,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kNone = std::string_view::npos;
+constexpr std::size_t kNpos = std::string_view::npos;
 
 bool IsWordChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
@@ -62,21 +62,21 @@ class Brackets {
   std::string open_;
 };
 
-// Behind the bracket that closes the one at `open`; kNone if none does.
+// Behind the bracket that closes the one at `open`; kNpos if none does.
 std::size_t CloseOf(std::string_view text, std::size_t open) {
   Brackets brackets(text);
   for (std::size_t i = open; i < text.size(); ++i) {
-    if (!brackets.Pass(i)) return kNone;
+    if (!brackets.Pass(i)) return kNpos;
     if (brackets.depth() == 0) return i + 1;
   }
-  return kNone;
+  return kNpos;
 }
 
-// The position of a name in its text, and its last "::" outside of brackets, or kNone.
+// The position of a name in its text, and its last "::" outside of brackets, or kNpos.
 struct Name {
-  std::size_t begin = 0, end = 0, last_scope = kNone;
+  std::size_t begin = 0, end = 0, last_scope = kNpos;
   // The same for the outermost function, if the name is of something in it, such as a lambda.
-  std::size_t outer_end = kNone, outer_scope = kNone;
+  std::size_t outer_end = kNpos, outer_scope = kNpos;
 };
 
 class Scanner {
@@ -95,7 +95,7 @@ class Scanner {
       }
       if (brackets.depth() == 0 && text_[i] == '(') {
         const std::size_t next = AtParenthesis(i);
-        if (next == kNone) return name_;
+        if (next == kNpos) return name_;
         i = next;
         continue;
       }
@@ -117,24 +117,24 @@ class Scanner {
       for (const std::string_view qualifier : {" const::", " volatile::", " &::", " &&::"})
         if (text_.substr(i).starts_with(qualifier)) return;  // "f(int) const::Local"
       name_.begin = i + 1;                                   // a return type precedes it
-      name_.last_scope = name_.outer_end = name_.outer_scope = kNone;
+      name_.last_scope = name_.outer_end = name_.outer_scope = kNpos;
     }
   }
   void EndOuter(std::size_t i) {
-    if (name_.outer_end != kNone) return;
+    if (name_.outer_end != kNpos) return;
     name_.outer_end = i;
     name_.outer_scope = name_.last_scope;
   }
 
-  // Where the name continues after a parenthesis outside of other brackets; kNone if it ends.
+  // Where the name continues after a parenthesis outside of other brackets; kNpos if it ends.
   std::size_t AtParenthesis(std::size_t i) {
     constexpr std::string_view kAnonymous = "(anonymous namespace)";
     const std::string_view rest = text_.substr(i), before = text_.substr(0, i);
     if (rest.starts_with(kAnonymous)) return i + kAnonymous.size();
     const std::size_t close = CloseOf(text_, i);
-    if (close == kNone) {
+    if (close == kNpos) {
       name_.end = i == name_.begin ? text_.size() : i;  // a name that was cut
-      return kNone;
+      return kNpos;
     }
     if (before.ends_with("decltype") || before.ends_with("decltype ")) return close;
     // "void (*Make<int>(char))(int)": a function that returns a pointer to one.
@@ -142,7 +142,7 @@ class Scanner {
     if (pointer && i == name_.begin && i > 0) {
       const std::size_t inner = text_.find_first_not_of("(*& ", i);
       name_ = Scanner(text_.substr(0, close - 1)).Scan(inner);
-      return kNone;
+      return kNpos;
     }
     const std::string_view behind = text_.substr(close);
     for (const std::string_view scope : {"::", " const::", " volatile::", " &::", " &&::"})
@@ -152,7 +152,7 @@ class Scanner {
       }
     if (behind.starts_with("[abi:")) return close;
     name_.end = i == name_.begin ? text_.size() : i;  // "(no call stack)" is no list
-    return kNone;
+    return kNpos;
   }
 
   std::string_view text_;
@@ -171,7 +171,7 @@ std::size_t WithoutHash(std::string_view text, const Name& name) {
       text[name.last_scope + 2] != 'h')
     return name.end;
   const std::string_view hash = text.substr(name.last_scope + 3, kHash - 3);
-  return hash.find_first_not_of("0123456789abcdef") == kNone ? name.last_scope : name.end;
+  return hash.find_first_not_of("0123456789abcdef") == kNpos ? name.last_scope : name.end;
 }
 
 Name NameIn(std::string_view function) { return Scanner(WithoutClones(function)).Scan(0); }
@@ -179,16 +179,16 @@ Name NameIn(std::string_view function) { return Scanner(WithoutClones(function))
 // The name of the outermost function.
 Name FunctionIn(std::string_view function) {
   Name name = NameIn(function);
-  if (name.outer_end == kNone) return name;
+  if (name.outer_end == kNpos) return name;
   return {name.begin, name.outer_end, name.outer_scope};
 }
 
 std::string_view LastPart(std::string_view function, const Name& name) {
-  const std::size_t begin = name.last_scope == kNone ? name.begin : name.last_scope + 2;
+  const std::size_t begin = name.last_scope == kNpos ? name.begin : name.last_scope + 2;
   return function.substr(begin, name.end - begin);
 }
 
-std::string_view WithoutArguments(std::string_view name) { return name.substr(0, name.find('<')); }
+std::string_view WithoutTemplate(std::string_view name) { return name.substr(0, name.find('<')); }
 
 }  // namespace
 
@@ -199,16 +199,16 @@ std::string_view BareName(std::string_view function) {
 
 std::string_view ScopeOf(std::string_view function) {
   const Name name = FunctionIn(function);
-  return name.last_scope == kNone ? std::string_view()
+  return name.last_scope == kNpos ? std::string_view()
                                   : function.substr(name.begin, name.last_scope - name.begin);
 }
 
 bool IsConstructor(std::string_view function) {
   const Name name = FunctionIn(function);
-  if (name.last_scope == kNone) return false;
+  if (name.last_scope == kNpos) return false;
   const std::string_view scope = function.substr(name.begin, name.last_scope - name.begin);
-  const std::string_view made = WithoutArguments(LastPart(scope, NameIn(scope)));
-  return !made.empty() && WithoutArguments(LastPart(function, name)) == made;
+  const std::string_view made = WithoutTemplate(LastPart(scope, NameIn(scope)));
+  return !made.empty() && WithoutTemplate(LastPart(function, name)) == made;
 }
 
 std::string_view PassWords(std::string_view function) {
@@ -229,7 +229,7 @@ std::string WithoutTemplateArguments(std::string_view name) {
       i += length;
     } else if (arguments || name[i] == '{' || rest.starts_with("[abi:")) {
       const std::size_t close = CloseOf(name, i);
-      if (close == kNone) return std::string(name);
+      if (close == kNpos) return std::string(name);
       i = close;
     } else {
       kept += name[i++];
@@ -240,7 +240,7 @@ std::string WithoutTemplateArguments(std::string_view name) {
 
 std::string_view LastScopes(std::string_view name) {
   Name whole = NameIn(name);
-  while (whole.last_scope != kNone && whole.begin == 0) {
+  while (whole.last_scope != kNpos && whole.begin == 0) {
     const std::string_view scope = name.substr(0, whole.last_scope);
     const std::string_view inner = LastPart(scope, NameIn(scope));
     if (inner.starts_with('{') || LastPart(name, whole).starts_with('{')) {
@@ -258,12 +258,12 @@ std::string_view LastScopes(std::string_view name) {
 namespace {
 
 std::string BriefText(std::string_view function) {
-  if (function.find("operator") != kNone || function.starts_with("0x"))
+  if (function.find("operator") != kNpos || function.starts_with("0x"))
     return std::string(function);
   std::string name = WithoutTemplateArguments(BareName(function));
   // where a lambda's braces were removed
   while (name.ends_with("::")) name.resize(name.size() - 2);
-  if (name.find_first_not_of(": ") == kNone) return std::string(function);
+  if (name.find_first_not_of(": ") == kNpos) return std::string(function);
   return std::string(LastScopes(name));
 }
 

@@ -11,7 +11,7 @@ namespace {
 // With fewer distinct stacks there is no majority, and only names decide.
 constexpr std::uint32_t kFewStacks = 4;
 // A frame that is in more than one of four stacks is not particular to any.
-constexpr std::uint32_t kShare = 4;
+constexpr std::uint32_t kOneOf = 4;
 
 // For a stack of plumbing only: its most informative frame. The innermost Python line; else the
 // called operator; else one that is neither CUDA's nor an allocator's.
@@ -103,7 +103,7 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
       continue;
     }
     if (stacks < kFewStacks) return i;
-    const bool shared = count * kShare > stacks;
+    const bool shared = count * kOneOf > stacks;
     const bool door = !made.empty() && ScopeOf(frames[i].function) == made;
     if (!shared && !door) return i;
     if (shared && !door)

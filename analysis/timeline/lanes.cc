@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMinUnit = 256;
 // First fit may need more space than the peak; programs need less than this many times the peak.
 constexpr std::uint64_t kSlack = 8;
-constexpr std::uint64_t kMaxUnits = FirstFit::kEnd - 1;
+constexpr std::uint64_t kMaxLaneUnits = FirstFit::kEnd - 1;
 // Gaps that are a smaller part of the whole than 1/kShownGap are shown.
 constexpr std::uint64_t kShownGap = 500;
 
@@ -27,7 +27,7 @@ constexpr std::uint32_t kLaneLayers = LayerBit(Layer::kLinear) | LayerBit(Layer:
                                       LayerBit(Layer::kRegistered) | LayerBit(Layer::kBlock);
 
 // Keeps the sum of live bytes.
-struct PeakLayer {
+struct PeakOfLayers {
   const Session& session;
   int device;
   std::uint64_t now = 0, peak = 0;
@@ -47,14 +47,14 @@ struct PeakLayer {
 };
 
 std::uint64_t UnitFor(std::uint64_t bytes) {
-  return std::bit_ceil(std::max<std::uint64_t>(1, bytes / kMaxUnits + 1));
+  return std::bit_ceil(std::max<std::uint64_t>(1, bytes / kMaxLaneUnits + 1));
 }
 
 std::uint64_t ChooseUnit(const Session& session, int device, const std::vector<AllocationId>& ids) {
   std::uint64_t sum = 0;
   for (const AllocationId id : ids) sum = EndAddress(sum, session.record(id).bytes);
-  if (sum / kMinUnit + ids.size() < kMaxUnits) return kMinUnit;
-  PeakLayer peak{session, device};
+  if (sum / kMinUnit + ids.size() < kMaxLaneUnits) return kMinUnit;
+  PeakOfLayers peak{session, device};
   WalkLifetimes(session, peak);
   const std::uint64_t room = peak.peak > std::numeric_limits<std::uint64_t>::max() / kSlack
                                  ? std::numeric_limits<std::uint64_t>::max()
@@ -78,7 +78,7 @@ class Packer {
     if (row == EventId::kNone) return;
     const std::uint64_t bytes = session_.record(id).bytes;
     const auto size = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((bytes - 1) / lanes_.unit + 1, 1, kMaxUnits));
+        std::clamp<std::uint64_t>((bytes - 1) / lanes_.unit + 1, 1, kMaxLaneUnits));
     const std::uint32_t low = fit_.Take(size);
     // Only a damaged log has sizes that fit nowhere.
     if (low == FirstFit::kEnd) return;

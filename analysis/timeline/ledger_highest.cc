@@ -53,9 +53,9 @@ class Pages {
 };
 
 // Walks a device's memory from sample to sample.
-class Finder {
+class HighestFinder {
  public:
-  Finder(const Session& session, const std::vector<MemorySample>& samples, int device)
+  HighestFinder(const Session& session, const std::vector<MemorySample>& samples, int device)
       : session_(session),
         samples_(samples),
         device_(device),
@@ -138,7 +138,7 @@ class Finder {
 HighestUse FindHighestUse(const Session& session, const std::vector<MemorySample>& samples,
                           int device) {
   if (samples.empty()) return {};
-  Finder finder(session, samples, device);
+  HighestFinder finder(session, samples, device);
   WalkLifetimes(session, finder);
   return finder.Finish();
 }

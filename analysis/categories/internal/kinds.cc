@@ -39,14 +39,14 @@ void CategoryKinds::Count(const std::vector<CategoryUnit>& units,
 
 void CategoryKinds::CountForPasses(const std::vector<CategoryUnit>& units,
                                    const CategoryStacks& stacks) {
-  struct Place {
+  struct PassPlace {
     bool forward = false;  // a forward pass is on, or its loss is computed
     std::vector<const CategoryUnit*> waiting;
   };
-  absl::flat_hash_map<std::uint32_t, Place> places;
+  absl::flat_hash_map<std::uint32_t, PassPlace> places;
   for (const CategoryUnit& unit : units) {
     const CategoryStacks::Facts& facts = stacks.Of(unit.stack);
-    Place& place = places[unit.place()];
+    PassPlace& place = places[unit.place()];
     if (unit.step >= 0 && unit.stack.valid() && facts.phase == Phase::kNone && !facts.backward &&
         !facts.gradient && !facts.parameter) {
       if (place.forward)

@@ -11,7 +11,7 @@ namespace {
 
 // Items between two marks: Python's own writer has as many, and a browser passes them all as
 // arguments of one call.
-constexpr std::uint32_t kBatch = 1000;
+constexpr std::uint32_t kMostItems = 1000;
 // Longer text rarely occurs twice.
 constexpr std::size_t kMaxRemembered = 1024;
 
@@ -91,7 +91,7 @@ void PickleWriter::BeginDict() {
 // Before each item: a mark at the first, and another where a batch is full.
 void PickleWriter::Next(char opcode) {
   std::uint32_t& items = open_.back();
-  if (items == kBatch) {
+  if (items == kMostItems) {
     Byte(opcode);
     items = 0;
   }

@@ -8,9 +8,9 @@
 namespace memprof::analysis {
 namespace {
 
-class Finder {
+class AccessFinder {
  public:
-  Finder(const Session& session, std::vector<AllocationId> survivors)
+  AccessFinder(const Session& session, std::vector<AllocationId> survivors)
       : session_(session), survivors_(std::move(survivors)) {
     std::sort(survivors_.begin(), survivors_.end(),
               [this](AllocationId a, AllocationId b) { return Key(a) < Key(b); });
@@ -43,7 +43,7 @@ class Finder {
 AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
                          EventId before, std::uint32_t process) {
   AccessFacts facts;
-  const Finder finder(session, std::move(survivors));
+  const AccessFinder finder(session, std::move(survivors));
   const EventTable& events = session.events();
   const bool several = session.processes().size() > 1;
   for (std::uint32_t e = 0; e < events.size() && e < before.value; ++e) {

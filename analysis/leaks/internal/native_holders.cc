@@ -9,7 +9,7 @@ namespace memprof::analysis {
 namespace {
 
 // The words of the recorder (libmemprof/src/recording/internal/holder_search.cc).
-constexpr std::string_view kGlobal = "global of ", kThreadLocal = "thread-local variable of ";
+constexpr std::string_view kGlobalOf = "global of ", kThreadLocalOf = "thread-local variable of ";
 
 // The second line: the root.
 std::string_view RootOf(std::string_view label) {
@@ -37,8 +37,8 @@ const NativeHolders::Found& NativeHolders::Find(std::string_view root, std::uint
   const auto [at, fresh] = found_.try_emplace({std::string(root), place_1});
   Found& found = at->second;
   if (!fresh) return found;
-  const bool of_thread = root.starts_with(kThreadLocal);
-  const std::string_view path = root.substr((of_thread ? kThreadLocal : kGlobal).size());
+  const bool of_thread = root.starts_with(kThreadLocalOf);
+  const std::string_view path = root.substr((of_thread ? kThreadLocalOf : kGlobalOf).size());
   ModuleSymbols::Variable variable;
   if (ModuleSymbols* const symbols = SymbolsOf(path))
     variable = symbols->VariableAt(place_1 - 1, of_thread);
@@ -55,7 +55,7 @@ const NativeHolders::Found& NativeHolders::Find(std::string_view root, std::uint
 
 void NativeHolders::Add(std::string_view label, std::uint64_t place_1) {
   const std::string_view root = RootOf(label);
-  if (place_1 == 0 || (!root.starts_with(kGlobal) && !root.starts_with(kThreadLocal))) return;
+  if (place_1 == 0 || (!root.starts_with(kGlobalOf) && !root.starts_with(kThreadLocalOf))) return;
   const Found& found = Find(root, place_1);
   offsets_[{std::string(label), found.words}].insert(found.offset);
 }

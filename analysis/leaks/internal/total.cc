@@ -11,7 +11,7 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kNamed = 3;
+constexpr std::size_t kNamedRises = 3;
 
 // By device: bytes held at the end of each step, by what is judged of one process. Reads all
 // allocations in their order, which is faster than site by site.
@@ -51,7 +51,7 @@ void AddRising(const Session& session, const StepClock& clock, const std::vector
       rises.emplace_back(rise, i);
   }
   std::sort(rises.rbegin(), rises.rend());
-  if (rises.size() > kNamed) rises.resize(kNamed);
+  if (rises.size() > kNamedRises) rises.resize(kNamedRises);
   for (const auto& [rise, index] : rises) {
     const auto known = [&, i = index](const LeakCandidate& one) {
       return std::find(one.sites.begin(), one.sites.end(), i) != one.sites.end();

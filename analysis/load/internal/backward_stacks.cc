@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kEngine = "torch::autograd::Engine::evaluate_function";
 // In torch.autograd.Function: its callees run without a graph; the graph has one node for the whole
 // function.
-constexpr std::string_view kApply = "THPFunction_apply";
+constexpr std::string_view kApplyFunction = "THPFunction_apply";
 
 bool IsCore(std::string_view path) {
   const std::string_view name = BaseName(path);
@@ -69,7 +69,7 @@ BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
   if (frame.python || frame.module >= is_core_.size()) return facts;
   if (!is_core_[frame.module] && !is_python_[frame.module]) return facts;
   const std::string function = name_(frame.module, frame.address);
-  facts.applies = std::string_view(function).ends_with(kApply);
+  facts.applies = std::string_view(function).ends_with(kApplyFunction);
   if (!is_core_[frame.module]) return facts;
   facts.engine = function == kEngine;
   if (std::string node = BackwardNodeOf(function); !node.empty())

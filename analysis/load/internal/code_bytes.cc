@@ -20,7 +20,7 @@ struct Load {
   TimeNs time;
   std::uint64_t fell, image_bytes;
 };
-struct Place {
+struct OfDevice {
   std::vector<Answer> answers;
   std::vector<Load> loads;
 };
@@ -53,12 +53,12 @@ std::uint64_t BytesOf(const Load& load, const std::vector<Answer>& answers) {
 }  // namespace
 
 void CodeBytes::Find(const RawEvents& raw, const std::vector<std::uint32_t>& order) {
-  std::map<int, Place> places;  // by device
+  std::map<int, OfDevice> places;  // by device
   for (std::uint32_t i = 0; i < order.size(); ++i) {
     const Op op = raw.KindOf(order[i]).op;
     if (op != Op::kModuleLoad && op != Op::kMemoryInfo) continue;
     const Event event = raw.At(order[i]);
-    Place& place = places[event.device];
+    OfDevice& place = places[event.device];
     if (op == Op::kModuleLoad)
       place.loads.push_back({i, event.time, event.aux0, event.bytes});
     else if (event.aux1 != 0)

@@ -13,7 +13,7 @@ namespace memprof::analysis {
 namespace {
 
 using Row = std::uint32_t;
-using Place = std::pair<std::uint64_t, std::uint64_t>;  // space and device, address
+using Spot = std::pair<std::uint64_t, std::uint64_t>;  // space and device, address
 
 class Resolver {
  public:
@@ -41,7 +41,7 @@ class Resolver {
 
  private:
   // Driver memory is freed by functions of any family, and on any device.
-  Place PlaceOf(Row row) const {
+  Spot PlaceOf(Row row) const {
     const EventKind& kind = events_.KindOf(row);
     const bool framework = IsFrameworkLayer(kind.layer);
     const auto layer = framework ? static_cast<std::uint64_t>(kind.layer) : 0;
@@ -50,7 +50,7 @@ class Resolver {
   }
 
   void Allocated(Row row) {
-    const Place place = PlaceOf(row);
+    const Spot place = PlaceOf(row);
     const auto known = present_.find(place);
     if (events_.KindOf(row).layer == Layer::kSegment && !IsNew(events_.rows[row].address)) {
       // The recorder meets an old segment when it sees its first block.
@@ -61,10 +61,10 @@ class Resolver {
   }
 
   // Whether the driver has allocated there since.
-  bool IsNew(std::uint64_t address) const { return seen_.contains(Place{0, address}); }
+  bool IsNew(std::uint64_t address) const { return seen_.contains(Spot{0, address}); }
 
   // An expandable segment is listed as a whole, and met by its pages.
-  bool LiesInPresent(const Place& page) const {
+  bool LiesInPresent(const Spot& page) const {
     auto at = present_.upper_bound(page);
     if (at == present_.begin()) return false;
     --at;
@@ -118,8 +118,8 @@ class Resolver {
   TimeNs begin_;
   RawEvents& events_;
   std::vector<Row>& order_;
-  absl::btree_map<Place, Row> present_;
-  absl::flat_hash_set<Place> seen_;
+  absl::btree_map<Spot, Row> present_;
+  absl::flat_hash_set<Spot> seen_;
   absl::flat_hash_set<Row> void_;
   std::vector<Row> freed_;
 };

@@ -13,11 +13,11 @@
 namespace memprof::analysis {
 namespace {
 
-constexpr std::size_t kMaxThreads = 1u << 16;  // made up for undefined ids; defined ones are free
-constexpr std::uint64_t kPython = ~0ull;       // in place of a module id
+constexpr std::size_t kMaxThreads = 1u << 16;   // made up for undefined ids; defined ones are free
+constexpr std::uint64_t kPythonModule = ~0ull;  // in place of a module id
 // Recorders stop at 512 frames. Every query walks stacks, so without a limit on their depth a small
 // log could cause very much work.
-constexpr std::uint16_t kMaxDepth = 640;
+constexpr std::uint16_t kMostDepth = 640;
 // Recorders write no longer names. A name may belong to many tensors, each of which stores it. Long
 // names may take kTensorNameBytes in all; beyond that each is cut to kShortName.
 constexpr std::size_t kTensorNameBytes = 64u << 20, kShortName = 256;
@@ -253,7 +253,7 @@ bool SessionTables::AddPythonFrame(std::string_view bytes) {
 
 FrameId SessionTables::InternFrame(bool python, std::uint32_t module, std::uint64_t address) {
   const auto [at, fresh] = frame_rows_.try_emplace(
-      std::pair<std::uint64_t, std::uint64_t>(python ? kPython : module, address),
+      std::pair<std::uint64_t, std::uint64_t>(python ? kPythonModule : module, address),
       static_cast<std::uint32_t>(frames.size()));
   if (fresh) frames.push_back({.python = python, .address = address, .module = module});
   return FrameId(at->second);
@@ -284,7 +284,7 @@ bool SessionTables::AddTrie(std::string_view bytes) {
     // A parent comes before its child, so that walking up always ends.
     StackId caller = parent_id < id ? Stack(parent_id) : StackId();
     std::uint16_t depth = caller.valid() ? stack_depth_[caller.value] + 1 : 0;
-    if (depth == kMaxDepth) {
+    if (depth == kMostDepth) {
       caller = {};
       depth = 0;
       ++stacks_truncated;
@@ -361,7 +361,7 @@ StackId SessionTables::AddNamedStack(std::string_view lines) {
   };
   std::vector<absl::string_view> innermost_first =
       absl::StrSplit(absl::string_view(lines.data(), lines.size()), '\n', absl::SkipEmpty());
-  if (innermost_first.size() > kMaxDepth) innermost_first.resize(kMaxDepth);
+  if (innermost_first.size() > kMostDepth) innermost_first.resize(kMostDepth);
   StackId stack;
   for (std::size_t i = innermost_first.size(); i-- > 0;) {
     absl::string_view line = innermost_first[i];

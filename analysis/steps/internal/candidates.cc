@@ -40,7 +40,7 @@ bool ArePartsOf(const TokenStream& stream, const Candidate& fine, const Candidat
                  static_cast<double>(coarse.begins.size())) ||
       fine.begins.size() < coarse.begins.size())
     return false;
-  const double slack = kNothing * coarse.swing;
+  const double slack = kTooLittle * coarse.swing;
   std::size_t windows = 0, above = 0, even = 0;
   auto at = fine.begins.begin();
   for (std::size_t w = 0; w + 1 < coarse.begins.size(); ++w) {
@@ -141,7 +141,7 @@ bool IsBetter(const TokenStream& stream, const Candidate& candidate, const Candi
                             : ArePartsOf(stream, best, candidate);
 }
 
-double Confidence(const TokenStream& stream, const Candidate& candidate) {
+double ConfidenceIn(const TokenStream& stream, const Candidate& candidate) {
   constexpr double kInOrder = 0.75;
   const double repeats = static_cast<double>(candidate.begins.size());
   const double support = 1 - std::exp2(1 - repeats);

@@ -39,6 +39,6 @@ bool IsBetter(const TokenStream& stream, const Candidate& candidate, const Candi
 
 // In [0, 1]. High if levels return, or if the order is the same each time: either distinguishes a
 // loop from chance.
-double Confidence(const TokenStream& stream, const Candidate& candidate);
+double ConfidenceIn(const TokenStream& stream, const Candidate& candidate);
 
 }  // namespace memprof::analysis

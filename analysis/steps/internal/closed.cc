@@ -18,7 +18,7 @@ double Slack(const TokenStream& stream, double swing) {
   const bool learns =
       std::find(stream.trains.begin(), stream.trains.end(), true) != stream.trains.end();
   const bool known = !stream.trains.empty();
-  return kNothing * swing + (known && !learns ? std::min(kRounded * swing, kMaxRounded) : 0);
+  return kTooLittle * swing + (known && !learns ? std::min(kRounded * swing, kMaxRounded) : 0);
 }
 
 // By how much memory rises within windows: the median.

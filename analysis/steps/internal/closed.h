@@ -9,7 +9,7 @@
 namespace memprof::analysis {
 
 // As a share of a step's memory: too little to count as live.
-inline constexpr double kNothing = 0.001;
+inline constexpr double kTooLittle = 0.001;
 
 // The share of steps before which memory was as low as before any later step. `swing`: the most
 // that a step takes.

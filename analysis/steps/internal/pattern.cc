@@ -26,16 +26,16 @@ constexpr std::size_t kTokensTried = 2;   // how many tokens of each number
 
 // Cuts to try: occurrences of one token each.
 std::vector<Positions> FindCuts(const TokenStream& stream, const TokenIndex& index) {
-  struct Group {
+  struct OfCount {
     std::uint64_t mass = 0;  // allocations of all tokens that occur this often
     // Those that are spread over most of the run first, then by irregularity.
     std::vector<std::tuple<bool, double, std::uint32_t>> tokens;
   };
-  std::map<std::size_t, Group> groups;
+  std::map<std::size_t, OfCount> groups;
   for (std::uint32_t t = 0; t < stream.distinct; ++t) {
     const std::span<const std::uint32_t> positions = index.Of(t);
     if (positions.size() < kMinCuts) continue;
-    Group& group = groups[positions.size()];
+    OfCount& group = groups[positions.size()];
     group.mass += positions.size();
     const bool local = (positions.back() - positions.front()) * 2 < stream.size();
     group.tokens.emplace_back(local, Irregularity(positions), t);
@@ -69,7 +69,7 @@ Positions FindClosures(const TokenStream& stream) {
   for (std::uint32_t p = 0; p < stream.size(); ++p) {
     const double swing = static_cast<double>(top - floor[p]);
     const double above = static_cast<double>(stream.level[p] - floor[p]);
-    if (above <= kNothing * swing && static_cast<double>(high - floor[p]) > 0.1 * swing) {
+    if (above <= kTooLittle * swing && static_cast<double>(high - floor[p]) > 0.1 * swing) {
       closures[stream.token[p]].push_back(p);
       high = stream.level[p];
     }
@@ -175,7 +175,7 @@ const Opening* ChooseOpening(const std::vector<Opening>& openings, double window
     high = std::max(high, opening.transient);
   }
   const auto is_low = [&](std::size_t i) {
-    return openings[i].transient <= low + kNothing * (high - low);
+    return openings[i].transient <= low + kTooLittle * (high - low);
   };
   std::vector<std::size_t> lowest;
   for (std::size_t i = 0; i < openings.size(); ++i)
@@ -346,7 +346,7 @@ void AddStages(const TokenStream& stream, Period* found) {
       continue;
     const TokenStream part = PartOf(stream, begin, end);
     const Candidate stage = FindOne(part, 0);
-    if (stage.begins.empty() || !stage.Good() || Confidence(part, stage) < kCertain) continue;
+    if (stage.begins.empty() || !stage.Good() || ConfidenceIn(part, stage) < kCertain) continue;
     if (TypicalSize(stage) < kAsLarge * found->typical &&
         !IsRestOf(part, stage.begins, stream, period))
       continue;
@@ -362,7 +362,7 @@ Period FindPeriod(const TokenStream& stream, std::uint32_t hint) {
   Period period;
   Candidate best = FindOne(stream, hint);
   if (best.begins.empty()) return period;
-  period.confidence = Confidence(stream, best);
+  period.confidence = ConfidenceIn(stream, best);
   period.common_likeness = best.common;
   period.weighted_likeness = best.weighted;
   period.closed = best.closed;
