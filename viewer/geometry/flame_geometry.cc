@@ -11,10 +11,6 @@ namespace {
 using analysis::FlameNode;
 using analysis::FlameTree;
 
-const FlameNode& Node(const FlameTree& tree, int index) {
-  return tree.nodes[static_cast<std::size_t>(index)];
-}
-
 bool IsNode(const FlameTree& tree, int index) {
   return index >= 0 && static_cast<std::size_t>(index) < tree.nodes.size();
 }

@@ -12,6 +12,13 @@ namespace memprof::viewer {
 
 enum class FlameValue { kBytes, kCount };
 
+// A smaller share is less than a pixel on any screen.
+inline constexpr double kMinShare = 1.0 / 10'000;
+
+inline const analysis::FlameNode& Node(const analysis::FlameTree& tree, int index) {
+  return tree.nodes[static_cast<std::size_t>(index)];
+}
+
 // The value of a node by a metric.
 std::uint64_t NodeValue(const analysis::FlameNode& node, FlameValue value);
 

@@ -24,6 +24,11 @@ QString ForWindow(std::string_view text) {
 
 }  // namespace
 
+QString Capitalised(QString words) {
+  if (!words.isEmpty()) words[0] = words[0].toUpper();
+  return words;
+}
+
 QString Words(std::string_view text) { return WithCode(ForWindow(text), QStringLiteral("\\1\\2")); }
 
 QString WordsHtml(std::string_view text) {

@@ -1,7 +1,6 @@
 // Reads what ssh writes: a line with the length, and the file.
 #include "viewer/jobs/remote_copy.h"
 
-#include <QCoreApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QProcess>
@@ -9,6 +8,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
@@ -17,8 +17,6 @@ namespace {
 constexpr int kPollMilliseconds = 100;
 constexpr qint64 kCopyPiece = 1 << 20;
 constexpr qint64 kMaxMessage = 4096;  // of ssh's own messages, the last bytes
-
-QString TrCopy(const char* text) { return QCoreApplication::translate("remote", text); }
 
 class Copy {
  public:
@@ -30,7 +28,7 @@ class Copy {
     ssh_.setStandardInputFile(QProcess::nullDevice());
     ssh_.start(SshProgram(), SshArguments(log_, CopyCommand(log_), SshMayAsk()));
     if (!ssh_.waitForStarted())
-      return Fail(TrCopy("ssh cannot be started: %1").arg(ssh_.errorString()));
+      return Fail(Tr("ssh cannot be started: %1").arg(ssh_.errorString()));
     while (total_ < 0 || copied_ < total_) {
       if (stop.stop_requested()) return absl::CancelledError("the copy was cancelled");
       // The process may end with bytes that are still to be read.
@@ -46,7 +44,7 @@ class Copy {
 
  private:
   absl::Status Fail(const QString& why) const {
-    const QString line = TrCopy("%1 on %2: %3").arg(log_.path, log_.host, why).simplified();
+    const QString line = Tr("%1 on %2: %3").arg(log_.path, log_.host, why).simplified();
     // What the other machine says may be meant for a terminal.
     return absl::UnavailableError(PlainLine(line, 1000).toStdString());
   }
@@ -61,13 +59,12 @@ class Copy {
       const QByteArray line = ssh_.readLine(kMaxMessage).trimmed();
       total_ = line.toLongLong(&is_number);
       if (!is_number || total_ < 0)
-        return Fail(
-            TrCopy("expected the length of the file, got '%1': do the start-up files of that "
-                   "shell print something?")
-                .arg(QString::fromLocal8Bit(line.left(60))));
+        return Fail(Tr("expected the length of the file, got '%1': do the start-up files of that "
+                       "shell print something?")
+                        .arg(QString::fromLocal8Bit(line.left(60))));
       const qint64 room = QStorageInfo(QFileInfo(file_.fileName()).absolutePath()).bytesAvailable();
       if (room >= 0 && total_ > room)
-        return Fail(TrCopy("has %1, and the cache folder has room for %2")
+        return Fail(Tr("has %1, and the cache folder has room for %2")
                         .arg(FormatBytes(static_cast<std::uint64_t>(total_)),
                              FormatBytes(static_cast<std::uint64_t>(room))));
     }
@@ -85,8 +82,8 @@ class Copy {
     const QList<QByteArray> lines = messages_.trimmed().split('\n');
     if (!lines.back().trimmed().isEmpty())
       return Fail(QString::fromLocal8Bit(lines.back().trimmed()));
-    if (total_ < 0) return Fail(TrCopy("ssh ended with status %1").arg(ssh_.exitCode()));
-    return Fail(TrCopy("the connection ended after %1 of %2")
+    if (total_ < 0) return Fail(Tr("ssh ended with status %1").arg(ssh_.exitCode()));
+    return Fail(Tr("the connection ended after %1 of %2")
                     .arg(FormatBytes(static_cast<std::uint64_t>(copied_)),
                          FormatBytes(static_cast<std::uint64_t>(total_))));
   }

@@ -1,7 +1,6 @@
 // A thread that starts ssh, feeds the mirror, and waits before it tries again.
 #include "viewer/jobs/remote_feed.h"
 
-#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QFileInfo>
 #include <QProcess>
@@ -10,6 +9,7 @@
 #include <chrono>
 #include <utility>
 
+#include "viewer/geometry/words.h"
 #include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
@@ -18,8 +18,6 @@ namespace {
 constexpr int kFeedPollMilliseconds = 100;
 constexpr qint64 kMostFeedMessage = 4096;  // of ssh's own messages, the last bytes
 constexpr int kNoConnection = 255;         // ssh's own status for that
-
-QString TrFeed(const char* text) { return QCoreApplication::translate("remote", text); }
 
 std::uint64_t RoomFor(const std::string& file) {
   const QStorageInfo storage(QFileInfo(QString::fromStdString(file)).absolutePath());
@@ -110,7 +108,7 @@ void RemoteFeed::PublishCopied() {
 }
 
 RemoteFeed::End RemoteFeed::Fail(const absl::Status& status) {
-  const QString line = TrFeed("%1 on %2: %3")
+  const QString line = Tr("%1 on %2: %3")
                            .arg(log_.path, log_.host,
                                 QString::fromUtf8(status.message().data(),
                                                   static_cast<qsizetype>(status.message().size())))
@@ -140,7 +138,7 @@ void RemoteFeed::Run(const std::stop_token& stop) {
 void RemoteFeed::Wait(int milliseconds, const std::stop_token& stop) {
   for (; milliseconds > 0 && !stop.stop_requested(); milliseconds -= 1000) {
     Publish([&](FeedState& state) {
-      state.trouble = TrFeed("The connection to %1 is lost; trying again in %2 s")
+      state.trouble = Tr("The connection to %1 is lost; trying again in %2 s")
                           .arg(log_.host)
                           .arg((milliseconds + 999) / 1000);
     });
@@ -160,7 +158,7 @@ RemoteFeed::End RemoteFeed::Connect(const std::stop_token& stop) {
   ssh.process.start(SshProgram(), SshArguments(log_, command, options_.may_ask));
   if (!ssh.process.waitForStarted())
     return Fail(absl::UnavailableError(
-        TrFeed("ssh cannot be started: %1").arg(ssh.process.errorString()).toStdString()));
+        Tr("ssh cannot be started: %1").arg(ssh.process.errorString()).toStdString()));
   QElapsedTimer silent;
   silent.start();
   // Before the greeting ssh itself has its time limit, and a user may have to be asked.
@@ -188,9 +186,9 @@ RemoteFeed::End RemoteFeed::Connect(const std::stop_token& stop) {
   const QString message = ssh.Message();
   if (ssh.process.exitStatus() == QProcess::NormalExit && ssh.process.exitCode() != kNoConnection)
     return Fail(absl::UnimplementedError(
-        (message.isEmpty() ? TrFeed("memprof does not answer there") : message).toStdString()));
+        (message.isEmpty() ? Tr("memprof does not answer there") : message).toStdString()));
   return Fail(absl::UnavailableError(
-      (message.isEmpty() ? TrFeed("ssh ended without a word") : message).toStdString()));
+      (message.isEmpty() ? Tr("ssh ended without a word") : message).toStdString()));
 }
 
 }  // namespace memprof::viewer

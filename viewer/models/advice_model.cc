@@ -19,12 +19,6 @@ using analysis::Finding;
 // Internal ids: 0 for headings, else 1 + the row's group.
 constexpr quintptr kTop = 0;
 
-QString Capitalised(std::string_view text) {
-  QString words = Words(text);
-  if (!words.isEmpty()) words[0] = words[0].toUpper();
-  return words;
-}
-
 // The sort key of a column of figures.
 double FigureOf(const AdviceEntry& entry, int column) {
   switch (column) {
@@ -80,7 +74,7 @@ QString AdviceModel::GroupOf(const AdviceEntry& entry) const {
     case AdviceGrouping::kCost:
       return IsTradeOff(entry.finding.pattern) ? tr("Trade-offs and bounds") : tr("At no cost");
     case AdviceGrouping::kPattern:
-      return Capitalised(PatternName(entry.finding.pattern));
+      return Capitalised(Words(PatternName(entry.finding.pattern)));
     case AdviceGrouping::kSite:
       break;
   }
@@ -235,7 +229,7 @@ QVariant AdviceModel::EntryData(const AdviceEntry& entry, int column, int role) 
     case Qt::DisplayRole:
       switch (column) {
         case kWhat:
-          return Capitalised(PatternName(f.pattern));
+          return Capitalised(Words(PatternName(f.pattern)));
         case kSite:
           return entry.site;
         case kPeak:

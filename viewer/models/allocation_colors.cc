@@ -17,16 +17,7 @@ using analysis::AllocationRecord;
 using analysis::StackId;
 using analysis::TimeNs;
 
-// The number of largest stacks whose names are resolved; all others are "other sites" anyway.
-constexpr std::size_t kNamedStacks = 400;
 constexpr int kRampSteps = 24;
-
-QColor Mix(const QColor& a, const QColor& b, double share) {
-  const auto mix = [share](int x, int y) {
-    return static_cast<int>(std::lround(x + (y - x) * share));
-  };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
-}
 
 // Gives every row the colour that it has without a filter and a selected site: fills the legend,
 // the colours, and returns the function from a row to its colour.
@@ -59,7 +50,7 @@ class SiteScheme : public Scheme {
     });
     // Stacks of the same site share a colour.
     std::vector<StackId> stacks;
-    for (std::size_t i = 0; i < std::min(order.size(), kNamedStacks); ++i)
+    for (std::size_t i = 0; i < std::min(order.size(), SiteColors::kNamedStacks); ++i)
       stacks.push_back(order[i] + 1 == area.size() ? StackId() : StackId(order[i]));
     const std::vector<NamedSite> named = NameSites(*in.symbols, stacks);
     std::map<QString, std::pair<double, QString>> by_key;  // area, name

@@ -1,7 +1,6 @@
 // Two runs, or two moments of one, compared: in words and rows.
 #include "viewer/models/diff_data.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/step_phase.h"
 
 namespace memprof::viewer {
@@ -18,8 +18,6 @@ using analysis::DiffFigureKind;
 using analysis::DiffReport;
 using analysis::DiffSite;
 using analysis::Session;
-
-QString Tr(const char* text) { return QCoreApplication::translate("Diff", text); }
 
 QString FigureName(DiffFigureKind kind) {
   switch (kind) {

@@ -1,7 +1,6 @@
 // Reads a grid of a fleet. The file may be anything.
 #include "viewer/models/fleet_grid.h"
 
-#include <QCoreApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
@@ -16,6 +15,7 @@
 #include <numeric>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
@@ -26,8 +26,6 @@ constexpr qint64 kLongestLine = 256 << 20;
 constexpr qsizetype kMostRows = 1'000'000;
 constexpr std::int64_t kMostColumns = 1'000'000, kMostCells = 1 << 28;
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
-
-QString FleetTr(const char* text) { return QCoreApplication::translate("fleet", text); }
 
 absl::Status BrokenGrid(const QString& path, const QString& why) {
   return absl::DataLossError(QStringLiteral("%1: %2").arg(path, why).toStdString());
@@ -72,13 +70,13 @@ QString ReadHead(const QByteArray& line, FleetGrid* grid) {
   QJsonParseError error;
   const QJsonObject head = QJsonDocument::fromJson(line, &error).object();
   if (error.error != QJsonParseError::NoError)
-    return FleetTr("no grid of a fleet: %1").arg(error.errorString());
+    return Tr("no grid of a fleet: %1").arg(error.errorString());
   const auto version = WholeNumber(head[QLatin1String("grid")]);
-  if (!version) return FleetTr("no grid of a fleet");
-  if (*version != 1) return FleetTr("a grid of version %1, and this viewer reads 1").arg(*version);
+  if (!version) return Tr("no grid of a fleet");
+  if (*version != 1) return Tr("a grid of version %1, and this viewer reads 1").arg(*version);
   const QString unit = head[QLatin1String("unit")].toString();
   if (unit != QLatin1String("bytes") && unit != QLatin1String("ns"))
-    return FleetTr("its unit is unknown");
+    return Tr("its unit is unknown");
   grid->bytes = unit == QLatin1String("bytes");
   grid->job = head[QLatin1String("job")].toString();
   grid->figure = head[QLatin1String("figure")].toString();
@@ -91,7 +89,7 @@ QString ReadHead(const QByteArray& line, FleetGrid* grid) {
       !columns || *columns < 0 || *columns > kMostColumns || rows.isEmpty() ||
       rows.size() > kMostRows || rows.size() * *columns > kMostCells ||
       static_cast<double>(*columns) * static_cast<double>(*stride) > 9e15)
-    return FleetTr("its numbers of ranks and steps cannot be");
+    return Tr("its numbers of ranks and steps cannot be");
   grid->attempt = *attempt;
   grid->first_step = *first;
   grid->step_stride = *stride;
@@ -147,7 +145,7 @@ absl::StatusOr<std::shared_ptr<const FleetGrid>> ReadFleetGrid(const QString& pa
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return BrokenGrid(path, file.errorString());
   const QByteArray line = file.readLine(kLongestLine);
-  if (!line.endsWith('\n')) return BrokenGrid(path, FleetTr("no grid of a fleet"));
+  if (!line.endsWith('\n')) return BrokenGrid(path, Tr("no grid of a fleet"));
   auto grid = std::make_shared<FleetGrid>();
   const QString wrong = ReadHead(line, grid.get());
   if (!wrong.isEmpty()) return BrokenGrid(path, wrong);
@@ -155,8 +153,7 @@ absl::StatusOr<std::shared_ptr<const FleetGrid>> ReadFleetGrid(const QString& pa
   const auto wanted = static_cast<qint64>(cells * sizeof(double));
   if (file.size() - file.pos() != wanted)
     return BrokenGrid(
-        path,
-        FleetTr("the grid has %1 bytes instead of %2").arg(file.size() - file.pos()).arg(wanted));
+        path, Tr("the grid has %1 bytes instead of %2").arg(file.size() - file.pos()).arg(wanted));
   grid->values.resize(cells);
   if (file.read(reinterpret_cast<char*>(grid->values.data()), wanted) != wanted)
     return BrokenGrid(path, file.errorString());
@@ -167,24 +164,21 @@ absl::StatusOr<std::shared_ptr<const FleetGrid>> ReadFleetGrid(const QString& pa
 }
 
 QString WhyNotHere(const FleetRow& row) {
-  if (row.log.isEmpty())
-    return FleetTr("The tables do not say where the log of %1 is.").arg(row.Name());
+  if (row.log.isEmpty()) return Tr("The tables do not say where the log of %1 is.").arg(row.Name());
   if (row.log.contains(QLatin1String("://")))
-    return FleetTr(
-               "The log of %1 is not on this machine but at %2. Copy it from there (aws s3 cp, "
-               "gsutil "
-               "cp, …), and open the copy.")
+    return Tr("The log of %1 is not on this machine but at %2. Copy it from there (aws s3 cp, "
+              "gsutil "
+              "cp, …), and open the copy.")
         .arg(row.Name(), row.log);
   if (QFileInfo(row.log).isFile()) return {};
-  return FleetTr(
-             "The log of %1 is not on this machine: when it was mapped it was %2; it is of host "
-             "%3. "
-             "Copy it, or mount its folder at this path.")
+  return Tr("The log of %1 is not on this machine: when it was mapped it was %2; it is of host "
+            "%3. "
+            "Copy it, or mount its folder at this path.")
       .arg(row.Name(), row.log, row.host);
 }
 
 QString FleetRow::Name() const {
-  return rank ? FleetTr("rank %1").arg(*rank) : FleetTr("a process of %1").arg(host);
+  return rank ? Tr("rank %1").arg(*rank) : Tr("a process of %1").arg(host);
 }
 
 QString FleetRow::StageName() const {
@@ -193,8 +187,8 @@ QString FleetRow::StageName() const {
 
 QString FleetGrid::StepName(std::size_t column) const {
   const std::int64_t first = first_step + static_cast<std::int64_t>(column) * step_stride;
-  if (step_stride == 1) return FleetTr("step %1").arg(first);
-  return FleetTr("highest of steps %1 to %2").arg(first).arg(first + step_stride - 1);
+  if (step_stride == 1) return Tr("step %1").arg(first);
+  return Tr("highest of steps %1 to %2").arg(first).arg(first + step_stride - 1);
 }
 
 QString FleetGrid::Text(double value) const {
@@ -220,12 +214,12 @@ std::vector<std::uint32_t> FleetGrid::Order(bool by_rank) const {
 }
 
 QString FigureTitle(const QString& figure) {
-  if (figure == QLatin1String("allocated_peak")) return FleetTr("In use, highest of the step");
-  if (figure == QLatin1String("peak")) return FleetTr("Driver memory, highest of the step");
-  if (figure == QLatin1String("reserved_peak")) return FleetTr("Reserved, highest of the step");
-  if (figure == QLatin1String("allocated_end")) return FleetTr("In use at the step's end");
-  if (figure == QLatin1String("reserved_end")) return FleetTr("Reserved at the step's end");
-  if (figure == QLatin1String("duration")) return FleetTr("Duration of the step");
+  if (figure == QLatin1String("allocated_peak")) return Tr("In use, highest of the step");
+  if (figure == QLatin1String("peak")) return Tr("Driver memory, highest of the step");
+  if (figure == QLatin1String("reserved_peak")) return Tr("Reserved, highest of the step");
+  if (figure == QLatin1String("allocated_end")) return Tr("In use at the step's end");
+  if (figure == QLatin1String("reserved_end")) return Tr("Reserved at the step's end");
+  if (figure == QLatin1String("duration")) return Tr("Duration of the step");
   return figure;
 }
 

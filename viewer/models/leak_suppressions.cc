@@ -1,18 +1,14 @@
 // Suppressed leaks.
 #include "viewer/models/leak_suppressions.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 
 namespace memprof::viewer {
 namespace {
-
-QString SuppressionTr(const char* text) {
-  return QCoreApplication::translate("LeakSuppressions", text);
-}
 
 // One line in any case; a star stands for characters that a line cannot contain.
 std::string OneLine(std::string text) {
@@ -35,10 +31,9 @@ QString AsSuppression(const LeakRow& row) {
   for (const analysis::SourceFrame& frame : row.stack)
     if (pattern.empty()) pattern = PatternOf(frame);
   if (pattern.empty()) return {};
-  QString comment =
-      SuppressionTr("# %1 in %2, %3")
-          .arg(FormatBytes(row.leak.bytes), FormatPlural(row.leak.blocks, SuppressionTr("block")),
-               ShortSite(row.site));
+  QString comment = Tr("# %1 in %2, %3")
+                        .arg(FormatBytes(row.leak.bytes),
+                             FormatPlural(row.leak.blocks, Tr("block")), ShortSite(row.site));
   for (QChar& c : comment)
     if (c < QLatin1Char(' ')) c = QLatin1Char('*');
   return comment + QStringLiteral("\nleak:") + ToQString(pattern) + QLatin1Char('\n');

@@ -1,12 +1,12 @@
 // Reads and writes links. Each key is a row of a table, with a function for each direction.
 #include "viewer/models/link.h"
 
-#include <QCoreApplication>
 #include <QUrl>
 #include <limits>
 
 #include "analysis/base/quantity.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
@@ -15,8 +15,6 @@ namespace {
 using analysis::AllocationFilter;
 
 constexpr qsizetype kMaxFragment = 16384;
-
-QString TrLink(const char* text) { return QCoreApplication::translate("link", text); }
 
 std::optional<std::uint64_t> ReadCount(const QString& text) {
   bool ok = false;
@@ -308,7 +306,7 @@ bool HasControls(const QString& text) {
 QString Shown(const QString& text) { return PlainLine(text, 40); }
 
 QString CannotBe(const char* name, const QString& value) {
-  return TrLink("the link's %1 cannot be '%2'").arg(QLatin1String(name), Shown(value));
+  return Tr("the link's %1 cannot be '%2'").arg(QLatin1String(name), Shown(value));
 }
 
 const Key* FindKey(const QString& name) {
@@ -334,7 +332,7 @@ QString LinkTime(std::uint64_t ns) {
 Link ParseLink(const QString& fragment, QStringList* problems) {
   Link link;
   if (fragment.size() > kMaxFragment) {
-    *problems << TrLink("the link is too long");
+    *problems << Tr("the link is too long");
     return link;
   }
   for (const QString& part : fragment.split(QLatin1Char('&'), Qt::SkipEmptyParts)) {
@@ -346,7 +344,7 @@ Link ParseLink(const QString& fragment, QStringList* problems) {
             : QString::fromUtf8(QByteArray::fromPercentEncoding(part.mid(equals + 1).toUtf8()));
     const Key* key = FindKey(name);
     if (key == nullptr) {
-      *problems << TrLink("the link's '%1' is not known to this version").arg(Shown(name));
+      *problems << Tr("the link's '%1' is not known to this version").arg(Shown(name));
     } else if (HasControls(value) || !key->take(&link, value)) {
       *problems << CannotBe(key->name, value);
     }

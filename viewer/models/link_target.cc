@@ -1,12 +1,12 @@
 // Finds what a link names.
 #include "viewer/models/link_target.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
 #include "analysis/symbols/site_key.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
@@ -17,8 +17,6 @@ using analysis::Session;
 using analysis::SourceFrame;
 using analysis::StackId;
 using analysis::TimeNs;
-
-QString TrTarget(const char* text) { return QCoreApplication::translate("link", text); }
 
 QString PlaceOf(const SourceFrame& frame) {
   if (frame.file.empty() || frame.line <= 0) return ToQString(frame.function);
@@ -86,7 +84,7 @@ class Finder {
     if (link_.allocation) {
       target_.allocation = FindAllocation(in_, *link_.allocation);
       if (!target_.allocation.valid())
-        Miss(TrTarget("the allocation of the link"));
+        Miss(Tr("the allocation of the link"));
       else
         target_.site = in_.session->record(target_.allocation).stack;
     }
@@ -96,9 +94,7 @@ class Finder {
   }
 
  private:
-  void Miss(const QString& what) {
-    target_.problems << TrTarget("%1 is not in this log").arg(what);
-  }
+  void Miss(const QString& what) { target_.problems << Tr("%1 is not in this log").arg(what); }
 
   void FindDevice() {
     if (!link_.device) return;
@@ -109,7 +105,7 @@ class Finder {
           return device.id == *link_.device;
         });
     if (known) target_.device = link_.device;
-    if (!known) Miss(TrTarget("device %1").arg(*link_.device));
+    if (!known) Miss(Tr("device %1").arg(*link_.device));
   }
 
   // Of a step its end, where its memory is known; the begin of a window is the step's begin.
@@ -122,12 +118,12 @@ class Finder {
         for (const analysis::StepInfo& step : session.steps())
           if (static_cast<std::uint64_t>(step.number) == moment.value)
             return end ? std::max(step.begin, step.end - 1) : step.begin;
-        Miss(TrTarget("step %1").arg(moment.value));
+        Miss(Tr("step %1").arg(moment.value));
         return std::nullopt;
       case Moment::Kind::kEvent:
         if (moment.value < session.events().size())
           return session.events().time(static_cast<std::uint32_t>(moment.value));
-        Miss(TrTarget("event %1").arg(moment.value));
+        Miss(Tr("event %1").arg(moment.value));
         return std::nullopt;
       case Moment::Kind::kPeak:
         return Peak();
@@ -151,12 +147,12 @@ class Finder {
     if (*begin < *end)
       target_.window = analysis::TimeWindow{*begin, *end};
     else
-      target_.problems << TrTarget("the link's window ends before it begins");
+      target_.problems << Tr("the link's window ends before it begins");
   }
 
   StackId Site(const LinkedSite& name) {
     const StackId site = FindSite(in_, name, stop_);
-    if (!site.valid()) Miss(TrTarget("the call site %1").arg(PlainLine(name.place, 60)));
+    if (!site.valid()) Miss(Tr("the call site %1").arg(PlainLine(name.place, 60)));
     return site;
   }
 
@@ -168,8 +164,7 @@ class Finder {
     if (link_.rank || link_.process) {
       filter.process = Process();
       if (!filter.process)
-        Miss(link_.rank ? TrTarget("rank %1").arg(*link_.rank)
-                        : TrTarget("process %1").arg(*link_.process));
+        Miss(link_.rank ? Tr("rank %1").arg(*link_.rank) : Tr("process %1").arg(*link_.process));
     }
     if (!filter.everything()) target_.filter = filter;
   }
@@ -187,7 +182,7 @@ class Finder {
         if (frame.file == name) return;
       }
     }
-    if (target_.state.file.isEmpty()) Miss(TrTarget("the file %1").arg(ToQString(name)));
+    if (target_.state.file.isEmpty()) Miss(Tr("the file %1").arg(ToQString(name)));
   }
 
   std::optional<std::uint32_t> Process() {

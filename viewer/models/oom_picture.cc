@@ -29,11 +29,6 @@ TimeNs Since(const Session& session, TimeNs time) {
   return time - std::min(time, start);
 }
 
-QString Capitalised(QString words) {
-  if (!words.isEmpty()) words[0] = words[0].toUpper();
-  return words;
-}
-
 PartStyle StyleOf(SpaceKind kind) {
   switch (kind) {
     case SpaceKind::kBlocks:

@@ -1,7 +1,6 @@
 // The search for names.
 #include "viewer/models/palette_index.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "analysis/diff/stacks.h"
 #include "analysis/store/lifetime_walk.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/process_model.h"
 #include "viewer/models/site_ranking.h"
 
@@ -187,8 +187,6 @@ using analysis::AllocationRecord;
 using analysis::Session;
 using analysis::StackId;
 
-QString Words(const char* text) { return QCoreApplication::translate("Palette", text); }
-
 void AddSites(const Session& session, analysis::Symbols& symbols, std::size_t most,
               PaletteNames* names) {
   std::vector<analysis::Site> sites = analysis::StacksOfRun(session, analysis::DiffMoment::kPeak);
@@ -207,10 +205,10 @@ void AddSites(const Session& session, analysis::Symbols& symbols, std::size_t mo
   names->left_out += rows.size() - std::min(most, rows.size());
   rows.resize(std::min(most, rows.size()));
   for (const RankedRow& row : rows)
-    names->items.push_back({PaletteKind::kSite, row.name,
-                            row.bytes > 0 ? Words("%1 at the peak").arg(FormatBytes(row.bytes))
-                                          : Words("not at the peak"),
-                            row.bytes, row.site.value});
+    names->items.push_back(
+        {PaletteKind::kSite, row.name,
+         row.bytes > 0 ? Tr("%1 at the peak").arg(FormatBytes(row.bytes)) : Tr("not at the peak"),
+         row.bytes, row.site.value});
 }
 
 // Of tensors of one name the largest.
@@ -246,7 +244,7 @@ void AddSteps(const Session& session, std::size_t most, PaletteNames* names) {
   names->left_out += first;
   for (std::size_t i = first; i < steps.size(); ++i)
     names->items.push_back(
-        {PaletteKind::kStep, Words("step %1").arg(steps[i].number),
+        {PaletteKind::kStep, Tr("step %1").arg(steps[i].number),
          FormatInstant(std::max<analysis::TimeNs>(0, steps[i].begin - session.run().start_time),
                        1'000'000),
          0, static_cast<std::int64_t>(i)});
@@ -266,15 +264,15 @@ PaletteNames PaletteNamesOf(const Session& session, analysis::Symbols& symbols,
     const auto category = static_cast<analysis::Category>(i);
     if (category != analysis::Category::kSlack)
       items.push_back({PaletteKind::kCategory, ToQString(analysis::CategoryName(category)),
-                       Words("show only these"), 0, static_cast<std::int64_t>(i)});
+                       Tr("show only these"), 0, static_cast<std::int64_t>(i)});
   }
   for (const int device : analysis::DeviceOrdinals(session))
     if (device != analysis::kNoDevice)
-      items.push_back({PaletteKind::kDevice, Words("device %1").arg(device), {}, 0, device});
+      items.push_back({PaletteKind::kDevice, Tr("device %1").arg(device), {}, 0, device});
   const auto processes = session.processes();
   for (std::size_t i = 0; processes.size() > 1 && i < processes.size(); ++i)
     items.push_back({PaletteKind::kProcess, ProcessName(session, static_cast<std::uint32_t>(i)),
-                     Words("show only this"), 0, static_cast<std::int64_t>(i)});
+                     Tr("show only this"), 0, static_cast<std::int64_t>(i)});
   return names;
 }
 

@@ -1,13 +1,13 @@
 // Grades a log by its own records.
 #include "viewer/models/quality_rows.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <array>
 
 #include "analysis/steps/found.h"
 #include "analysis/store/sampling_words.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/anomaly_texts.h"
 
 namespace memprof::viewer {
@@ -16,8 +16,6 @@ namespace {
 using analysis::AnomalyCount;
 using analysis::RunInfo;
 using analysis::Session;
-
-QString Tr(const char* text) { return QCoreApplication::translate("Quality", text); }
 
 Grade GradeOf(log::Severity severity) {
   switch (severity) {

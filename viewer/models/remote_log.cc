@@ -3,16 +3,14 @@
 
 #include <unistd.h>
 
-#include <QCoreApplication>
 #include <QRegularExpression>
 #include <QUrl>
 
+#include "viewer/geometry/words.h"
 #include "viewer/models/plain_line.h"
 
 namespace memprof::viewer {
 namespace {
-
-QString TrRemote(const char* text) { return QCoreApplication::translate("remote", text); }
 
 bool IsUrl(const QString& name) {
   return name.startsWith(QLatin1String("ssh://"), Qt::CaseInsensitive) ||
@@ -68,11 +66,10 @@ std::optional<RemoteLog> ParseRemoteLog(const QString& name, QString* error) {
     if (log.path.startsWith(QLatin1String("~/"))) log.path = log.path.mid(2);
   }
   if (!IsHost(log.host) || !IsUser(log.user)) {
-    *error = TrRemote("%1: expected ssh://[user@]host[:port]/path or user@host:path").arg(name);
+    *error = Tr("%1: expected ssh://[user@]host[:port]/path or user@host:path").arg(name);
   } else if (!IsRemotePath(log.path)) {
-    *error = TrRemote(
-                 "%1: the path of a remote log must have a name, and no quotes, backslashes, "
-                 "exclamation marks or control characters")
+    *error = Tr("%1: the path of a remote log must have a name, and no quotes, backslashes, "
+                "exclamation marks or control characters")
                  .arg(name);
   } else {
     return log;

@@ -13,8 +13,6 @@ namespace memprof::viewer {
 namespace {
 
 constexpr qsizetype kMaxPins = 200;  // of a log
-// The largest stacks, whose sites have a rank. Colours of others conflict more often.
-constexpr std::size_t kNamedStacks = 400;
 
 QString Digest(const QString& text) {
   const QByteArray hash = QCryptographicHash::hash(text.toUtf8(), QCryptographicHash::Sha1);
@@ -114,7 +112,7 @@ QStringList RankSitesOfLog(const analysis::Session& session, analysis::Symbols& 
     if (held[i] > 0) stacks.push_back(analysis::StackId(i));
   std::stable_sort(stacks.begin(), stacks.end(),
                    [&held](auto a, auto b) { return held[a.value] > held[b.value]; });
-  if (stacks.size() > kNamedStacks) stacks.resize(kNamedStacks);
+  if (stacks.size() > SiteColors::kNamedStacks) stacks.resize(SiteColors::kNamedStacks);
   const std::vector<NamedSite> named = NameSites(symbols, stacks);
   std::map<QString, double> by_key;
   for (std::size_t i = 0; i < named.size(); ++i) by_key[named[i].key] += held[stacks[i].value];

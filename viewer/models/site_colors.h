@@ -21,6 +21,8 @@ using SitePins = QHash<QString, int>;
 class SiteColors {
  public:
   static constexpr int kColors = 7;  // Theme::kCategories
+  // The largest stacks, whose sites have a rank. Colours of others conflict more often.
+  static constexpr std::size_t kNamedStacks = 400;
 
   // NamedSite keys, largest first.
   using Ranking = std::function<QStringList()>;

@@ -1,12 +1,12 @@
 // What other allocators would have reserved, as rows.
 #include "viewer/models/what_if_rows.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/models/process_model.h"
 
 namespace memprof::viewer {
@@ -17,8 +17,6 @@ using analysis::SpecOrigin;
 using analysis::WhatIf;
 using analysis::allocators::kUnlimited;
 using analysis::allocators::RequestSource;
-
-QString Tr(const char* text) { return QCoreApplication::translate("WhatIf", text); }
 
 QString SourceText(RequestSource source) {
   switch (source) {

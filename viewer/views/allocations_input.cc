@@ -10,12 +10,6 @@
 #include "viewer/views/allocations_canvas.h"
 
 namespace memprof::viewer {
-namespace {
-
-constexpr double kZoomPerNotch = 0.8;
-
-}  // namespace
-
 void AllocationsCanvas::mousePressEvent(QMouseEvent* event) {
   if (data_ == nullptr) return;
   pan_low_ = low_;

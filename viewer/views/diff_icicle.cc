@@ -16,13 +16,6 @@
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
-namespace {
-
-// A smaller share is less than a pixel on any screen.
-constexpr double kMinShare = 1.0 / 10'000;
-
-}  // namespace
-
 DiffIcicle::DiffIcicle(Document* document, Selection* selection, QWidget* parent)
     : QWidget(parent), document_(document), selection_(selection) {
   auto* column = new QVBoxLayout(this);

@@ -25,10 +25,6 @@ namespace {
 
 constexpr double kMaxRowStretch = 1.6;
 
-const analysis::FlameNode& Node(const analysis::FlameTree& tree, int index) {
-  return tree.nodes[static_cast<std::size_t>(index)];
-}
-
 }  // namespace
 
 analysis::SourceFrame FrameOf(const analysis::FlameNode& node) {

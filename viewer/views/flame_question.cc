@@ -12,13 +12,6 @@
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
-namespace {
-
-// A smaller share is less than a pixel on any screen.
-constexpr double kMinShare = 1.0 / 10'000;
-
-}  // namespace
-
 bool RunsPython(const analysis::Session& session) {
   for (std::uint32_t i = 0; i < session.frame_count(); ++i)
     if (session.frame(analysis::FrameId(i)).python) return true;

@@ -14,6 +14,7 @@
 #include "analysis/filter/filter_text.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/models/editor_command.h"
 #include "viewer/models/source_maps.h"
@@ -21,8 +22,6 @@
 
 namespace memprof::viewer {
 namespace {
-
-QString Tr(const char* text) { return QCoreApplication::translate("FrameActions", text); }
 
 QString TryToOpen(const Document& document, const analysis::SourceFrame& frame) {
   const QString named = ToQString(frame.file);

@@ -9,13 +9,6 @@
 namespace memprof::viewer {
 namespace {
 
-QColor Mix(const QColor& a, const QColor& b, double share) {
-  const auto mix = [share](int x, int y) {
-    return static_cast<int>(std::lround(x + (y - x) * share));
-  };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
-}
-
 // Blue, mustard, green, rose, sky, red, yellow, purple, as far as the background allows. They were
 // found by a search that maximises the smallest distance (CIEDE2000) between any two colours, and
 // between each and grey, for normal vision, protanopia and deuteranopia, among colours with a
@@ -38,6 +31,13 @@ double Luminance(const QColor& color) {
 constexpr double kSeen = 3;
 
 }  // namespace
+
+QColor Mix(const QColor& a, const QColor& b, double share) {
+  const auto mix = [share](int x, int y) {
+    return static_cast<int>(std::lround(x + (y - x) * share));
+  };
+  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
+}
 
 Theme Theme::From(const QPalette& palette) {
   Theme theme;

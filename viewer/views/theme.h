@@ -12,6 +12,9 @@
 
 namespace memprof::viewer {
 
+// `a` for a share of 0, `b` for 1.
+QColor Mix(const QColor& a, const QColor& b, double share);
+
 struct Theme {
   bool dark = false;
   QColor window;   // behind everything

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kClickSlop = 4;        // pixels that a click may move
 constexpr quint64 kWheelPauseMs = 600;  // a longer pause begins a new entry of the history
-constexpr double kZoomPerNotch = 0.8, kPanPerNotch = 60;
+constexpr double kPanPerNotch = 60;
 
 }  // namespace
 

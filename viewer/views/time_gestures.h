@@ -16,6 +16,9 @@
 
 namespace memprof::viewer {
 
+// What is seen after a notch of the wheel, as a share of what was.
+inline constexpr double kZoomPerNotch = 0.8;
+
 // One turn of the wheel, or one drag, is one entry of the history. Gestures are numbered over all
 // plots, so that one plot does not continue another's. A plot passes its events on, with its scale,
 // and queries the position of the mouse.

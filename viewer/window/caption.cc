@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "viewer/geometry/units.h"
+#include "viewer/geometry/words.h"
 #include "viewer/views/theme.h"
 
 namespace memprof::viewer {
@@ -15,12 +16,10 @@ namespace {
 
 using analysis::TimeNs;
 
-QString TrCaption(const char* text) { return QCoreApplication::translate("caption", text); }
-
 QString NameOfLogs(const Document& document) {
   const QString name = QFileInfo(document.path()).fileName();
   const std::size_t processes = document.session()->processes().size();
-  return processes > 1 ? TrCaption("%1 (%2 processes)").arg(name).arg(processes) : name;
+  return processes > 1 ? Tr("%1 (%2 processes)").arg(name).arg(processes) : name;
 }
 
 QRect TextArea(const QWidget& widget, const QString& caption) {
@@ -42,17 +41,15 @@ QString CaptionOf(const Document& document, const Selection& selection,
     return FormatInstant(time - std::min(time, begin), digits);
   };
   QStringList parts = {NameOfLogs(document)};
-  parts << (selection.device() == analysis::kNoDevice
-                ? TrCaption("host memory")
-                : TrCaption("device %1").arg(selection.device()));
+  parts << (selection.device() == analysis::kNoDevice ? Tr("host memory")
+                                                      : Tr("device %1").arg(selection.device()));
   const std::int64_t step = document.session()->StepAt(selection.instant());
-  const QString at = TrCaption("at %1").arg(instant(selection.instant()));
-  parts << (step < 0 ? at : TrCaption("%1, step %2").arg(at).arg(step));
+  const QString at = Tr("at %1").arg(instant(selection.instant()));
+  parts << (step < 0 ? at : Tr("%1, step %2").arg(at).arg(step));
   const analysis::TimeWindow all = selection.bounds();
   if (window.begin != all.begin || window.end != all.end)
-    parts << TrCaption("from %1 to %2").arg(instant(window.begin), instant(window.end));
-  if (!conditions.isEmpty())
-    parts << TrCaption("only: %1").arg(conditions.join(QStringLiteral(", ")));
+    parts << Tr("from %1 to %2").arg(instant(window.begin), instant(window.end));
+  if (!conditions.isEmpty()) parts << Tr("only: %1").arg(conditions.join(QStringLiteral(", ")));
   parts << QStringLiteral("memprof %1").arg(QApplication::applicationVersion());
   return parts.join(QStringLiteral("  ·  ")).simplified();
 }
