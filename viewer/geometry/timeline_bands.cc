@@ -78,7 +78,7 @@ Band OfStream(std::uint64_t stream, int color) {
       BandRole::kGroup, color, name, QStringLiteral("Memory made for work of this stream."), {}};
 }
 
-Band OfProcess(const analysis::Session& session, std::uint32_t row, int color) {
+Band BandOfProcess(const analysis::Session& session, std::uint32_t row, int color) {
   Band band{BandRole::kGroup, color, QStringLiteral("Process %1").arg(row), {}, {}};
   if (row >= session.processes().size()) return band;
   const analysis::ProcessInfo& process = session.processes()[row];
@@ -156,7 +156,7 @@ Band BandFor(const analysis::TimelineStack& stack, const StackBand& band, int co
     case StackBandKind::kStream:
       return OfStream(band.stream, color);
     case StackBandKind::kProcess:
-      return OfProcess(*stack.session(), band.process, color);
+      return BandOfProcess(*stack.session(), band.process, color);
     case StackBandKind::kOther:
       return OfOther(stack, band);
     case StackBandKind::kFilteredOut:

@@ -14,7 +14,7 @@ namespace {
 
 using analysis::TimeNs;
 
-constexpr double kShape = 4;  // pixels of each side from which a rectangle has an edge
+constexpr double kEdged = 4;  // pixels of each side from which a rectangle has an edge
 // Pixels of width from which it may have a name, times the ratio.
 constexpr double kLabelWidth = 52;
 constexpr std::size_t kLabels = 300;  // the maximum number of labels, for the largest rectangles
@@ -140,7 +140,7 @@ AllocationPicture DrawAllocations(const AllocationPictureQuery& query,
     AddRows(
         query, *query.segments, stop, grid, [hole](std::size_t) { return hole; },
         [&](std::size_t row, double x0, double x1, double y0, double y1) {
-          if (y1 - y0 < kShape) return;
+          if (y1 - y0 < kEdged) return;
           edges.push_back({static_cast<float>(x0), static_cast<float>(std::max(0.0, y0)),
                            static_cast<float>(x1),
                            static_cast<float>(std::min<double>(y1, query.height)), row});
@@ -163,7 +163,7 @@ AllocationPicture DrawAllocations(const AllocationPictureQuery& query,
         x1 = std::min<double>(x1, query.width);
         y0 = std::max(y0, -1.0);
         y1 = std::min<double>(y1, query.height);
-        if (x1 - x0 < kShape || y1 - y0 < kShape) return;
+        if (x1 - x0 < kEdged || y1 - y0 < kEdged) return;
         shapes.push_back({static_cast<float>(x0), static_cast<float>(y0), static_cast<float>(x1),
                           static_cast<float>(y1), row});
       });

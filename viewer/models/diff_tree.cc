@@ -17,7 +17,7 @@ using analysis::CallStacks;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 // Stacks of the tree's order with a common beginning.
-struct Node {
+struct IcicleNode {
   std::size_t begin = 0, end = 0, depth = 0;
   std::uint64_t width = 0;
   int parent = -1;
@@ -50,17 +50,18 @@ class Flattener {
   DiffPicture Flatten(std::span<const std::string> zoom) {
     DiffPicture picture;
     picture.bottom_up = bottom_up_;
-    std::vector<Node> todo = {Scaled({.end = order_.size(), .on_zoom = true})};
+    std::vector<IcicleNode> todo = {Scaled({.end = order_.size(), .on_zoom = true})};
     while (!todo.empty()) {
-      const Node at = todo.back();
+      const IcicleNode at = todo.back();
       todo.pop_back();
       const int index = static_cast<int>(picture.flame.nodes.size());
       Emit(at, &picture);
-      std::vector<Node> children = ChildrenOf(at);
+      std::vector<IcicleNode> children = ChildrenOf(at);
       const bool leads_on = at.on_zoom && at.depth < zoom.size();
-      const auto next = std::find_if(children.begin(), children.end(), [&](const Node& child) {
-        return leads_on && FrameOf(child).function == zoom[at.depth];
-      });
+      const auto next =
+          std::find_if(children.begin(), children.end(), [&](const IcicleNode& child) {
+            return leads_on && FrameOf(child).function == zoom[at.depth];
+          });
       // The widest is visited first.
       for (auto child = children.end(); child != children.begin();) {
         --child;
@@ -80,19 +81,19 @@ class Flattener {
   }
 
  private:
-  Node Scaled(Node node) const {
+  IcicleNode Scaled(IcicleNode node) const {
     node.width = widths_[node.end] - widths_[node.begin];
     node.least = least_share_ * static_cast<double>(node.width);
     return node;
   }
 
   // The widest first.
-  std::vector<Node> ChildrenOf(const Node& node) const {
-    std::vector<Node> children;
+  std::vector<IcicleNode> ChildrenOf(const IcicleNode& node) const {
+    std::vector<IcicleNode> children;
     std::size_t at = node.begin;
     while (at < node.end && stacks_.depth(order_[at]) == node.depth) ++at;
     while (at < node.end) {
-      Node child{.begin = at, .depth = node.depth + 1};
+      IcicleNode child{.begin = at, .depth = node.depth + 1};
       const std::uint32_t function = stacks_.FunctionAt(order_[at], node.depth, bottom_up_);
       while (at < node.end && stacks_.FunctionAt(order_[at], node.depth, bottom_up_) == function)
         ++at;
@@ -101,18 +102,18 @@ class Flattener {
       children.push_back(child);
     }
     std::stable_sort(children.begin(), children.end(),
-                     [](const Node& a, const Node& b) { return a.width > b.width; });
+                     [](const IcicleNode& a, const IcicleNode& b) { return a.width > b.width; });
     return children;
   }
 
-  const analysis::SourceFrame& FrameOf(const Node& node) const {
+  const analysis::SourceFrame& FrameOf(const IcicleNode& node) const {
     std::size_t widest = order_[node.begin];
     for (std::size_t i = node.begin; i < node.end; ++i)
       if (stacks_.width(order_[i]) > stacks_.width(widest)) widest = order_[i];
     return stacks_.frame(widest, node.depth - 1, bottom_up_);
   }
 
-  void Emit(const Node& node, DiffPicture* picture) const {
+  void Emit(const IcicleNode& node, DiffPicture* picture) const {
     analysis::FlameNode box;
     DiffCost sum;
     std::uint64_t most_before = 0, most_after = 0;  // of one stack

@@ -23,7 +23,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the file's doubles are little-endian");
 
 constexpr qint64 kLongestLine = 256 << 20;
-constexpr qsizetype kMostRows = 1'000'000;
+constexpr qsizetype kMostRanks = 1'000'000;
 constexpr std::int64_t kMostColumns = 1'000'000, kMostCells = 1 << 28;
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
@@ -87,7 +87,7 @@ QString ReadHead(const QByteArray& line, FleetGrid* grid) {
   const QJsonArray rows = head[QLatin1String("rows")].toArray();
   if (!attempt || *attempt < 0 || !first || !stride || *stride < 1 || *stride > 1LL << 52 ||
       !columns || *columns < 0 || *columns > kMostColumns || rows.isEmpty() ||
-      rows.size() > kMostRows || rows.size() * *columns > kMostCells ||
+      rows.size() > kMostRanks || rows.size() * *columns > kMostCells ||
       static_cast<double>(*columns) * static_cast<double>(*stride) > 9e15)
     return Tr("its numbers of ranks and steps cannot be");
   grid->attempt = *attempt;

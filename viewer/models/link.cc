@@ -142,7 +142,7 @@ QString WordText(const Link& link) {
   return link.state.*kWord;
 }
 
-struct Key {
+struct LinkKey {
   const char* name;
   bool (*take)(Link*, const QString&);
   QString (*text)(const Link&);  // "" = absent
@@ -154,7 +154,7 @@ QString NumberText(const std::optional<Number>& number) {
 }
 
 // In the order in which they are written.
-constexpr Key kKeys[] = {
+constexpr LinkKey kKeys[] = {
     {"view",
      [](Link* link, const QString& value) {
        link->view = value;
@@ -309,8 +309,8 @@ QString CannotBe(const char* name, const QString& value) {
   return Tr("the link's %1 cannot be '%2'").arg(QLatin1String(name), Shown(value));
 }
 
-const Key* FindKey(const QString& name) {
-  for (const Key& key : kKeys)
+const LinkKey* FindKey(const QString& name) {
+  for (const LinkKey& key : kKeys)
     if (name == QLatin1String(key.name)) return &key;
   return nullptr;
 }
@@ -342,7 +342,7 @@ Link ParseLink(const QString& fragment, QStringList* problems) {
         equals < 0
             ? QString()
             : QString::fromUtf8(QByteArray::fromPercentEncoding(part.mid(equals + 1).toUtf8()));
-    const Key* key = FindKey(name);
+    const LinkKey* key = FindKey(name);
     if (key == nullptr) {
       *problems << Tr("the link's '%1' is not known to this version").arg(Shown(name));
     } else if (HasControls(value) || !key->take(&link, value)) {
@@ -354,7 +354,7 @@ Link ParseLink(const QString& fragment, QStringList* problems) {
 
 QString LinkText(const Link& link) {
   QStringList parts;
-  for (const Key& key : kKeys) {
+  for (const LinkKey& key : kKeys) {
     const QString value = key.text(link);
     if (value.isEmpty()) continue;
     parts << QString::fromLatin1(key.name) + QLatin1Char('=') +
@@ -368,7 +368,7 @@ QStringList RefusedWords(const ViewState& asked, const ViewState& shown) {
   wanted.state = asked;
   is.state = shown;
   QStringList refused;
-  for (const Key& key : kKeys)
+  for (const LinkKey& key : kKeys)
     if (const QString word = key.text(wanted); !word.isEmpty() && word != key.text(is))
       refused << CannotBe(key.name, word);
   return refused;

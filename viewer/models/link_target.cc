@@ -59,7 +59,7 @@ StackId FindSite(const LinkSession& in, const LinkedSite& site, const std::stop_
   return best;
 }
 
-AllocationId FindAllocation(const LinkSession& in, const LinkedAllocation& name) {
+AllocationId FindLinked(const LinkSession& in, const LinkedAllocation& name) {
   const analysis::AllocationList all = in.session->allocations();
   const TimeNs birth = in.bounds.begin + name.birth;
   const auto first = std::partition_point(
@@ -71,9 +71,9 @@ AllocationId FindAllocation(const LinkSession& in, const LinkedAllocation& name)
   return {};
 }
 
-class Finder {
+class TargetFinder {
  public:
-  Finder(const LinkSession& in, const Link& link, int device, const std::stop_token& stop)
+  TargetFinder(const LinkSession& in, const Link& link, int device, const std::stop_token& stop)
       : in_(in), link_(link), device_(link.device.value_or(device)), stop_(stop) {}
 
   LinkTarget Find() {
@@ -82,7 +82,7 @@ class Finder {
     if (link_.window) FindWindow();
     if (!link_.site.empty()) target_.site = Site(link_.site);
     if (link_.allocation) {
-      target_.allocation = FindAllocation(in_, *link_.allocation);
+      target_.allocation = FindLinked(in_, *link_.allocation);
       if (!target_.allocation.valid())
         Miss(Tr("the allocation of the link"));
       else
@@ -209,7 +209,7 @@ LinkedSite NameOfSite(const LinkSession& in, StackId stack) {
 
 LinkTarget FindTarget(const LinkSession& in, const Link& link, int device,
                       const std::stop_token& stop) {
-  return Finder(in, link, device, stop).Find();
+  return TargetFinder(in, link, device, stop).Find();
 }
 
 SelectionState StateOf(const Selection& selection) {

@@ -18,8 +18,8 @@ using analysis::MapSegment;
 using analysis::Session;
 using analysis::StackId;
 
-void RankSites(const Session& session, analysis::Symbols& symbols, SiteColors& colors,
-               MapPicture& picture) {
+void RankMapSites(const Session& session, analysis::Symbols& symbols, SiteColors& colors,
+                  MapPicture& picture) {
   std::map<StackId, std::uint64_t> bytes;
   for (const MapSegment& segment : picture.map.segments) {
     for (const MapPiece& piece : segment.pieces) {
@@ -162,7 +162,7 @@ std::shared_ptr<const MapPicture> MakeMapPicture(const analysis::FragmentationHi
   picture->map = analysis::BuildAddressMap(session, device, time);
   picture->step = session.StepAt(time);
   SiteColors by_rank;
-  RankSites(session, symbols, colors != nullptr ? *colors : by_rank, *picture);
+  RankMapSites(session, symbols, colors != nullptr ? *colors : by_rank, *picture);
   FindPins(history, *picture);
   FindRequest(failures, *picture);
   for (const MapSegment& segment : picture->map.segments)

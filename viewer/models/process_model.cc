@@ -15,13 +15,13 @@ using analysis::ProcessFigures;
 using analysis::Session;
 using analysis::Spread;
 
-struct ColumnText {
+struct ProcessColumn {
   const char* title;
   const char* csv;  // null: left out
   const char* help;
 };
 
-constexpr std::array<ColumnText, ProcessModel::kColumnCount> kColumns = {{
+constexpr std::array<ProcessColumn, ProcessModel::kColumnCount> kProcessColumns = {{
     {"Process", "process", "Its rank, as the launcher set it, or its position among the logs"},
     {"PID", "pid", "As the operating system numbered it"},
     {"Host", "host", "The machine that it ran on"},
@@ -375,7 +375,7 @@ QVariant ProcessModel::data(const QModelIndex& index, int role) const {
 
 QVariant ProcessModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumnCount) return {};
-  const ColumnText& column = kColumns[static_cast<std::size_t>(section)];
+  const ProcessColumn& column = kProcessColumns[static_cast<std::size_t>(section)];
   switch (role) {
     case Qt::DisplayRole:
       return tr(column.title);

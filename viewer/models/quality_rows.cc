@@ -31,9 +31,10 @@ Grade GradeOf(log::Severity severity) {
   return Grade::kNotice;
 }
 
-class Finder {
+class QualityFinder {
  public:
-  Finder(const Session& session, const ReportData* report) : session_(session), report_(report) {}
+  QualityFinder(const Session& session, const ReportData* report)
+      : session_(session), report_(report) {}
 
   std::vector<QualityRow> Find() {
     Anomalies();
@@ -322,7 +323,7 @@ QString GradeLabel(Grade grade) {
 }
 
 std::vector<QualityRow> FindQuality(const Session& session, const ReportData* report) {
-  return Finder(session, report).Find();
+  return QualityFinder(session, report).Find();
 }
 
 QualityVerdict JudgeQuality(const std::vector<QualityRow>& rows) {

@@ -10,7 +10,7 @@
 namespace memprof::viewer {
 namespace {
 
-struct Group {
+struct RankedGroup {
   RankedRow row;
   std::uint64_t largest = 0;  // bytes of the stack that the row stands for
   std::uint64_t blocks = 0, stacks = 0;
@@ -23,10 +23,10 @@ std::vector<RankedRow> RankSites(const std::vector<analysis::Site>& sites,
   std::vector<analysis::StackId> stacks;
   for (const analysis::Site& site : sites) stacks.push_back(site.stack);
   const std::vector<NamedSite> named = NameSites(symbols, stacks);
-  std::map<QString, Group> groups;  // by key
+  std::map<QString, RankedGroup> groups;  // by key
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const analysis::Site& site = sites[i];
-    Group& group = groups[named[i].key];
+    RankedGroup& group = groups[named[i].key];
     if (group.stacks == 0 || site.bytes > group.largest) {
       group.row.name = named[i].name;
       group.row.detail = site.stack.valid()

@@ -9,7 +9,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr qsizetype kMost = 20;  // the latest
+constexpr qsizetype kMostKept = 20;  // the latest
 
 QString Key() { return QStringLiteral("source/maps"); }
 
@@ -40,7 +40,7 @@ absl::Status LearnSourceFile(const QString& file, const QString& path) {
   QStringList kept = store.value(Key()).toStringList();
   kept.removeAll(text);
   kept.prepend(text);
-  store.setValue(Key(), QStringList(kept.mid(0, kMost)));
+  store.setValue(Key(), QStringList(kept.mid(0, kMostKept)));
   return absl::OkStatus();
 }
 

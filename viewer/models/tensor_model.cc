@@ -15,14 +15,14 @@ using analysis::AllocationRecord;
 using analysis::TensorField;
 using analysis::TensorInfo;
 
-struct ColumnText {
+struct TensorColumn {
   TensorField field;
   const char* title;
   const char* csv;  // heading in files; null: left out
   const char* help;
 };
 
-constexpr std::array<ColumnText, TensorModel::kColumnCount> kColumns = {{
+constexpr std::array<TensorColumn, TensorModel::kColumnCount> kTensorColumns = {{
     {TensorField::kName, "Name", "name", "The name that the program set"},
     {TensorField::kShape, "Shape", "shape", "Its extents, outermost first"},
     {TensorField::kDtype, "Type", "dtype", "Of its elements"},
@@ -60,7 +60,7 @@ QString Dash() { return QStringLiteral("–"); }
 }  // namespace
 
 TensorField TensorModel::FieldOf(int column) {
-  return kColumns[static_cast<std::size_t>(column)].field;
+  return kTensorColumns[static_cast<std::size_t>(column)].field;
 }
 
 void TensorModel::SetData(TensorData data) {
@@ -205,7 +205,7 @@ QString TensorModel::Plain(AllocationId id, int column) const {
 
 QVariant TensorModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= kColumnCount) return {};
-  const ColumnText& column = kColumns[static_cast<std::size_t>(section)];
+  const TensorColumn& column = kTensorColumns[static_cast<std::size_t>(section)];
   if (role == Qt::TextAlignmentRole)
     return QVariant((IsNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   if (role == Qt::DisplayRole) return tr(column.title);

@@ -18,7 +18,7 @@ struct Sample {
 };
 constexpr Sample kSamples[] = {
     {-1, "gone"}, {-0.5, "half"}, {0, "same"}, {0.5, "twice"}, {1, "new"}};
-constexpr int kSwatch = 22;
+constexpr int kSwatchWidth = 22;
 
 }  // namespace
 
@@ -130,7 +130,7 @@ DiffLegend::DiffLegend(QWidget* parent) : QWidget(parent) {
 QSize DiffLegend::sizeHint() const {
   double width = TextWidth(font(), tr("width: the larger side"));
   for (const Sample& sample : kSamples)
-    width += kSwatch + 6 + 12 + TextWidth(font(), tr(sample.name));
+    width += kSwatchWidth + 6 + 12 + TextWidth(font(), tr(sample.name));
   return {static_cast<int>(std::ceil(width)), fontMetrics().height() + 4};
 }
 
@@ -140,7 +140,7 @@ void DiffLegend::paintEvent(QPaintEvent*) {
   double x = 0;
   for (const Sample& sample : kSamples) {
     const QColor fill = theme.Diverging(sample.share);
-    const QRectF swatch(x, 3, kSwatch, height() - 6);
+    const QRectF swatch(x, 3, kSwatchWidth, height() - 6);
     painter.fillRect(swatch, fill);
     if (sample.share == 1) PaintFresh(painter, swatch, fill);
     if (sample.share == -1) PaintGone(painter, swatch, fill);

@@ -36,7 +36,9 @@ QPolygonF Line(const std::vector<std::uint64_t>& values, const QRectF& plot,
   return line;
 }
 
-BandFill FillOf(BandRole role, const Theme& theme) { return FillOf(theme.Band(role), role, theme); }
+BandFill RoleFill(BandRole role, const Theme& theme) {
+  return FillOf(theme.Band(role), role, theme);
+}
 constexpr BandRole kInUseRole = BandRole::kTensors, kFreeRole = BandRole::kCached;
 
 }  // namespace
@@ -108,9 +110,9 @@ void FragmentationPlot::PaintLegend(QPainter& painter, const Theme& theme) const
     x += 20 + width + 2 * kSpace;
   };
   entry(tr("in use"),
-        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kInUseRole, theme)); });
+        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), RoleFill(kInUseRole, theme)); });
   entry(tr("cached in segments"),
-        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), FillOf(kFreeRole, theme)); });
+        [&](const QRectF& box) { FillBand(painter, QPolygonF(box), RoleFill(kFreeRole, theme)); });
   entry(tr("largest hole"), [&](const QRectF& box) {
     painter.setPen(QPen(theme.danger, 1.5));
     painter.drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
@@ -149,7 +151,7 @@ void FragmentationPlot::PaintLane(QPainter& painter, int lane, const TimeScale& 
   painter.setRenderHint(QPainter::Antialiasing, false);
   const ByteScale bytes{most, plot.bottom(), plot.height()};
   PaintStack(painter, plot, made.stack,
-             std::array{FillOf(kInUseRole, theme), FillOf(kFreeRole, theme)}, most);
+             std::array{RoleFill(kInUseRole, theme), RoleFill(kFreeRole, theme)}, most);
   if (pool.pool.kind == analysis::PoolKind::kSegments) {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.danger, 1.5));

@@ -28,7 +28,7 @@ const QString& Dots() {
   return dots;
 }
 
-QColor ColorOf(VerdictTone tone, const Theme& theme) {
+QColor ToneColor(VerdictTone tone, const Theme& theme) {
   switch (tone) {
     case VerdictTone::kBad:
       return theme.danger;
@@ -233,12 +233,12 @@ void LinkLine::PaintMark(QPainter& painter, const QColor& color) const {
 void LinkLine::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const Theme theme = Theme::From(palette());
-  if (tone_.has_value()) PaintMark(painter, ColorOf(*tone_, theme));
+  if (tone_.has_value()) PaintMark(painter, ToneColor(*tone_, theme));
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
     if (piece.button != nullptr || piece.width <= 0) continue;
     painter.setFont(FontOf(i));
-    painter.setPen(i == 0 && tone_.has_value() ? ColorOf(*tone_, theme) : theme.text);
+    painter.setPen(i == 0 && tone_.has_value() ? ToneColor(*tone_, theme) : theme.text);
     painter.drawText(QRectF(piece.left, 0, piece.width + 1, height()),
                      Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, piece.shown);
   }

@@ -17,7 +17,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr int kMostRows = 6;  // of the list that are visible at first
+constexpr int kShownFiles = 6;  // of the list that are visible at first
 
 std::vector<FactRow> RowsOf(const std::vector<analysis::FileBytes>& files) {
   std::vector<FactRow> rows;
@@ -105,7 +105,7 @@ void SourceView::Show(Files found) {
   const bool first = files_->rowCount() == 0;
   files_->SetRows(RowsOf(found.files), 2);
   if (first && any) {
-    SetUpperRows(parts_, list_, std::min(kMostRows, files_->rowCount()), 1, height() / 3);
+    SetUpperRows(parts_, list_, std::min(kShownFiles, files_->rowCount()), 1, height() / 3);
   }
   if (std::exchange(shown_, selection_->site()) != selection_->site() && !found.site.file.empty()) {
     pane_->ShowStack(found.frames, found.site);

@@ -23,23 +23,23 @@ namespace memprof::viewer {
 namespace {
 
 // Words in the order of an enumeration or of tabs.
-using Words = std::span<const char* const>;
+using WordList = std::span<const char* const>;
 
 // -1 if it is none of them.
-int FindWord(Words words, const QString& word) {
+int FindWord(WordList words, const QString& word) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (word == QLatin1String(words[i])) return static_cast<int>(i);
   return -1;
 }
 
 template <typename Enum>
-std::optional<Enum> ReadWord(Words words, const QString& word) {
+std::optional<Enum> ReadWord(WordList words, const QString& word) {
   const int place = FindWord(words, word);
   return place < 0 ? std::nullopt : std::optional(static_cast<Enum>(place));
 }
 
 template <typename Place>
-QString WordAt(Words words, Place place) {
+QString WordAt(WordList words, Place place) {
   return QLatin1String(words[static_cast<std::size_t>(place)]);
 }
 

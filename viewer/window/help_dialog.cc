@@ -14,13 +14,13 @@ struct Entry {
   const char* meaning;
 };
 
-struct Group {
+struct HelpGroup {
   const char* title;
   Entry entries[24];
 };
 
 // docs/viewer.md describes the same with reasons.
-constexpr Group kGroups[] = {
+constexpr HelpGroup kGroups[] = {
     {"Everywhere",
      {{"Ctrl+1 … Ctrl+9, Ctrl+0", "the views, from the top of the list"},
       {"Alt+←, Alt+→", "undo and redo zooms and filters, in whichever view they were made"},
@@ -101,7 +101,7 @@ constexpr Group kGroups[] = {
 
 QString HelpHtml() {
   QString html;
-  for (const Group& group : kGroups) {
+  for (const HelpGroup& group : kGroups) {
     html +=
         QStringLiteral("<h3>%1</h3><table cellpadding='3'>").arg(QString::fromUtf8(group.title));
     for (const Entry& entry : group.entries) {

@@ -25,7 +25,7 @@
 namespace memprof::viewer {
 namespace {
 
-constexpr std::size_t kMostRows = 60, kMostOfAKind = 12, kMostUnasked = 5;
+constexpr std::size_t kMostFound = 60, kMostOfAKind = 12, kMostUnasked = 5;
 constexpr int kRowsSeen = 12, kMostLetters = 100;
 
 // In the order of PaletteKind.
@@ -113,7 +113,7 @@ void PaletteModel::SetQuery(const QString& query) {
   beginResetModel();
   query_ = query;
   const bool asked = !query.trimmed().isEmpty();
-  found_ = index_->Find(query, kMostRows, asked ? kMostOfAKind : kMostUnasked);
+  found_ = index_->Find(query, kMostFound, asked ? kMostOfAKind : kMostUnasked);
   endResetModel();
 }
 
