@@ -250,8 +250,8 @@ void References::OfException(std::uint64_t object, VisitEdge visit) {
 
 // Dictionaries of hooks are fields without a name, after the pointer to the tensor in C++.
 void References::OfTensor(std::uint64_t object, const Type& type, VisitEdge visit) {
-  constexpr std::uint64_t kFirst = 24, kLast = 40;
-  for (std::uint64_t place = kFirst; place <= kLast && place + 8 <= type.basic_size; place += 8) {
+  constexpr std::uint64_t kHook = 24, kLast = 40;
+  for (std::uint64_t place = kHook; place <= kLast && place + 8 <= type.basic_size; place += 8) {
     const std::uint64_t value = memory_.Word(object + place);
     const Type* found = types_.Of(value);
     if (found != nullptr && found->shape == Shape::kDict) visit({EdgeKind::kHooks, 0, value});

@@ -19,7 +19,7 @@
 namespace memprof::simcuda {
 namespace {
 
-std::mutex g_mutex;
+std::mutex g_checkpoint_mutex;
 CUprocessState g_process_state = CU_PROCESS_STATE_RUNNING;
 
 CUresult CheckProcess(int pid) {
@@ -85,7 +85,7 @@ CUresult cuCheckpointProcessGetState(int pid, CUprocessState* state) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_checkpoint_mutex);
   *state = g_process_state;
   return CUDA_SUCCESS;
 }
@@ -93,7 +93,7 @@ CUresult cuCheckpointProcessGetState(int pid, CUprocessState* state) {
 CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_checkpoint_mutex);
   if (g_process_state != CU_PROCESS_STATE_RUNNING) return CUDA_ERROR_ILLEGAL_STATE;
   HoldCalls(true);
   if (!WorkEnds(args == nullptr ? 0 : args->timeoutMs)) {
@@ -107,7 +107,7 @@ CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs* args) {
 CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs* /*args*/) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_checkpoint_mutex);
   if (g_process_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
   for (Device* device : Devices()) device->memory().SetAside();
   g_process_state = CU_PROCESS_STATE_CHECKPOINTED;
@@ -117,7 +117,7 @@ CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs* /*ar
 CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_checkpoint_mutex);
   if (g_process_state != CU_PROCESS_STATE_CHECKPOINTED) return CUDA_ERROR_ILLEGAL_STATE;
   const CUresult pairs = CheckPairs(args);
   if (pairs != CUDA_SUCCESS) return pairs;
@@ -129,7 +129,7 @@ CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args) {
 CUresult cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs* /*args*/) {
   const CUresult known = CheckProcess(pid);
   if (known != CUDA_SUCCESS) return known;
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_checkpoint_mutex);
   if (g_process_state != CU_PROCESS_STATE_LOCKED) return CUDA_ERROR_ILLEGAL_STATE;
   g_process_state = CU_PROCESS_STATE_RUNNING;
   HoldCalls(false);

@@ -10,10 +10,6 @@
 namespace memprof::simcuda {
 namespace {
 
-CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
-  return reinterpret_cast<CUgraphNode>(node.get());
-}
-
 CUresult Edges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, size_t* count) {
   const auto graph = AllHandles<Graph>().Find(handle);
   if (graph == nullptr || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;

@@ -25,13 +25,13 @@ struct GraphicsResource {
   int descriptor = -1;   // the contents of a buffer
   uint64_t buffer = 0;   // bytes
   unsigned texture = 0;  // side; 0 for a buffer
-  // Guarded by g_mutex:
+  // Guarded by g_graphics_mutex:
   bool mapped = false;
   uint64_t address = 0;          // of a mapped buffer, once queried
   std::shared_ptr<Array> array;  // of a mapped texture
 };
 
-std::mutex g_mutex;
+std::mutex g_graphics_mutex;
 
 std::shared_ptr<GraphicsResource> FindResource(CUgraphicsResource handle) {
   return AllHandles<GraphicsResource>().Find(handle);
@@ -80,7 +80,7 @@ CUresult SetMapped(unsigned count, CUgraphicsResource* handles, CUstream stream_
   if (known != CUDA_SUCCESS) return known;
   if (count == 0 || handles == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (!map) context->Synchronize();
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   for (unsigned i = 0; i < count; ++i) {
     const auto resource = FindResource(handles[i]);
     if (resource == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -113,7 +113,7 @@ CUresult cuGraphicsGLRegisterImage(CUgraphicsResource* pCudaResource, unsigned i
 }
 
 CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   const auto found = AllHandles<GraphicsResource>().Remove(resource);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   Unmap(found.get());
@@ -131,7 +131,7 @@ CUresult cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource* resour
 }
 
 CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned int flags) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   const auto found = FindResource(resource);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (flags > CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD) return CUDA_ERROR_INVALID_VALUE;
@@ -140,7 +140,7 @@ CUresult cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned 
 
 CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* pDevPtr, size_t* pSize,
                                                CUgraphicsResource resource) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   const auto found = FindResource(resource);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (found->texture != 0) return CUDA_ERROR_NOT_MAPPED_AS_POINTER;
@@ -160,7 +160,7 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr* pDevPtr, size_t* pSi
 
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray* pArray, CUgraphicsResource resource,
                                              unsigned int arrayIndex, unsigned int mipLevel) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   const auto found = FindResource(resource);
   if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (found->texture == 0) return CUDA_ERROR_NOT_MAPPED_AS_ARRAY;
@@ -182,7 +182,7 @@ CUresult cuGraphicsSubResourceGetMappedArray(CUarray* pArray, CUgraphicsResource
 }  // namespace api
 
 void FreeGraphicsOf(const Context* context) {
-  const std::lock_guard lock(g_mutex);
+  const std::lock_guard lock(g_graphics_mutex);
   for (const auto& gone : AllHandles<GraphicsResource>().RemoveIf(
            [&](const GraphicsResource& one) { return one.context.get() == context; })) {
     Unmap(gone.get());

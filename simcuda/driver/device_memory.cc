@@ -32,8 +32,6 @@ class ShareLock {
   CapacityShare* const share_;
 };
 
-void* Ptr(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 uint64_t MapAddresses(uint64_t bytes) {
   void* mapping =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -24,6 +24,7 @@ constexpr uint64_t kSmallAlignment = 512;
 constexpr uint64_t RoundUp(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
+inline void* Ptr(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 // The use of a part of the capacity.
 enum class Use { kContext, kLinear, kArray, kManaged, kPool, kVmm, kGraph, kCode };

@@ -8,14 +8,6 @@
 #include "simcuda/driver/user_object.h"
 
 namespace memprof::simcuda {
-namespace {
-
-CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
-  return reinterpret_cast<CUgraphNode>(node.get());
-}
-
-}  // namespace
-
 CUgraphNode Graph::Add(CUgraphNodeType type, std::function<void()> work,
                        std::vector<CUgraphNode> dependencies,
                        std::shared_ptr<GraphAllocation> memory, std::shared_ptr<Graph> child) {

@@ -47,6 +47,9 @@ struct GraphNode {
   CUgraphNode origin = nullptr;                    // the node that it is a copy of
   bool enabled = true;                             // in an executable
 };
+inline CUgraphNode HandleOf(const std::shared_ptr<GraphNode>& node) {
+  return reinterpret_cast<CUgraphNode>(node.get());
+}
 
 // Nodes in an order in which they can run: a node depends only on earlier ones. That is the order
 // in which they were added, unless an edge requires another. Thread-safe.

@@ -12,8 +12,6 @@
 namespace memprof::simcuda {
 namespace {
 
-void* Ptr(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 bool GoodParams(const CUDA_MEM_ALLOC_NODE_PARAMS& params) {
   if (params.bytesize == 0 || params.poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
       params.poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE ||

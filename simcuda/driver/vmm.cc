@@ -14,8 +14,6 @@
 namespace memprof::simcuda {
 namespace {
 
-void* Ptr(uint64_t address) { return reinterpret_cast<void*>(address); }
-
 bool Whole(uint64_t bytes) { return bytes != 0 && bytes % kPageBytes == 0; }
 
 // Makes a range of reserved addresses inaccessible, without memory.
