@@ -104,15 +104,17 @@ FoundSteps FromRanges(const Session& session, const std::vector<RepeatedRange>& 
 }
 
 // An allocation of a framework's allocator may have caused one of the driver just before, which
-// belongs to the step too.
+// belongs to the step too. One of the driver was caused by none, and another step may begin with
+// what is before it.
 EventId BeginBefore(const Session& session, EventId birth) {
   const EventTable& events = session.events();
+  const bool of_driver = OccupiesDevice(events.layer(birth.value));
   std::uint32_t begin = birth.value;
   while (begin > 0) {
     const Op op = events.op(begin - 1);
     const Layer layer = events.layer(begin - 1);
-    const bool below = op == Op::kAlloc && (layer == Layer::kSegment || OccupiesDevice(layer)) &&
-                       layer != events.layer(birth.value);
+    const bool below =
+        !of_driver && op == Op::kAlloc && (layer == Layer::kSegment || OccupiesDevice(layer));
     if (!below && op != Op::kMemoryInfo) break;
     --begin;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "analysis/steps/figures.h"
 #include "analysis/steps/found.h"
@@ -236,6 +237,30 @@ TEST(StepsTest, TheLayerThatDistinguishesSteps) {
   tensors.Alloc(Layer::kLinear, 0x100000, 1 << 20);
   for (std::uint64_t i = 0; i < 8; ++i) tensors.TensorCreate(0x100000 + 512 * i, 512, name);
   EXPECT_EQ(ChooseStepLayer(*LoadLog(tensors)), StepLayer::kTensors);
+}
+
+// No allocation of a driver's layer belongs to the next one, whose step could then begin before the
+// step of the first.
+TEST(StepsTest, StepsOfTheDriversLayersBeginInOrder) {
+  std::mt19937 random(3);
+  std::size_t steps = 0;
+  for (int i = 0; i < 100; ++i) {
+    LogBuilder log;
+    log.Device(0, std::uint64_t{1} << 40);
+    for (unsigned round = 0, rounds = 2 + random() % 4; round < rounds; ++round) {
+      std::vector<std::uint64_t> taken;
+      for (const Layer layer : {Layer::kLinear, Layer::kPitched, Layer::kArray, Layer::kManaged})
+        for (unsigned block = 0, blocks = random() % 4; block < blocks; ++block) {
+          taken.push_back((taken.size() + 1) << 30);
+          log.Alloc(layer, taken.back(), 4 << 20);
+        }
+      for (const std::uint64_t address : taken) log.Free(address);
+    }
+    const FoundSteps found = FindSteps(*LoadLog(log), StepChoice::kPattern);
+    EXPECT_TRUE(std::ranges::is_sorted(found.steps, {}, &StepInfo::event));
+    steps += found.steps.size();
+  }
+  EXPECT_GT(steps, 100u);
 }
 
 TEST(StepsTest, WarmUpEndsWithTheFirstTypicalStep) {
