@@ -61,7 +61,9 @@ Call ToCall(const Json& event, std::string* function) {
   call.api = event.value("api", "-");
   for (const Json& frame : event.at("stack")) {
     const std::string file = frame.at("file");
-    if (file.find("/integration/guests/") == std::string::npos) continue;
+    if (file.find("/integration/guests/") == std::string::npos &&
+        file.find("tests/families/") == std::string::npos)
+      continue;
     call.line = frame.at("line");
     *function = frame.at("function");
     break;

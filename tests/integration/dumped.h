@@ -1,5 +1,5 @@
-// Guests that print what their log must contain (guests/expected.h), and the output of the commands
-// `memprof dump`, `report` and `leaks` for that log.
+// Guests that print what their log must contain (tests/families/expected.h), and the output of the
+// commands `memprof dump`, `report` and `leaks` for that log.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Recording {
 nlohmann::json MemprofJson(const std::vector<std::string>& arguments);
 
 // The events of a log that a guest prints: all except the recorder's own samples and marks. Lines
-// are those of the innermost frame in the guest's source; `functions`, if not null, receives its
+// are those of the innermost frame in the guest's sources; `functions`, if not null, receives its
 // functions.
 std::vector<Call> DumpedCalls(const std::string& log,
                               std::vector<std::string>* functions = nullptr);

@@ -1,8 +1,10 @@
-// Programs that reach the driver by dlopen, dlsym and cuGetProcAddress alone, each with one family
-// of memory. All calls that they print are in the log, in order, with function, file and line, and
-// the device's ledger adds up.
+// A program that reaches the driver by dlopen, dlsym and cuGetProcAddress alone, with one family of
+// memory in each run. All calls that it prints are in the log, in order, with function, file and
+// line, and the device's ledger adds up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "tests/integration/dumped.h"
 
@@ -14,19 +16,17 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
 struct Family {
-  std::string guest, scenario;
+  std::string name;
   std::uint64_t pages = 0;     // of 2 MiB, in use on device 0 at the end
   std::uint64_t contexts = 1;  // contexts that exist at the end
 };
-std::ostream& operator<<(std::ostream& out, const Family& family) {
-  return out << family.guest << " " << family.scenario;
-}
+std::ostream& operator<<(std::ostream& out, const Family& family) { return out << family.name; }
 
 class Families : public ::testing::TestWithParam<Family> {
  protected:
   static void ExpectAllCalls(const std::string& source) {
-    const auto& [guest, scenario, pages, contexts] = GetParam();
-    const Recording run("guest_family_" + guest, {scenario},
+    const auto& [name, pages, contexts] = GetParam();
+    const Recording run("guest_families", {name},
                         {{"SIMCUDA", "devices=2"}, {"MEMPROF_SOURCE", source}});
     EXPECT_GT(run.expected().size(), 1u);
     // Only CUPTI reports uses of memory.
@@ -46,28 +46,43 @@ TEST_P(Families, AreRecordedCallByCall) { ExpectAllCalls("driver"); }
 
 TEST_P(Families, AreTheSameWhereCuptiIsTheOnlySource) { ExpectAllCalls("cupti"); }
 
+std::string NameOf(const ::testing::TestParamInfo<Family>& parameter) {
+  std::string name = parameter.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// Two blocks of each, which are given back.
+INSTANTIATE_TEST_SUITE_P(
+    TwoBlocks, Families,
+    ::testing::Values(Family{"linear"}, Family{"pitched"}, Family{"volume"}, Family{"array"},
+                      Family{"mipmap"}, Family{"managed"}, Family{"pinned"}, Family{"registered"},
+                      Family{"stream-ordered"}, Family{"per-thread-stream"}, Family{"pool"},
+                      Family{"graph"}, Family{"graph-captured"}, Family{"vmm"},
+                      Family{"vmm-imported"}, Family{"multicast"}, Family{"module"},
+                      Family{"context"}, Family{"ipc"}, Family{"external"}),
+    NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     OneProcess, Families,
-    ::testing::Values(Family{"memory", "arrays", 1}, Family{"memory", "mipmaps", 1},
-                      Family{"memory", "managed", 2}, Family{"memory", "batches", 2},
-                      Family{"memory", "host"}, Family{"memory", "ordered", 16},
-                      Family{"vmm", "physical", 1}, Family{"vmm", "multicast"},
-                      Family{"code", "modules"}, Family{"code", "libraries"},
-                      Family{"contexts", "destroyed"}, Family{"contexts", "released", 1},
-                      Family{"contexts", "reset", 1}, Family{"contexts", "checkpoint", 1},
-                      Family{"graphs", "nodes", 1}, Family{"graphs", "captured"},
-                      Family{"imports", "own"}, Family{"graphs", "children", 1},
-                      Family{"later", "sparse", 1}, Family{"later", "green", 1}),
-    [](const auto& parameter) { return parameter.param.guest + "_" + parameter.param.scenario; });
+    ::testing::Values(Family{"arrays", 1}, Family{"mipmaps", 1}, Family{"advice", 2},
+                      Family{"batches", 2}, Family{"host"}, Family{"ordered", 16},
+                      Family{"physical", 1}, Family{"bound"}, Family{"sparse", 1}, Family{"own"},
+                      Family{"modules"}, Family{"libraries"}, Family{"destroyed"},
+                      Family{"released", 1}, Family{"reset", 1}, Family{"checkpoint", 1},
+                      Family{"green", 1}, Family{"nodes", 1}, Family{"captured"},
+                      Family{"children", 1}),
+    NameOf);
 
 // The recording and the output of the second process of a guest.
 TEST(Imports, OfAnotherProcessAreNeverTheImportersOwn) {
   const struct {
     const char* scenario;
     std::vector<std::string> unclosed;  // in the peer
-  } cases[] = {{"ipc", {"ipc 2097152"}}, {"physical", {"vmm 0"}}, {"pool", {"pool 5000"}}};
+  } cases[] = {
+      {"ipc-recorded", {"ipc 2097152"}}, {"exports", {"vmm 0"}}, {"pool-exports", {"pool 5000"}}};
   for (const auto& one : cases) {
-    const Recording run("guest_family_imports", {one.scenario});
+    const Recording run("guest_families", {one.scenario});
     EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected())) << one.scenario;
     EXPECT_THAT(UnclosedImports(run.log()), IsEmpty());
     const std::string peer = run.directory().File("peer.mprof");
@@ -82,12 +97,11 @@ TEST(Imports, OfAnotherProcessAreNeverTheImportersOwn) {
 
 TEST(Imports, OfOtherInterfacesAreReportedWhenTheyStayOpen) {
   const struct {
-    const char *guest, *scenario;
+    const char* scenario;
     std::vector<std::string> unclosed;
-  } cases[] = {{"imports", "external", {"external 6291456"}},
-               {"later", "graphics", {"graphics 0"}}};
+  } cases[] = {{"unclosed", {"external 6291456"}}, {"graphics", {"graphics 0"}}};
   for (const auto& one : cases) {
-    const Recording run(std::string("guest_family_") + one.guest, {one.scenario});
+    const Recording run("guest_families", {one.scenario});
     EXPECT_THAT(DumpedCalls(run.log()), ElementsAreArray(run.expected()));
     EXPECT_EQ(LedgerGap(run.log(), 0, run.guest().out, 1, 0), "");
     EXPECT_THAT(UnclosedImports(run.log()), ElementsAreArray(one.unclosed));

@@ -10,16 +10,10 @@
 
 #include "cupti_client.h"
 #include "driver.h"
-#include "families.h"
+#include "tests/families/families.h"
 #include "timing.h"
 
 namespace memprof::gpu_check {
-
-std::unique_ptr<Family> MakeFamily(const std::string& name) {
-  for (const auto make : {MakePlainFamily, MakePoolFamily, MakeMappedFamily})
-    if (std::unique_ptr<Family> family = make(name)) return family;
-  return nullptr;
-}
 
 namespace {
 
@@ -96,9 +90,9 @@ template <typename Flush>
 std::string OneFamily(const std::string& name, std::uint64_t bytes, const Flush& flush) {
   std::string text = "\n{\"family\":\"" + name + "\"";
   try {
-    const std::unique_ptr<Family> family = MakeFamily(name);
+    const Family* const family = FindFamily(name);
     if (family == nullptr) throw Skipped("not built with this toolkit");
-    family->Prepare();
+    Blocks blocks(*family);
     flush(0);
     {
       const std::lock_guard lock(g_mutex);
@@ -106,8 +100,8 @@ std::string OneFamily(const std::string& name, std::uint64_t bytes, const Flush&
     }
     const std::int64_t real = Now(CLOCK_REALTIME), monotonic = Now(),
                        raw = Now(CLOCK_MONOTONIC_RAW);
-    const std::uint64_t asked = family->Take(bytes);
-    family->GiveBack();
+    const std::uint64_t asked = blocks.Take(bytes);
+    blocks.GiveBack();
     CALL(cuCtxSynchronize);
     text += ",\"asked\":" + std::to_string(asked) + ",\"clocks\":{" +
             Range("CLOCK_REALTIME", real, Now(CLOCK_REALTIME)) + "," +

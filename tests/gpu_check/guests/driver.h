@@ -1,55 +1,16 @@
-// Shared by the guests of scripts/gpu-check: the driver, found as CUDA runtimes find it; marks in
-// memprof's log if there is one; and results as one JSON object.
+// Shared by the guests of scripts/gpu-check: the driver; marks in memprof's log if there is one;
+// and results as one JSON object.
 #pragma once
 
-#include <cuda.h>
-#include <dlfcn.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <stdexcept>
-#include <string>
+#include "tests/families/driver.h"
 
 namespace memprof::gpu_check {
 
-// The reason why a family cannot be tested on this machine.
-struct Skipped : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-inline void* Library() {
-  static void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw Skipped("libcuda.so.1 cannot be loaded");
-  return library;
-}
-
-inline bool IsStandIn() { return dlsym(Library(), "simcuda_get_memory") != nullptr; }
-
-// A function of the driver; throws if the driver does not have it.
+// A function of the driver, for loops of calls.
 template <typename Function>
 Function Find(const char* name) {
-  void* const found = dlsym(Library(), name);
-  if (found == nullptr) throw Skipped(std::string("this driver has no ") + name);
-  return reinterpret_cast<Function>(found);
+  return reinterpret_cast<Function>(Exported(name));
 }
-
-inline void Check(CUresult result, const char* name) {
-  if (result == CUDA_SUCCESS) return;
-  if (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NOT_PERMITTED)
-    throw Skipped(std::string(name) + " is not supported here: " + std::to_string(result));
-  // Memory or a device that belongs to another process (compute mode EXCLUSIVE_PROCESS).
-  if (result == CUDA_ERROR_OUT_OF_MEMORY)
-    throw Skipped(std::string(name) + ": not enough memory is free");
-  if (result == CUDA_ERROR_DEVICE_UNAVAILABLE)
-    throw Skipped(std::string(name) + ": the device serves another process alone");
-  throw std::runtime_error(std::string(name) + " returned " + std::to_string(result));
-}
-
-// CALL(cuMemAlloc_v2, &pointer, bytes): names with their version, as the driver exports them.
-#define CALL(name, ...)                                                                        \
-  ::memprof::gpu_check::Check(::memprof::gpu_check::Find<decltype(&name)>(#name)(__VA_ARGS__), \
-                              #name)
 
 inline void Mark(const char* label) {
   static const auto snapshot =
@@ -58,11 +19,9 @@ inline void Mark(const char* label) {
 }
 
 inline CUcontext UsePrimaryContext() {
-  CUcontext context = nullptr;
+  g_silent = true;
   CALL(cuInit, 0);
-  CALL(cuDevicePrimaryCtxRetain, &context, 0);
-  CALL(cuCtxSetCurrent, context);
-  return context;
+  return UsePrimary();
 }
 
 inline std::uint64_t FreeBytes() {

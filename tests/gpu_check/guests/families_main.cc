@@ -3,34 +3,54 @@
 //
 //   families FAMILY BLOCKS BYTES [unseen]
 //
-// With "unseen", one more block of linear memory is allocated while memprof is paused: then the
-// figures must not agree.
-#include <cstring>
-
+// The family "mixed" is several at the same time: the ledger of the device must add up over all of
+// them. With "unseen", one more block of linear memory is allocated while memprof is paused: then
+// the figures must not agree.
 #include "driver.h"
-#include "families.h"
+#include "tests/families/families.h"
+#include "tests/families/peer.h"
 
 namespace memprof::gpu_check {
+namespace {
 
-int ExportMemory();
+// Named like their layers in memprof's log.
+constexpr const char* kMixed[] = {"linear",         "pitched", "array", "managed",
+                                  "stream-ordered", "vmm",     "graph"};
 
-std::unique_ptr<Family> MakeFamily(const std::string& name) {
-  for (const auto make :
-       {MakePlainFamily, MakePoolFamily, MakeMappedFamily, MakeSharedFamily, MakeMixedFamily})
-    if (std::unique_ptr<Family> family = make(name)) return family;
-  return nullptr;
+struct Part {
+  const char* name;
+  Blocks blocks;
+  std::uint64_t asked = 0;
+
+  // Memory that the driver allocates once for this family does not count.
+  Part(const Family& family, std::uint64_t bytes) : name(family.name), blocks(family) {
+    blocks.Take(bytes);
+    blocks.GiveBack();
+  }
+};
+
+// Families that this device does not support are no part of "mixed".
+std::vector<Part> Mixed(std::uint64_t bytes) {
+  std::vector<Part> parts;
+  for (const char* name : kMixed) {
+    try {
+      parts.emplace_back(*FindFamily(name), bytes);
+    } catch (const Skipped&) {
+    }
+  }
+  return parts;
 }
 
-namespace {
+std::string Layers(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts)
+    text +=
+        (text.empty() ? "\"" : ",\"") + std::string(part.name) + "\":" + std::to_string(part.asked);
+  return "\"layers\":{" + text + "}";
+}
 
 void CallIfThere(const char* name) {
   if (void* function = dlsym(RTLD_DEFAULT, name)) reinterpret_cast<int (*)()>(function)();
-}
-
-[[gnu::noinline]] std::uint64_t TakeBlocks(Family* family, int blocks, std::uint64_t bytes) {
-  std::uint64_t sum = 0;
-  for (int i = 0; i < blocks; ++i) sum += family->Take(bytes);
-  return sum;
 }
 
 void TakeUnseen(std::uint64_t bytes) {
@@ -41,29 +61,38 @@ void TakeUnseen(std::uint64_t bytes) {
 }
 
 std::string Measure(const std::string& name, int blocks, std::uint64_t bytes, bool unseen) {
-  const std::unique_ptr<Family> family = MakeFamily(name);
-  if (family == nullptr) throw Skipped("not built with this toolkit");
+  const Family* const family = FindFamily(name);
+  if (family == nullptr && name != "mixed") throw Skipped("not built with this toolkit");
+  if (family != nullptr && family->peer != nullptr) StartPeer(family->name, false);
   UsePrimaryContext();
-  family->Prepare();
-  // Memory that the driver allocates once for this family does not count.
-  TakeBlocks(family.get(), 1, bytes);
-  family->GiveBack();
+  std::vector<Part> parts;
+  if (family == nullptr)
+    parts = Mixed(bytes);
+  else
+    parts.emplace_back(*family, bytes);
   const std::uint64_t before = FreeBytes();
   Mark("before");
-  std::uint64_t asked = TakeBlocks(family.get(), blocks, bytes);
+  for (int i = 0; i < blocks; ++i)
+    for (Part& part : parts) part.asked += part.blocks.Take(bytes);
+  std::uint64_t asked = 0;
+  for (const Part& part : parts) asked += part.asked;
   if (unseen) {
     TakeUnseen(bytes);
     asked += bytes;
   }
   const std::uint64_t held = FreeBytes();
   Mark("held");
-  const std::string figures = family->Figures();
-  family->GiveBack();
+  std::string figures;
+  if (family == nullptr)
+    figures = "," + Layers(parts);
+  else if (family->figures != nullptr)
+    figures = "," + family->figures();
+  for (Part& part : parts) part.blocks.GiveBack();
   const std::uint64_t after = FreeBytes();
   Mark("after");
   return "\"asked\":" + std::to_string(asked) + ",\"free_before\":" + std::to_string(before) +
          ",\"free_held\":" + std::to_string(held) + ",\"free_after\":" + std::to_string(after) +
-         (figures.empty() ? "" : "," + figures);
+         figures;
 }
 
 }  // namespace
@@ -71,7 +100,7 @@ std::string Measure(const std::string& name, int blocks, std::uint64_t bytes, bo
 
 int main(int argc, char** argv) {
   using namespace memprof::gpu_check;  // NOLINT: main is this guest
-  if (argc == 2 && std::strcmp(argv[1], "ipc-exporter") == 0) return ExportMemory();
+  if (RunAsPeer(argc, argv)) return 0;
   if (argc < 4) {
     std::fprintf(stderr, "usage: families FAMILY BLOCKS BYTES [unseen]\n");
     return 2;

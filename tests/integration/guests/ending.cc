@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "by_name.h"
+#include "../../families/driver.h"
 
 namespace {
 

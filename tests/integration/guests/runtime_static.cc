@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "expected.h"
+#include "../../families/expected.h"
 
 namespace {
 

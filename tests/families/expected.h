@@ -12,6 +12,8 @@
 
 // The line of the latest call.
 inline int g_line = 0;
+// In programs that print something else.
+inline bool g_silent = false;
 
 // Frees, maps and ends carry no stack.
 inline bool HasStack(std::string_view op) {
@@ -28,6 +30,7 @@ unsigned long long NumberOf(Address address) {
 template <typename Address>
 void Expect(const char* op, const char* layer, int device, Address address, std::uint64_t bytes,
             const char* api) {
+  if (g_silent) return;
   std::printf("call %s %s %d %llx %llu %s %d\n", op, layer, device, NumberOf(address),
               static_cast<unsigned long long>(bytes), api, HasStack(op) ? g_line : 0);
   std::fflush(stdout);
@@ -37,6 +40,7 @@ void Expect(const char* op, const char* layer, int device, Address address, std:
 template <typename Address>
 void ExpectEnd(const char* reason, const char* layer, int device, Address address,
                std::uint64_t bytes) {
+  if (g_silent) return;
   std::printf("end %s %s %d %llx %llu\n", reason, layer, device, NumberOf(address),
               static_cast<unsigned long long>(bytes));
 }
