@@ -64,12 +64,6 @@ TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
   EXPECT_THAT(Exported(), ::testing::ContainerEq(expected));
 }
 
-TEST(Exports, NoNameIsListedTwice) {
-  std::set<std::string> names;
-  for (int i = 0; i < kFunctionCount; ++i)
-    EXPECT_TRUE(names.insert(FunctionName(static_cast<FunctionId>(i))).second);
-}
-
 TEST(Exports, TheLibraryNeedsNothingButLibc) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers bring their own libraries";
   const std::string dynamic = Output("readelf -d " MEMPROF_LIBRARY);
