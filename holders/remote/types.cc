@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kInlineValues = 1 << 2, kManagedDict = 1 << 4, kList = 1 << 25,
                         kTuple = 1 << 26, kText = 1 << 28, kDict = 1 << 29, kException = 1 << 30,
-                        kClass = std::uint64_t{1} << 31, kMostOfTuple = 1 << 16;
+                        kClass = std::uint64_t{1} << 31, kMostTupleItems = 1 << 16;
 constexpr int kMostBases = 128;
 constexpr std::uint64_t kLeastSize = 16, kMostSize = 1 << 20;
 constexpr std::size_t kMostName = 512, kMostTypes = 1 << 20, kMostSlots = 4096, kMostText = 4096;
@@ -173,7 +173,7 @@ bool Types::IsText(std::uint64_t address) {
 std::uint64_t Types::Count(std::uint64_t tuple) {
   const Type* type = Of(tuple);
   return type != nullptr && type->shape == Shape::kTuple
-             ? std::min(memory_.Word(tuple + at::kSize), kMostOfTuple)
+             ? std::min(memory_.Word(tuple + at::kSize), kMostTupleItems)
              : 0;
 }
 

@@ -10,7 +10,7 @@ namespace memprof::simcuda {
 namespace {
 
 constexpr uint64_t kBaseAlignment = 512;  // CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT
-constexpr uint64_t kTexturePitch = 32;    // CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT
+constexpr uint64_t kTexturePitchAlignment = 32;  // CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT
 
 bool GoodFormat(CUarray_format format, unsigned channels) {
   return FormatBytes(format) != 0 && (channels == 1 || channels == 2 || channels == 4);
@@ -38,7 +38,7 @@ bool GoodResource(const CUDA_RESOURCE_DESC& one) {
       uint64_t bytes = 0;
       return GoodFormat(pitched.format, pitched.numChannels) && pitched.width != 0 &&
              pitched.height != 0 && pitched.devPtr % kBaseAlignment == 0 &&
-             pitched.pitchInBytes % kTexturePitch == 0 &&
+             pitched.pitchInBytes % kTexturePitchAlignment == 0 &&
              !__builtin_mul_overflow(pitched.width,
                                      FormatBytes(pitched.format) * pitched.numChannels, &row) &&
              row <= pitched.pitchInBytes &&

@@ -105,7 +105,7 @@ TEST(ProgramEndTest, StatsAreALineForEachDeviceAndRank) {
 }
 
 TEST(ProgramEndTest, TerminatedInTheMiddleItEndsAtOnce) {
-  Trainer trainer(Small({"--steps", "1000000"}));
+  TrainerProcess trainer(Small({"--steps", "1000000"}));
   ASSERT_TRUE(trainer.WaitForAStep());
   kill(trainer.pid(), SIGTERM);
   const Outcome run = trainer.Wait();
@@ -128,7 +128,7 @@ bool Ends(pid_t pid) {
 }
 
 TEST(ProgramEndTest, RanksEndWithTheProgramThatStartedThem) {
-  Trainer trainer(Small({"--steps", "1000000", "--ranks", "2"}));
+  TrainerProcess trainer(Small({"--steps", "1000000", "--ranks", "2"}));
   ASSERT_TRUE(trainer.WaitForAStep());
   const std::vector<pid_t> ranks = trainer.Children();
   ASSERT_EQ(ranks.size(), 2u);
@@ -138,7 +138,7 @@ TEST(ProgramEndTest, RanksEndWithTheProgramThatStartedThem) {
 }
 
 TEST(ProgramEndTest, AKilledRankEndsTheOthers) {
-  Trainer trainer(Small({"--steps", "1000000", "--ranks", "2"}));
+  TrainerProcess trainer(Small({"--steps", "1000000", "--ranks", "2"}));
   ASSERT_TRUE(trainer.WaitForAStep());
   const std::vector<pid_t> ranks = trainer.Children();
   ASSERT_EQ(ranks.size(), 2u);

@@ -32,9 +32,9 @@ inline std::string ReadAll(const std::filesystem::path& path) {
 }
 
 // Runs the trainer on a stand-in with this SIMCUDA.
-class Trainer {
+class TrainerProcess {
  public:
-  explicit Trainer(std::vector<std::string> arguments, const std::string& simcuda = "devices=2") {
+  explicit TrainerProcess(std::vector<std::string> arguments, const std::string& simcuda = "devices=2") {
     char folder[] = "/tmp/demo_trainer_XXXXXX";
     if (mkdtemp(folder) == nullptr) return;
     place_ = folder;
@@ -50,9 +50,9 @@ class Trainer {
     execv(argv[0], argv.data());
     _exit(127);
   }
-  ~Trainer() { std::filesystem::remove_all(place_); }
-  Trainer(const Trainer&) = delete;
-  Trainer& operator=(const Trainer&) = delete;
+  ~TrainerProcess() { std::filesystem::remove_all(place_); }
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
 
   pid_t pid() const { return pid_; }
   std::string out() const { return ReadAll(place_ / "out"); }
@@ -87,7 +87,7 @@ class Trainer {
 
 inline Outcome RunTrainer(const std::vector<std::string>& arguments,
                           const std::string& simcuda = "devices=2") {
-  return Trainer(arguments, simcuda).Wait();
+  return TrainerProcess(arguments, simcuda).Wait();
 }
 
 inline std::vector<std::string> Small(const std::vector<std::string>& extra) {

@@ -4,7 +4,7 @@
 usage: check_layers.py SOURCE_ROOT MODULES_FILE [--nm NM]
 
 MODULES_FILE is written by memprof_write_modules (cmake/MemprofModule.cmake): a line "FOLDER;LIBRARY OR
-OBJECTS,…;FOLDER,…" for each module. Faults, reported on one line each, are
+OBJECTS,…;FOLDER,…" for each module, and "NAME/;LIBRARY;…" for a library of several. Faults, reported on one line each, are
 
   a module that includes a header of a module that it did not name, or whose library needs its symbols,
   a file that includes a header from the internal/ of another module (tests/FOLDER may include those of FOLDER,
@@ -76,7 +76,7 @@ def check_includes(root, modules):
                 wrong.append(f"{path}: includes {header}, which is above all modules")
     for folder, module in modules.items():
         for other in module.depends:
-            if other not in used[folder]:
+            if not folder.endswith("/") and other not in used[folder]:
                 wrong.append(f"{folder}: names {other}, but includes nothing of it")
     return wrong
 
@@ -117,6 +117,7 @@ def check_links(modules, symbols):
     wrong = []
     for folder, (_, needed) in symbols.items():
         may = below(folder, modules) | {folder}
+        may |= {other.split("/")[0] + "/" for other in may}  # libraries of several modules
         for name in sorted(needed):
             if defined_in.get(name, folder) not in may:
                 wrong.append(f"{folder}: calls up to {defined_in[name]}, for {name}")

@@ -6,7 +6,7 @@
 namespace memprof::viewer {
 namespace {
 
-RemoteLog Parsed(const char* name) {
+RemoteLog Remote(const char* name) {
   QString error;
   const auto log = ParseRemoteLog(QString::fromUtf8(name), &error);
   EXPECT_TRUE(log.has_value()) << name << ": " << error.toStdString();
@@ -18,16 +18,16 @@ RemoteLog Of(const char* host, const char* path, const char* user = "", int port
 }
 
 TEST(RemoteLog, BothFormsAreRead) {
-  EXPECT_EQ(Parsed("ssh://node7/runs/train.mprof"), Of("node7", "/runs/train.mprof"));
-  EXPECT_EQ(Parsed("ssh://ann@node7.lab:2222/runs/a%20b.mprof"),
+  EXPECT_EQ(Remote("ssh://node7/runs/train.mprof"), Of("node7", "/runs/train.mprof"));
+  EXPECT_EQ(Remote("ssh://ann@node7.lab:2222/runs/a%20b.mprof"),
             Of("node7.lab", "/runs/a b.mprof", "ann", 2222));
-  EXPECT_EQ(Parsed("sftp://ann@node7/x.pickle"), Of("node7", "/x.pickle", "ann"));
-  EXPECT_EQ(Parsed("ssh://node7/~/train.mprof"), Of("node7", "train.mprof"));
-  EXPECT_EQ(Parsed("ssh://[fe80::1]:22/x.mprof"), Of("fe80::1", "/x.mprof", "", 22));
-  EXPECT_EQ(Parsed("ann@node7:train.mprof"), Of("node7", "train.mprof", "ann"));
-  EXPECT_EQ(Parsed("ann@node7:~/train.mprof"), Of("node7", "train.mprof", "ann"));
-  EXPECT_EQ(Parsed("ann@node7:/a:b.mprof"), Of("node7", "/a:b.mprof", "ann"));
-  EXPECT_EQ(Parsed("ann@[::1]:x"), Of("::1", "x", "ann"));
+  EXPECT_EQ(Remote("sftp://ann@node7/x.pickle"), Of("node7", "/x.pickle", "ann"));
+  EXPECT_EQ(Remote("ssh://node7/~/train.mprof"), Of("node7", "train.mprof"));
+  EXPECT_EQ(Remote("ssh://[fe80::1]:22/x.mprof"), Of("fe80::1", "/x.mprof", "", 22));
+  EXPECT_EQ(Remote("ann@node7:train.mprof"), Of("node7", "train.mprof", "ann"));
+  EXPECT_EQ(Remote("ann@node7:~/train.mprof"), Of("node7", "train.mprof", "ann"));
+  EXPECT_EQ(Remote("ann@node7:/a:b.mprof"), Of("node7", "/a:b.mprof", "ann"));
+  EXPECT_EQ(Remote("ann@[::1]:x"), Of("::1", "x", "ann"));
 }
 
 TEST(RemoteLog, NamesOfThisMachineAreNone) {

@@ -15,7 +15,7 @@ using testing::LoadLog;
 using testing::LogBuilder;
 
 constexpr std::uint64_t kMiB = 1 << 20, kTotal = 100'000 * kMiB;
-constexpr TimeNs kSecond = 1'000'000'000;
+constexpr TimeNs kOneSecond = 1'000'000'000;
 
 // `others`: in MiB; none = not known.
 void Sample(LogBuilder& log, TimeNs time, std::optional<std::uint64_t> others) {
@@ -40,9 +40,9 @@ std::vector<std::uint64_t> CodeOf(const Session& session) {
 std::uint64_t Between(std::optional<std::uint64_t> before, std::optional<std::uint64_t> after) {
   LogBuilder log;
   log.Device(0, kTotal);
-  Sample(log, 1 * kSecond, before);
-  Load(log, 4 * kSecond, 0x77, 1200, 5 * kMiB);
-  Sample(log, 6 * kSecond, after);
+  Sample(log, 1 * kOneSecond, before);
+  Load(log, 4 * kOneSecond, 0x77, 1200, 5 * kMiB);
+  Sample(log, 6 * kOneSecond, after);
   return CodeOf(*LoadLog(log)).at(0);
 }
 
@@ -60,10 +60,10 @@ TEST(CodeBytes, WhatANeighbourTookIsNoCode) {
 TEST(CodeBytes, AnAnswerMayBeASecondOld) {
   LogBuilder log;
   log.Device(0, kTotal);
-  Sample(log, 10 * kSecond, 100);
-  Load(log, 11 * kSecond, 0x77, 700, 1);
-  Sample(log, 11 * kSecond + 1, 100);  // an old answer
-  Sample(log, 12 * kSecond, 600);
+  Sample(log, 10 * kOneSecond, 100);
+  Load(log, 11 * kOneSecond, 0x77, 700, 1);
+  Sample(log, 11 * kOneSecond + 1, 100);  // an old answer
+  Sample(log, 12 * kOneSecond, 600);
   EXPECT_EQ(CodeOf(*LoadLog(log)), std::vector<std::uint64_t>{200});
 }
 
@@ -79,8 +79,8 @@ std::uint64_t BytesByPairs(const std::vector<Answer>& answers, TimeNs time, std:
     any |= answer.others != 0;
     before |= answer.time < time;
     after |= answer.time >= time;
-    if (answer.time + kSecond < time) first = answer.time;
-    if (answer.time >= time + kSecond) last = std::min(last, answer.time);
+    if (answer.time + kOneSecond < time) first = answer.time;
+    if (answer.time >= time + kOneSecond) last = std::min(last, answer.time);
   }
   if (!any) return fell;
   std::uint64_t rise = before && after ? 0 : fell;
@@ -98,10 +98,10 @@ TEST(CodeBytes, AsByPairsOfSamples) {
     log.Device(0, kTotal);
     std::vector<Answer> answers;
     std::vector<std::pair<TimeNs, std::uint64_t>> loads;
-    TimeNs time = kSecond;
+    TimeNs time = kOneSecond;
     std::uint64_t others = random() % 2 * 50;
     for (int i = 0; i < 30; ++i) {
-      time += random() % kSecond + 1;
+      time += random() % kOneSecond + 1;
       if (random() % 3 == 0) others = random() % 4 * 40;
       if (random() % 3 == 0) {
         loads.emplace_back(time, random() % 200);

@@ -24,7 +24,7 @@ using testing::TempDirectory;
 constexpr int kEvents = 600, kEventsPerChunk = 40;
 
 // Logs events [0, count). Definitions for the second half are added only then.
-void Program(LogBuilder& log, int count) {
+void WriteProgram(LogBuilder& log, int count) {
   log.Device(0, 1 << 30);
   std::set<std::uint64_t> live;
   const int early = log.Stack({"main (a.cc:1)", "Early (a.cc:2)"});
@@ -50,8 +50,8 @@ struct Piece {
 class GrowingLogTest : public ::testing::Test {
  protected:
   GrowingLogTest() {
-    Program(half_, kEvents / 2);
-    Program(whole_, kEvents);
+    WriteProgram(half_, kEvents / 2);
+    WriteProgram(whole_, kEvents);
     const std::string first =
         half_.Bytes({.events_per_chunk = kEventsPerChunk / 2, .trailer = false});
     const std::string second =
@@ -198,7 +198,7 @@ TEST_F(GrowingLogTest, IsReadWhileAThreadWritesIt) {
 
 TEST_F(GrowingLogTest, OfALivingProcessACutTailIsNoAnomaly) {
   LogBuilder log;
-  Program(log, kEvents);
+  WriteProgram(log, kEvents);
   char host[256] = {};
   ASSERT_EQ(gethostname(host, sizeof host - 1), 0);
   log.header().set_hostname(host);

@@ -20,21 +20,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
-struct Rows {
-  Json head, end, run;
-  std::map<std::string, std::vector<Json>> tables;
+struct LogRows {
+  Ordered head, end, run;
+  std::map<std::string, std::vector<Ordered>> tables;
 };
 
-Rows RowsOf(const Result& result) {
+LogRows RowsOf(const Result& result) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  Rows rows;
+  LogRows rows;
   std::istringstream lines(result.out);
   std::uint64_t count = 0;
   for (std::string line; std::getline(lines, line);) {
-    Json json = Json::parse(line);
+    Ordered json = Ordered::parse(line);
     EXPECT_TRUE(rows.end.is_null()) << "after the end: " << line;
     if (rows.head.is_null()) {
       rows.head = json;
@@ -45,7 +45,7 @@ Rows RowsOf(const Result& result) {
       ++count;
     }
   }
-  EXPECT_EQ(rows.end, Json({{"end", true}, {"rows", count}}));
+  EXPECT_EQ(rows.end, Ordered({{"end", true}, {"rows", count}}));
   EXPECT_EQ(rows.tables["runs"].size(), 1u);
   if (!rows.tables["runs"].empty()) rows.run = rows.tables["runs"][0];
   return rows;
@@ -65,7 +65,7 @@ std::map<std::string, std::vector<std::pair<std::string, std::string>>> Schema()
   return tables;
 }
 
-bool Has(const Json& value, const std::string& type) {
+bool Has(const Ordered& value, const std::string& type) {
   if (value.is_null()) return true;
   if (type == "text") return value.is_string();
   if (type == "bool") return value.is_boolean();
@@ -73,13 +73,13 @@ bool Has(const Json& value, const std::string& type) {
   return value.is_number_integer();
 }
 
-void ExpectFollowsSchema(const Rows& rows) {
+void ExpectFollowsSchema(const LogRows& rows) {
   const auto schema = Schema();
   ASSERT_EQ(schema.size(), 10u);
   for (const auto& [table, list] : rows.tables) {
     ASSERT_TRUE(schema.contains(table)) << table;
     const auto& columns = schema.at(table);
-    for (const Json& row : list) {
+    for (const Ordered& row : list) {
       ASSERT_EQ(row.size(), columns.size()) << table;
       auto value = row.begin();
       for (const auto& [name, type] : columns) {
@@ -92,10 +92,10 @@ void ExpectFollowsSchema(const Rows& rows) {
 }
 
 // Every site that a table names has a row.
-void ExpectSitesAreNamed(const Rows& rows) {
+void ExpectSitesAreNamed(const LogRows& rows) {
   std::set<std::string> named = {""}, known;
   for (const auto& [table, list] : rows.tables)
-    for (const Json& row : list)
+    for (const Ordered& row : list)
       for (const char* column : {"site", "growth_site"})
         if (row.contains(column) && row[column].is_string())
           (table == "sites" ? known : named).insert(row[column]);
@@ -103,20 +103,20 @@ void ExpectSitesAreNamed(const Rows& rows) {
   EXPECT_EQ(named, known);
 }
 
-std::uint64_t Sum(const std::vector<Json>& rows, const char* column, const Json& device,
+std::uint64_t Sum(const std::vector<Ordered>& rows, const char* column, const Ordered& device,
                   const std::string& moment = "") {
   std::uint64_t sum = 0;
-  for (const Json& row : rows)
+  for (const Ordered& row : rows)
     if (row["device"] == device && (moment.empty() || row["moment"] == moment))
       sum += row[column].get<std::uint64_t>();
   return sum;
 }
 
-void ExpectDeviceAgrees(Rows& rows, const Json& device) {
-  const Json& ledger = device["ledger"];
+void ExpectDeviceAgrees(LogRows& rows, const Ordered& device) {
+  const Ordered& ledger = device["ledger"];
   const auto used = [&](const char* entry, const char* moment) {
     std::uint64_t sum = 0;
-    for (const Json& row : rows.tables["ledger"])
+    for (const Ordered& row : rows.tables["ledger"])
       if (row["device"] == device["id"] && row["moment"] == moment && row["kind"] != "elsewhere")
         sum += row["size"].get<std::uint64_t>();
     const std::uint64_t elsewhere = ledger[entry]["elsewhere_bytes"];
@@ -133,18 +133,18 @@ void ExpectDeviceAgrees(Rows& rows, const Json& device) {
   EXPECT_EQ(rows.run["reserved_peak"], device["framework"]["peak_reserved_bytes"]);
 }
 
-void ExpectPeakAgrees(Rows& rows, const Json& peak) {
+void ExpectPeakAgrees(LogRows& rows, const Ordered& peak) {
   if (rows.run["device"] == peak["device"] && peak["step"] >= 0) {
     EXPECT_EQ(rows.run["peak_step"], peak["step"]);
   }
   std::uint64_t by_category = 0;
-  for (const Json& category : peak["by_category"])
+  for (const Ordered& category : peak["by_category"])
     by_category += category["bytes"].get<std::uint64_t>();
   EXPECT_EQ(Sum(rows.tables["categories"], "size", peak["device"]), by_category);
 }
 
-void ExpectLeaksAgree(Rows& rows, const Json& leaks) {
-  const std::vector<Json>& found = rows.tables["leaks"];
+void ExpectLeaksAgree(LogRows& rows, const Ordered& leaks) {
+  const std::vector<Ordered>& found = rows.tables["leaks"];
   ASSERT_EQ(found.size(), leaks.size());
   for (std::size_t i = 0; i < leaks.size(); ++i) {
     EXPECT_EQ(found[i]["tier"], leaks[i]["tier"]);
@@ -152,7 +152,7 @@ void ExpectLeaksAgree(Rows& rows, const Json& leaks) {
     EXPECT_EQ(found[i]["blocks"], leaks[i]["blocks"]);
     EXPECT_EQ(found[i]["slope"], leaks[i]["bytes_per_step"]);
     EXPECT_EQ(found[i]["score"], leaks[i]["score"]);
-    for (const Json& site : rows.tables["sites"]) {
+    for (const Ordered& site : rows.tables["sites"]) {
       if (site["site"] != found[i]["site"]) continue;
       EXPECT_EQ(site["name"], leaks[i]["site"]);
     }
@@ -160,7 +160,7 @@ void ExpectLeaksAgree(Rows& rows, const Json& leaks) {
 }
 
 // The figures are those of `memprof report --json`.
-void ExpectAgrees(Rows rows, const Json& report) {
+void ExpectAgrees(LogRows rows, const Ordered& report) {
   ExpectFollowsSchema(rows);
   ExpectSitesAreNamed(rows);
   EXPECT_EQ(rows.run["events"], report["events"]["total"]);
@@ -170,17 +170,17 @@ void ExpectAgrees(Rows rows, const Json& report) {
   EXPECT_EQ(rows.run["start_unix"], report["run"]["start_unix_ns"]);
   const std::uint64_t steps = report["steps"];
   EXPECT_EQ(rows.run["steps"], steps - std::min<std::uint64_t>(steps, 1));  // the last has no end
-  for (const Json& device : report["devices"]) ExpectDeviceAgrees(rows, device);
-  for (const Json& peak : report["peaks"]) ExpectPeakAgrees(rows, peak);
+  for (const Ordered& device : report["devices"]) ExpectDeviceAgrees(rows, device);
+  for (const Ordered& peak : report["peaks"]) ExpectPeakAgrees(rows, peak);
   ExpectLeaksAgree(rows, report["leaks"]);
   std::map<int, std::uint64_t> reserved;
-  for (const Json& pool : report["fragmentation"]["pools"])
+  for (const Ordered& pool : report["fragmentation"]["pools"])
     reserved[pool["device"]] += pool["reserved_bytes"].get<std::uint64_t>();
-  for (const Json& row : rows.tables["fragmentation"])
+  for (const Ordered& row : rows.tables["fragmentation"])
     EXPECT_EQ(row["reserved"], reserved[row["device"]]);
   // The highest step has the peak.
   std::uint64_t highest = 0;
-  for (const Json& row : rows.tables["rank_step"])
+  for (const Ordered& row : rows.tables["rank_step"])
     if (row["device"] == rows.run["device"])
       highest = std::max(highest, row["peak"].get<std::uint64_t>());
   if (!rows.run["peak_step"].is_null()) {
@@ -192,14 +192,14 @@ void ExpectAgreesWithReport(const std::string& directory, const std::string& log
   SCOPED_TRACE(log);
   const Result report = Memprof({"report", "--json", log}, directory);
   ASSERT_EQ(report.status, 0) << report.err;
-  ExpectAgrees(RowsOf(Memprof({"fleet", "rows", log}, directory)), Json::parse(report.out));
+  ExpectAgrees(RowsOf(Memprof({"fleet", "rows", log}, directory)), Ordered::parse(report.out));
 }
 
 TEST(FleetRows, AgreeWithTheReport) {
   const Logs logs;
   for (const char* log : {"train.mprof", "raw.mprof", "shared.mprof"})
     ExpectAgreesWithReport(logs.path(), log);
-  const Rows train = RowsOf(Memprof({"fleet", "rows", "train.mprof"}, logs.path()));
+  const LogRows train = RowsOf(Memprof({"fleet", "rows", "train.mprof"}, logs.path()));
   for (const char* table : {"rank_step", "rank_site_step", "sites", "ledger", "categories", "leaks",
                             "ooms", "fragmentation", "advice"})
     EXPECT_TRUE(train.tables.contains(table)) << table;
@@ -207,18 +207,18 @@ TEST(FleetRows, AgreeWithTheReport) {
 
 TEST(FleetRows, OfFailuresAgreeWithOom) {
   const Logs logs;
-  Rows rows = RowsOf(Memprof({"fleet", "rows", "train.mprof"}, logs.path()));
-  const Json oom = Json::parse(Memprof({"oom", "--json", "train.mprof"}, logs.path()).out);
-  const std::vector<Json>& found = rows.tables["ooms"];
+  LogRows rows = RowsOf(Memprof({"fleet", "rows", "train.mprof"}, logs.path()));
+  const Ordered oom = Ordered::parse(Memprof({"oom", "--json", "train.mprof"}, logs.path()).out);
+  const std::vector<Ordered>& found = rows.tables["ooms"];
   ASSERT_EQ(found.size(), oom["failures"].size());
   ASSERT_FALSE(found.empty());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const Json& failure = oom["failures"][i];
+    const Ordered& failure = oom["failures"][i];
     EXPECT_EQ(found[i]["asked"], failure["bytes"]);
     EXPECT_EQ(found[i]["cause"], failure["cause"]);
     EXPECT_EQ(found[i]["recovered"], failure["recovered"]);
-    Json least;
-    for (const Json& remedy : failure["remedies"])
+    Ordered least;
+    for (const Ordered& remedy : failure["remedies"])
       if (least.is_null() && remedy["fits"]) least = remedy["kind"];
     EXPECT_EQ(found[i]["remedy"], least);
   }
@@ -235,7 +235,7 @@ TEST(FleetRows, OfTheDemoAgreeWithTheReport) {
               directory.File(""), {"SLURM_JOB_ID=4711", "RANK=3", "PP_RANK=1"});
   ASSERT_EQ(run.status, 0) << run.err;
   ExpectAgreesWithReport(directory.File(""), "demo.mprof");
-  const Rows rows = RowsOf(Memprof({"fleet", "rows", "demo.mprof"}, directory.File("")));
+  const LogRows rows = RowsOf(Memprof({"fleet", "rows", "demo.mprof"}, directory.File("")));
   EXPECT_EQ(rows.run["job"], "4711");
   EXPECT_EQ(rows.run["rank"], 3);
   EXPECT_EQ(rows.run["pipeline_rank"], 1);
@@ -246,13 +246,13 @@ TEST(FleetRows, OfTheDemoAgreeWithTheReport) {
 TEST(FleetRows, NameTheLogAsTheyWereTold) {
   const Logs logs;
   const Result plain = Memprof({"fleet", "rows", "train.mprof"}, logs.path());
-  const Rows rows = RowsOf(plain);
+  const LogRows rows = RowsOf(plain);
   EXPECT_EQ(rows.head["schema"], 1);
   EXPECT_EQ(rows.head["run"].get<std::string>().size(), 32u);
   EXPECT_EQ(rows.run["log"], "train.mprof");
   EXPECT_EQ(rows.run["job"], std::filesystem::path(logs.path()).filename().string());
   EXPECT_EQ(Memprof({"fleet", "rows", "train.mprof"}, logs.path()).out, plain.out);
-  const Rows named =
+  const LogRows named =
       RowsOf(Memprof({"fleet", "rows", "--as=s3://logs/job7/0.mprof", "train.mprof"}, logs.path()));
   EXPECT_EQ(named.run["log"], "s3://logs/job7/0.mprof");
   EXPECT_EQ(named.run["job"], "job7");
@@ -312,8 +312,8 @@ TEST(Fleet, EveryFormHasAHelp) {
 }
 
 // A Python that prints what it gets, a line each.
-Result WithPython(const std::vector<std::string>& arguments,
-                  const std::vector<std::string>& environment = {}) {
+Result FleetWithPython(const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& environment = {}) {
   const analysis::testing::TempDirectory directory;
   const std::string python =
       directory.Write("python",
@@ -333,8 +333,8 @@ std::vector<std::string> LinesOf(const std::string& text) {
 }
 
 TEST(Fleet, StartsPythonWithTheSameWords) {
-  const Result map =
-      WithPython({"fleet", "map", "-o", "t $HOME", "--jobs=2", "a b", "c;d"}, {"PYTHONPATH=/mine"});
+  const Result map = FleetWithPython({"fleet", "map", "-o", "t $HOME", "--jobs=2", "a b", "c;d"},
+                                     {"PYTHONPATH=/mine"});
   EXPECT_EQ(map.status, 7);  // Python's own
   std::vector<std::string> lines = LinesOf(map.out);
   ASSERT_GE(lines.size(), 2u);
@@ -343,9 +343,10 @@ TEST(Fleet, StartsPythonWithTheSameWords) {
   lines.erase(lines.begin(), lines.begin() + 2);
   EXPECT_THAT(
       lines, ElementsAre("-m", "memprof._fleet", "map", "-o", "t $HOME", "--jobs=2", "a b", "c;d"));
-  EXPECT_THAT(LinesOf(WithPython({"fleet", "ask", "--list"}).out), ::testing::Contains("--list"));
-  EXPECT_EQ(WithPython({"fleet", "report", "t"}).status, 7);
-  EXPECT_EQ(LinesOf(WithPython({"fleet", "compact", "t"}).out).back(), "t");
+  EXPECT_THAT(LinesOf(FleetWithPython({"fleet", "ask", "--list"}).out),
+              ::testing::Contains("--list"));
+  EXPECT_EQ(FleetWithPython({"fleet", "report", "t"}).status, 7);
+  EXPECT_EQ(LinesOf(FleetWithPython({"fleet", "compact", "t"}).out).back(), "t");
 }
 
 TEST(Fleet, SaysWhatToInstall) {

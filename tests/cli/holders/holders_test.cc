@@ -39,9 +39,9 @@ constexpr char kAnswer[] =
    "root": "local `x` of train(), at t.py:104", "chain": []}]})json";
 
 // Listens at the socket of process `pid`, and treats one connection.
-class Listener {
+class AnsweringSocket {
  public:
-  Listener(pid_t pid, std::function<void(int)> treat) {
+  AnsweringSocket(pid_t pid, std::function<void(int)> treat) {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     const std::string text = "memprof-holders-" + std::to_string(pid);
@@ -57,7 +57,7 @@ class Listener {
       close(connection);
     });
   }
-  ~Listener() {
+  ~AnsweringSocket() {
     shutdown(fd_, SHUT_RDWR);
     thread_.join();
     close(fd_);
@@ -77,7 +77,7 @@ void Send(int connection, std::string_view text) {
 }
 
 Result Ask(std::function<void(int)> treat, std::vector<std::string> options = {}) {
-  const Listener listener(getpid(), std::move(treat));
+  const AnsweringSocket listener(getpid(), std::move(treat));
   options.insert(options.begin(), "holders");
   options.push_back(std::to_string(getpid()));
   return Memprof(options);
@@ -96,7 +96,7 @@ TEST(HoldersTest, TheProgramIsAsked) {
   const Result result = Ask([](int connection) { Send(connection, kAnswer); }, {"--json"});
   EXPECT_EQ(result.err, "");
   ASSERT_EQ(result.status, 0);
-  const Json json = Json::parse(result.out);
+  const auto json = nlohmann::ordered_json::parse(result.out);
   EXPECT_EQ(json["schema"], "memprof.holders/1");
   EXPECT_EQ(json["pid"], getpid());
   EXPECT_EQ(json["by"], "program");
@@ -171,7 +171,7 @@ TEST(HoldersTest, AnotherProcessWithTheNameIsNotBelieved) {
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const Listener listener(getppid(), [](int connection) { Send(connection, kAnswer); });
+    const AnsweringSocket listener(getppid(), [](int connection) { Send(connection, kAnswer); });
     if (write(ready[1], "x", 1) != 1) _exit(1);
     pause();
   }

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A Python that prints what it gets, a line.
-Result WithPython(const std::vector<std::string>& arguments) {
+Result McpWithPython(const std::vector<std::string>& arguments) {
   const analysis::testing::TempDirectory directory;
   const std::string python =
       directory.Write("python", "#!/bin/sh\necho \"$*\"\nbasename \"$MEMPROF_COMMAND\"\n");
@@ -22,16 +22,16 @@ Result WithPython(const std::vector<std::string>& arguments) {
 }
 
 TEST(Mcp, StartsPythonWithTheSameWords) {
-  const Result result = WithPython({"mcp", "--source=/work", "--seconds", "5", "/logs"});
+  const Result result = McpWithPython({"mcp", "--source=/work", "--seconds", "5", "/logs"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "-m memprof._mcp --source=/work --seconds 5 /logs\nmemprof\n");
-  EXPECT_EQ(WithPython({"mcp"}).out, "-m memprof._mcp\nmemprof\n");
+  EXPECT_EQ(McpWithPython({"mcp"}).out, "-m memprof._mcp\nmemprof\n");
 }
 
 TEST(Mcp, ChecksItsOptions) {
-  EXPECT_EQ(WithPython({"mcp", "--sorce=/work"}).status, 2);
+  EXPECT_EQ(McpWithPython({"mcp", "--sorce=/work"}).status, 2);
   for (const std::string seconds : {"0", "-1", "3601", "long"}) {
-    const Result result = WithPython({"mcp", "--seconds=" + seconds, "/logs"});
+    const Result result = McpWithPython({"mcp", "--seconds=" + seconds, "/logs"});
     EXPECT_EQ(result.status, 2) << seconds;
     EXPECT_EQ(result.out, "");
   }

@@ -23,9 +23,9 @@ using ::testing::StartsWith;
 constexpr std::uint64_t kAlertSecond = 1'000'000'000;
 
 // A program whose figures a test changes between readings, a second each.
-class Program {
+class Trainee {
  public:
-  explicit Program(std::uint64_t above = 0, std::int64_t after = 0) : rules_(above, after) {
+  explicit Trainee(std::uint64_t above = 0, std::int64_t after = 0) : rules_(above, after) {
     process.path = "a.mprof";
     process.pid = 7;
     process.devices.resize(1);
@@ -66,7 +66,7 @@ class Program {
 };
 
 TEST(AlertRules, TellEachLeakOnce) {
-  Program program;
+  Trainee program;
   program.process.step = 12;
   program.process.rank = 3;
   EXPECT_THAT(program.Told(), IsEmpty());
@@ -85,13 +85,13 @@ TEST(AlertRules, TellEachLeakOnce) {
 }
 
 TEST(AlertRules, DoNotTellWhatGrowsAndIsInUse) {
-  Program program;
+  Trainee program;
   program.Leaks({"List (a.py:1)"}, "growing");
   EXPECT_THAT(program.Told(), IsEmpty());
 }
 
 TEST(AlertRules, WaitForSoManySteps) {
-  Program program(0, 3);
+  Trainee program(0, 3);
   program.process.step = 20;
   program.Leaks({"One"});
   EXPECT_THAT(program.Told(), IsEmpty());
@@ -106,7 +106,7 @@ TEST(AlertRules, WaitForSoManySteps) {
 }
 
 TEST(AlertRules, TellABudgetUntilLessIsUsed) {
-  Program program(100 * kMiB);
+  Trainee program(100 * kMiB);
   std::uint64_t& reserved = program.process.devices[0].reserved;
   reserved = 100 * kMiB;
   EXPECT_THAT(program.Told(), IsEmpty());
@@ -124,7 +124,7 @@ TEST(AlertRules, TellABudgetUntilLessIsUsed) {
 }
 
 TEST(AlertRules, TellFailuresOnceAMinute) {
-  Program program;
+  Trainee program;
   const auto fail = [&](std::uint64_t bytes) {
     ++program.process.ooms;
     program.process.oom = LiveFailure{0, bytes, 0, 5, false, "Step (a.py:9)"};
@@ -143,7 +143,7 @@ TEST(AlertRules, TellFailuresOnceAMinute) {
 }
 
 TEST(AlertRules, TellEachKindOfLossOnce) {
-  Program program;
+  Trainee program;
   program.process.losses = {{"events_lost", 5}};
   EXPECT_THAT(program.Told(), ElementsAre(HasSubstr("events_lost 5")));
   program.process.losses = {{"events_lost", 9}, {"strings_lost", 1}};
@@ -151,7 +151,7 @@ TEST(AlertRules, TellEachKindOfLossOnce) {
 }
 
 TEST(AlertRules, NamesCannotControlATerminalOrEndALine) {
-  Program program;
+  Trainee program;
   program.Leaks({"a\n\x1b[31mb"});
   EXPECT_THAT(program.Told(), ElementsAre(HasSubstr("a??[31mb")));
 }

@@ -27,10 +27,10 @@ using ::testing::StartsWith;
 
 constexpr char kToken[] = "0123456789abcdef";
 
-std::string Text(bool open_metrics) { return open_metrics ? "open\n" : "plain\n"; }
+std::string MetricsText(bool open_metrics) { return open_metrics ? "open\n" : "plain\n"; }
 
 std::string Answer(const std::string& head, const std::string& token = "") {
-  return HttpAnswer(head, token, Text);
+  return HttpAnswer(head, token, MetricsText);
 }
 
 TEST(HttpAnswer, IsForMetricsAlone) {
