@@ -108,9 +108,12 @@ class Watch(unittest.TestCase):
         run = self.start("run", "--sim", "-o", "a.mprof", "--metrics", "unix:" + self.socket, "--alert", "exit 3", "--",
                          TRAINER, *TINY, "--steps", "1500")
         eventually(lambda: "memprof_up" in self.ask())
-        programs = {os.readlink("/proc/%d/exe" % pid): pid for pid in children(run.pid)}
-        self.assertEqual(set(programs), {MEMPROF, TRAINER})
-        os.kill(programs[MEMPROF], signal.SIGKILL)
+
+        def programs():
+            return {os.readlink("/proc/%d/exe" % pid): pid for pid in children(run.pid)}
+
+        eventually(lambda: set(programs()) == {MEMPROF, TRAINER})  # the trainer may just be starting
+        os.kill(programs()[MEMPROF], signal.SIGKILL)
         _, err = run.communicate(timeout=120)
         self.assertEqual(run.returncode, 0, err)
         self.assertIn("recorded to a.mprof", err)
