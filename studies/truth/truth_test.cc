@@ -12,6 +12,7 @@
 #include <string>
 
 #include "analysis/load/load.h"
+#include "tests/support/paths.h"
 
 namespace memprof::truth {
 namespace {
@@ -32,8 +33,9 @@ class TruthTest : public ::testing::TestWithParam<Run> {
     const std::string devices =
         GetParam().options.find("--devices") == std::string::npos ? "1" : "2";
     const std::string command =
-        "exec '" MEMPROF_PROGRAM "' run -o '" + log + "' --sim=memory=1GiB,devices=" + devices +
-        " -- '" DEMO_TRAINER_PROGRAM
+        std::string("exec '") + paths::kCommand + "' run -o '" + log +
+        "' --sim=memory=1GiB,devices=" + devices + " -- '" +
+        paths::kDemoTrainer
         "' --quiet --steps 6 --layers 2 --dim 32 --heads 2 --context 32 --batch 4 " +
         GetParam().options + " >'" + (folder_ / "out").string() + "' 2>&1";
     const int status = std::system(command.c_str());

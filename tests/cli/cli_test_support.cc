@@ -13,6 +13,8 @@
 #include <sstream>
 #include <utility>
 
+#include "tests/support/paths.h"
+
 namespace memprof::cli::testing {
 namespace {
 
@@ -81,7 +83,7 @@ Stream OpenOut(Streams::Out kind, const std::string& path) {
   std::vector<char*> argv = {const_cast<char*>("memprof")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(MEMPROF_COMMAND, argv.data());
+  execv(paths::kCommand, argv.data());
   _exit(126);
 }
 
@@ -130,7 +132,7 @@ Result Memprof(const std::vector<std::string>& arguments, const std::string& dir
 }
 
 void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(MEMPROF_GOLDEN_DIR) + "/" + name;
+  const std::string path = std::string(paths::kGolden) + "/" + name;
   const char* update = std::getenv("MEMPROF_UPDATE_GOLDEN");
   if (update != nullptr && *update == '1') {
     std::ofstream(path, std::ios::binary) << text;

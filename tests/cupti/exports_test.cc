@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace memprof::cupti_test {
 namespace {
 
@@ -32,12 +34,13 @@ std::set<std::string> Exports(const std::string& library) {
 }
 
 TEST(Exports, TheSourceHasOneName) {
-  EXPECT_EQ(Exports(SOURCE_LIBRARY), std::set<std::string>{"memprof_source_open@@MEMPROF_CUPTI"});
+  EXPECT_EQ(Exports(paths::kSourceLibrary),
+            std::set<std::string>{"memprof_source_open@@MEMPROF_CUPTI"});
 }
 
 // The source must not load CUDA or a C++ library into the program's process.
 TEST(Exports, TheSourceNeedsOnlyTheCLibrary) {
-  const std::string dynamic = Output(std::string("readelf -d '") + SOURCE_LIBRARY + "'");
+  const std::string dynamic = Output(std::string("readelf -d '") + paths::kSourceLibrary + "'");
   EXPECT_NE(dynamic.find("NODELETE"), std::string::npos) << dynamic;
   if (dynamic.find("san.so") != std::string::npos ||
       dynamic.find("libclang_rt.") != std::string::npos)
@@ -57,13 +60,13 @@ TEST(Exports, TheSourceNeedsOnlyTheCLibrary) {
 TEST(Exports, TheStandInsNamesAreThoseOfTheToolkitsLibrary) {
   const std::string library = CUPTI_LIBRARY;
   if (library.find(".so.13") == std::string::npos) GTEST_SKIP() << "no libcupti.so.13: " << library;
-  const std::set<std::string> found = Exports(STANDIN_LIBRARY), real = Exports(library);
+  const std::set<std::string> found = Exports(paths::kStandInCupti), real = Exports(library);
   EXPECT_GT(found.size(), 190u);
   for (const std::string& name : found) EXPECT_TRUE(real.contains(name)) << name;
 }
 
 TEST(Exports, TheStandInHasTheRealSoname) {
-  const std::string dynamic = Output(std::string("readelf -d '") + STANDIN_LIBRARY + "'");
+  const std::string dynamic = Output(std::string("readelf -d '") + paths::kStandInCupti + "'");
   EXPECT_NE(dynamic.find("Library soname: [libcupti.so.13]"), std::string::npos) << dynamic;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/integration/harness.h"
+#include "tests/support/paths.h"
 
 namespace memprof::testing {
 namespace {
@@ -169,7 +170,7 @@ TEST(CuptiRecording, GoesOnWithoutCuptiWhereAnotherHoldsIt) {
   const TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
   options.environment = {{"MEMPROF_SOURCE", "driver,cupti"}, {"SIMCUDA", "memory=1GiB"}};
-  const GuestResult guest = RunProgram(CUPTI_HOLDER, options);
+  const GuestResult guest = RunProgram(paths::kHolder, options);
   ASSERT_EQ(guest.status, 0) << guest.err;
   const Log log = ReadLog(directory.File("g.mprof"));
   ASSERT_EQ(log.error, "");
@@ -189,7 +190,7 @@ TEST(CuptiRecording, TakesCuptiUpAgainAfterAnotherFinalisedIt) {
   const TempDirectory directory;
   GuestOptions options{.directory = directory.path()};
   options.environment = {{"MEMPROF_SOURCE", "cupti"}, {"SIMCUDA", "memory=1GiB"}};
-  const GuestResult guest = RunProgram(CUPTI_FINALISER, options);
+  const GuestResult guest = RunProgram(paths::kFinaliser, options);
   ASSERT_EQ(guest.status, 0) << guest.err;
   EXPECT_EQ(guest.out, "1, then more\n");
   const Log log = ReadLog(directory.File("g.mprof"));

@@ -11,6 +11,7 @@
 #include "tests/cupti/fake_recorder.h"
 #include "tests/cupti/guest_calls.h"
 #include "tests/cupti/process.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cupti_test {
 
@@ -18,7 +19,7 @@ inline FakeRecorder& Recorder() { return FakeRecorder::Get(); }
 
 inline const SourceApi* Open() {
   ConfigureStandIn();
-  void* library = dlopen(SOURCE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(paths::kSourceLibrary, RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
   if (library == nullptr) exit(1);
   return reinterpret_cast<SourceOpenFunction>(dlsym(library, kSourceOpenSymbol))(Recorder().api());

@@ -17,6 +17,7 @@
 #include "tests/cupti/fake_cupti.h"
 #include "tests/cupti/fake_recorder.h"
 #include "tests/cupti/process.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cupti_test {
 
@@ -66,11 +67,11 @@ inline int DriverGetVersion(int* version) {
 }
 
 inline void Open() {
-  setenv("MEMPROF_CUPTI_LIBRARY", FAKE_CUPTI, 1);
-  void* fake = dlopen(FAKE_CUPTI, RTLD_NOW);
+  setenv("MEMPROF_CUPTI_LIBRARY", paths::kFakeCupti, 1);
+  void* fake = dlopen(paths::kFakeCupti, RTLD_NOW);
   ASSERT_NE(fake, nullptr) << dlerror();
   g_cupti = reinterpret_cast<FakeCuptiControls* (*)()>(dlsym(fake, "fake_cupti_controls"))();
-  void* library = dlopen(SOURCE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(paths::kSourceLibrary, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   Recorder().SetDriverFunction("cuDriverGetVersion", reinterpret_cast<void*>(&DriverGetVersion));
   g_source =

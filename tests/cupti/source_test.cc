@@ -5,6 +5,7 @@
 #include "cupti_hooks/src/callback_table.h"
 #include "cupti_hooks/src/cupti_state.h"
 #include "tests/cupti/source_process.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cupti_test {
 namespace {
@@ -29,7 +30,7 @@ constexpr unsigned kLaterRows = 0 MEMPROF_CUPTI_CALLBACKS(COUNT_ROW);
 #undef COUNT_ROW
 
 TEST(Source, RefusesARecorderOfAnotherVersion) {
-  void* library = dlopen(SOURCE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(paths::kSourceLibrary, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   const auto open = reinterpret_cast<SourceOpenFunction>(dlsym(library, kSourceOpenSymbol));
   ASSERT_NE(open, nullptr);
@@ -164,7 +165,7 @@ TEST(Source, SaysWhyOfOtherFailures) {
         << LastState().detail;
   });
   WithSource([] {
-    setenv("MEMPROF_CUPTI_LIBRARY", SOURCE_LIBRARY, 1);  // a library, but not this one
+    setenv("MEMPROF_CUPTI_LIBRARY", paths::kSourceLibrary, 1);  // a library, but not this one
     EXPECT_NE(g_source->start(SourceScope::kUses), 0);
     EXPECT_NE(LastState().detail.find("has no cuptiSubscribe"), std::string::npos)
         << LastState().detail;
@@ -178,7 +179,8 @@ class CopiedCupti {
       : home_(testing::TempDir() + "cuda" + std::to_string(getpid())) {
     const std::string directory = home_ + "/" + below;
     path_ = directory + "/" + name;
-    EXPECT_EQ(system(("mkdir -p " + directory + " && cp " FAKE_CUPTI " " + path_).c_str()), 0);
+    EXPECT_EQ(
+        system(("mkdir -p " + directory + " && cp " + paths::kFakeCupti + " " + path_).c_str()), 0);
   }
   ~CopiedCupti() { EXPECT_EQ(system(("rm -r " + home_).c_str()), 0); }
   const std::string& home() const { return home_; }
@@ -222,10 +224,10 @@ TEST(Source, FindsTheLibcuptiBesideTheRuntime) {
   WithSource([] {
     const CopiedCupti copy("cuda_cupti/lib", "libcupti.so.12");
     const std::string runtime = copy.home() + "/cuda_runtime/lib/libcudart.so.12";
-    ASSERT_EQ(
-        system(("mkdir -p " + copy.home() + "/cuda_runtime/lib && cp " FAKE_CUPTI " " + runtime)
-                   .c_str()),
-        0);
+    ASSERT_EQ(system(("mkdir -p " + copy.home() + "/cuda_runtime/lib && cp " + paths::kFakeCupti +
+                      " " + runtime)
+                         .c_str()),
+              0);
     ASSERT_NE(dlopen(runtime.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
     unsetenv("MEMPROF_CUPTI_LIBRARY");
     EXPECT_EQ(g_source->start(SourceScope::kUses), 0);

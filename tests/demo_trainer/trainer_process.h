@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace memprof::demo {
 
 struct Outcome {
@@ -34,11 +36,12 @@ inline std::string ReadAll(const std::filesystem::path& path) {
 // Runs the trainer on a stand-in with this SIMCUDA.
 class TrainerProcess {
  public:
-  explicit TrainerProcess(std::vector<std::string> arguments, const std::string& simcuda = "devices=2") {
+  explicit TrainerProcess(std::vector<std::string> arguments,
+                          const std::string& simcuda = "devices=2") {
     char folder[] = "/tmp/demo_trainer_XXXXXX";
     if (mkdtemp(folder) == nullptr) return;
     place_ = folder;
-    arguments.insert(arguments.begin(), DEMO_TRAINER_PROGRAM);
+    arguments.insert(arguments.begin(), paths::kDemoTrainer);
     pid_ = fork();
     if (pid_ != 0) return;
     setenv("SIMCUDA", simcuda.c_str(), 1);

@@ -14,6 +14,7 @@
 
 #include "tests/integration/dumped.h"
 #include "tests/integration/harness.h"
+#include "tests/support/paths.h"
 
 namespace memprof::testing {
 namespace {
@@ -135,7 +136,7 @@ class AttachByPython : public AttachWays {
   std::vector<std::string> Words(std::vector<std::string> settings, std::string mode = "") {
     std::vector<std::string> words = {"env", StandIn()};
     words.insert(words.end(), settings.begin(), settings.end());
-    words.insert(words.end(), {NewPython(), MEMPROF_ATTACH_GUEST});
+    words.insert(words.end(), {NewPython(), paths::kAttachGuest});
     if (!mode.empty()) words.push_back(mode);
     return words;
   }

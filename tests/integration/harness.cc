@@ -18,6 +18,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/paths.h"
+
 namespace memprof::testing {
 namespace {
 
@@ -68,7 +70,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 pid_t Spawn(const std::string& program, const GuestOptions& options, int out, int err) {
   std::vector<std::string> environment = Environment(options);
   std::vector<std::string> command;
-  if (*MEMPROF_TEST_EMULATOR != '\0' && program.starts_with(MEMPROF_BUILD_DIR))
+  if (*MEMPROF_TEST_EMULATOR != '\0' && program.starts_with(paths::kBuild))
     command = Emulated(&environment);
   command.push_back(program);
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
@@ -144,11 +146,9 @@ std::vector<std::string> GuestResult::lines() const {
 }
 
 std::string BuildPath(const std::string& relative) {
-  return std::string(MEMPROF_BUILD_DIR) + "/" + relative;
+  return std::string(paths::kBuild) + "/" + relative;
 }
-std::string GuestPath(const std::string& name) {
-  return std::string(MEMPROF_GUEST_DIR) + "/" + name;
-}
+std::string GuestPath(const std::string& name) { return std::string(paths::kGuests) + "/" + name; }
 
 GuestResult RunProgram(const std::string& program, const GuestOptions& options) {
   TempDirectory output;

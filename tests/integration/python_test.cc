@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/integration/harness.h"
+#include "tests/support/paths.h"
 
 namespace memprof::testing {
 namespace {
@@ -80,7 +81,7 @@ class PythonTest : public ::testing::TestWithParam<std::string> {
     options.directory = directory_.path();
     options.output = std::move(output);
     options.environment = {{"PYTHONIOENCODING", "utf-8"}, {"PYTHONDONTWRITEBYTECODE", "1"}};
-    options.arguments = {MEMPROF_PYTHON_GUEST};
+    options.arguments = {paths::kPythonGuest};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     return RunProgram(GetParam(), options);
   }

@@ -7,6 +7,7 @@
 #include <QTemporaryDir>
 
 #include "proto/framing.h"
+#include "tests/support/paths.h"
 
 namespace {
 
@@ -14,7 +15,7 @@ class MimeTest : public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(QDir(data_.path()).mkpath(QStringLiteral("mime/packages")));
-    ASSERT_TRUE(QFile::copy(QStringLiteral(MEMPROF_MIME_FILE),
+    ASSERT_TRUE(QFile::copy(QString::fromUtf8(memprof::paths::kMimeFile),
                             data_.filePath(QStringLiteral("mime/packages/memprof.xml"))));
     // Before the first question: the database is read once.
     qputenv("XDG_DATA_DIRS", data_.path().toLocal8Bit());

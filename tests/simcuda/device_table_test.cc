@@ -8,6 +8,7 @@
 #include <string>
 
 #include "driver_fixture.h"
+#include "tests/support/paths.h"
 
 namespace memprof::simcuda {
 namespace {
@@ -20,7 +21,7 @@ TEST(ProcAddress, TheWholeTable) {
   CHECK_CU(cuInit(0));
   void* self = dlopen("libcuda.so.1", RTLD_NOW);
   ASSERT_NE(self, nullptr);
-  std::ifstream in(std::string(SIMCUDA_EXPORTS) + "/libcuda.txt");
+  std::ifstream in(std::string(paths::kSimcudaExports) + "/libcuda.txt");
   std::map<void*, std::string> names;
   std::set<std::string> bases;
   for (std::string name; std::getline(in, name);) {

@@ -6,11 +6,14 @@
 
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace memprof::simcuda {
 namespace {
 
 void* Open(const std::string& library) {
-  return dlopen((std::string(SIMCUDA_LIBRARIES) + "/" + library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  return dlopen((std::string(paths::kSimcudaLibraries) + "/" + library).c_str(),
+                RTLD_NOW | RTLD_LOCAL);
 }
 
 std::string Soname(void* handle) {

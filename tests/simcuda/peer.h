@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace memprof::simcuda {
 
 // Bytes as hexadecimal text, for handles that travel as a command's argument.
@@ -44,7 +46,7 @@ class Peer {
     std::vector<char*> environment;
     for (std::string& one : text) environment.push_back(one.data());
     environment.push_back(nullptr);
-    std::string program = SIMCUDA_PEER;
+    std::string program = paths::kSimcudaPeer;
     char* arguments[] = {program.data(), nullptr};
     if (posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment.data()) !=
         0) {

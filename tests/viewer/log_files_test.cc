@@ -12,6 +12,7 @@
 
 #include "analysis/symbols/kept_sources.h"
 #include "analysis/testing/log_builder.h"
+#include "tests/support/paths.h"
 #include "tests/viewer/demo_log.h"
 #include "tests/viewer/fake_ssh.h"
 #include "viewer/models/load_log.h"
@@ -57,7 +58,7 @@ class LogFilesTest : public ::testing::Test {
     return Path(name);
   }
   std::string CopyOf(const char* data, const char* name) const {
-    EXPECT_TRUE(QFile::copy(QStringLiteral(MEMPROF_TEST_DATA) + QString::fromUtf8(data),
+    EXPECT_TRUE(QFile::copy(QString::fromUtf8(paths::kTestData) + QString::fromUtf8(data),
                             folder_.filePath(QString::fromUtf8(name))));
     return Path(name);
   }

@@ -7,6 +7,7 @@
 #include <QTemporaryDir>
 #include <optional>
 
+#include "tests/support/paths.h"
 #include "tests/viewer/demo_log.h"
 
 namespace memprof::viewer {
@@ -24,7 +25,7 @@ Outcome RunViewer(const QStringList& arguments) {
   environment.remove(QStringLiteral("QT_QPA_PLATFORM"));
   environment.remove(QStringLiteral("DISPLAY"));
   process.setProcessEnvironment(environment);
-  process.start(QStringLiteral(MEMPROF_VIEWER_PROGRAM), arguments);
+  process.start(QString::fromUtf8(paths::kViewer), arguments);
   process.waitForFinished(120000);
   return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
           QString::fromLocal8Bit(process.readAllStandardOutput()),

@@ -7,13 +7,12 @@
 #include <sstream>
 
 #include "analysis/base/status_text.h"
+#include "tests/support/paths.h"
 
 namespace memprof::analysis {
 namespace {
 
-std::string DataFile(const std::string& name) {
-  return std::string(MEMPROF_TEST_DATA) + "/" + name;
-}
+std::string DataFile(const std::string& name) { return std::string(paths::kTestData) + "/" + name; }
 
 std::string HeadOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -9,6 +9,7 @@
 
 #include "analysis/interchange/internal/pickle_writer.h"
 #include "analysis/load/load.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_file.h"
 
 namespace memprof::analysis::testing {
@@ -369,7 +370,7 @@ absl::Status ImportStatus(std::string_view bytes, const std::string& name) {
 }
 
 std::string ReadData(const std::string& name) {
-  std::ifstream file(std::string(MEMPROF_TEST_DATA) + "/" + name, std::ios::binary);
+  std::ifstream file(std::string(paths::kTestData) + "/" + name, std::ios::binary);
   EXPECT_TRUE(file) << name;
   std::stringstream bytes;
   bytes << file.rdbuf();

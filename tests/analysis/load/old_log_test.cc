@@ -17,6 +17,7 @@
 #include "analysis/load/load.h"
 #include "analysis/load/verify.h"
 #include "analysis/peak/peak.h"
+#include "tests/support/paths.h"
 
 namespace memprof::analysis {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-const char kLog[] = MEMPROF_TEST_DATA "/demo_0.1.0.mprof";
+const std::string kLog = std::string(paths::kTestData) + "/demo_0.1.0.mprof";
 
 std::shared_ptr<const Session> OldLog() {
   auto session = LoadLogs({kLog}, {});

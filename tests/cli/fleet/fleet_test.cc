@@ -13,6 +13,7 @@
 
 #include "tests/cli/cli_test_support.h"
 #include "tests/cli/status_fixture.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -53,7 +54,7 @@ LogRows RowsOf(const Result& result) {
 
 // The types of the columns, by table, in order.
 std::map<std::string, std::vector<std::pair<std::string, std::string>>> Schema() {
-  std::ifstream file(MEMPROF_SOURCE_DIR "/python/memprof/_fleet/schema.py");
+  std::ifstream file(std::string(paths::kSources) + "/python/memprof/_fleet/schema.py");
   const std::regex table("    \"(\\w+)\": \\(.*"), column("        \\(\"(\\w+)\", \"(\\w+)\".*");
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> tables;
   std::string at;
@@ -225,14 +226,13 @@ TEST(FleetRows, OfFailuresAgreeWithOom) {
 }
 
 TEST(FleetRows, OfTheDemoAgreeWithTheReport) {
-  if (!std::filesystem::exists(MEMPROF_DEMO_TRAINER)) GTEST_SKIP() << "no demo trainer here";
+  if (!std::filesystem::exists(paths::kDemoTrainer)) GTEST_SKIP() << "no demo trainer here";
   const analysis::testing::TempDirectory directory;
-  const Result run =
-      Memprof({"run",     "--sim",   "-o",        "demo.mprof", "--",      MEMPROF_DEMO_TRAINER,
-               "--steps", "30",      "--layers",  "1",          "--dim",   "16",
-               "--heads", "2",       "--context", "8",          "--batch", "4",
-               "--leak",  "history", "--quiet"},
-              directory.File(""), {"SLURM_JOB_ID=4711", "RANK=3", "PP_RANK=1"});
+  const Result run = Memprof(
+      {"run",       "--sim",    "-o",      "demo.mprof", "--",     paths::kDemoTrainer, "--steps",
+       "30",        "--layers", "1",       "--dim",      "16",     "--heads",           "2",
+       "--context", "8",        "--batch", "4",          "--leak", "history",           "--quiet"},
+      directory.File(""), {"SLURM_JOB_ID=4711", "RANK=3", "PP_RANK=1"});
   ASSERT_EQ(run.status, 0) << run.err;
   ExpectAgreesWithReport(directory.File(""), "demo.mprof");
   const LogRows rows = RowsOf(Memprof({"fleet", "rows", "demo.mprof"}, directory.File("")));

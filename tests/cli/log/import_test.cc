@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/cli/cli_test_support.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -15,7 +16,7 @@ using analysis::testing::TempDirectory;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kData = MEMPROF_TEST_DATA;
+const std::string kData = paths::kTestData;
 const std::string kTraining = kData + "/torch_snapshot_train.pickle";
 const std::string kOom = kData + "/torch_snapshot_oom.pickle";
 

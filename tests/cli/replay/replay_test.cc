@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/cli/cli_test_support.h"
+#include "tests/support/paths.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -42,7 +43,8 @@ void ExpectRefused(const Result& result, int status, const std::string& what) {
 TEST(ReplayTest, RepeatsTheRecordedPeakOfPyTorchExactly) {
   const Logs logs;
   for (const std::string name : {"torch_snapshot_train", "torch_snapshot_oom"}) {
-    ASSERT_EQ(Memprof({"import", MEMPROF_TEST_DATA "/" + name + ".pickle", "-o", name + ".mprof"},
+    ASSERT_EQ(Memprof({"import", std::string(paths::kTestData) + "/" + name + ".pickle", "-o",
+                       name + ".mprof"},
                       logs.path())
                   .status,
               0);

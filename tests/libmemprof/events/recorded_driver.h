@@ -16,6 +16,7 @@
 #include "tests/libmemprof/events/fake_driver.h"
 #include "tests/libmemprof/events/recorded_walk.h"
 #include "tests/libmemprof/recording/recording.h"
+#include "tests/support/paths.h"
 
 namespace memprof::testing {
 
@@ -23,12 +24,12 @@ namespace memprof::testing {
 inline const char* DriverLibrary() {
   for (const char* variable : {"MEMPROF_TEST_SOURCE", "MEMPROF_TEST_HOOKED"})
     if (const char* library = std::getenv(variable)) return library;
-  return MEMPROF_FAKE_DRIVER;
+  return paths::kFakeDriver;
 }
 
 inline FakeDriver& TheFakeDriver() {
   static FakeDriver* const driver = [] {
-    void* library = dlopen(MEMPROF_FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(paths::kFakeDriver, RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_driver"))();
   }();
   return *driver;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "libmemprof/src/driver/api.h"
+#include "tests/support/paths.h"
 
 namespace memprof::recorder {
 namespace {
@@ -30,7 +31,7 @@ std::string Output(const std::string& command) {
 std::set<std::string> Exported() {
   std::set<std::string> names;
   std::istringstream lines(
-      Output("nm -D --defined-only --without-symbol-versions " MEMPROF_LIBRARY));
+      Output(std::string("nm -D --defined-only --without-symbol-versions ") + paths::kLibrary));
   std::string address, kind, name;
   while (lines >> address >> kind >> name) names.insert(name);
   return names;
@@ -38,7 +39,7 @@ std::set<std::string> Exported() {
 
 // Every function that the public header declares.
 std::set<std::string> PublicApi() {
-  std::ifstream file(MEMPROF_HEADER);
+  std::ifstream file(paths::kHeader);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::set<std::string> names;
   const std::regex declaration(R"(\nint (memprof_\w+)\()");
@@ -66,7 +67,7 @@ TEST(Exports, AreExactlyTheInterposedNamesAndTheApi) {
 
 TEST(Exports, TheLibraryNeedsNothingButLibc) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers bring their own libraries";
-  const std::string dynamic = Output("readelf -d " MEMPROF_LIBRARY);
+  const std::string dynamic = Output(std::string("readelf -d ") + paths::kLibrary);
   const std::regex needed(R"(\(NEEDED\)[^\[]*\[([^\]]+)\])");
   for (std::sregex_iterator at(dynamic.begin(), dynamic.end(), needed), end; at != end; ++at)
     // Before glibc 2.34, libdl and libpthread were separate.
@@ -76,7 +77,7 @@ TEST(Exports, TheLibraryNeedsNothingButLibc) {
 }
 
 TEST(Exports, NoTextRelocationsAndNoLazyBinding) {
-  const std::string dynamic = Output("readelf -d " MEMPROF_LIBRARY);
+  const std::string dynamic = Output(std::string("readelf -d ") + paths::kLibrary);
   EXPECT_THAT(dynamic, ::testing::Not(::testing::HasSubstr("TEXTREL")));
   EXPECT_THAT(dynamic, ::testing::HasSubstr("NODELETE"));
 }
@@ -84,7 +85,7 @@ TEST(Exports, NoTextRelocationsAndNoLazyBinding) {
 TEST(Exports, ThreadLocalStorageIsSmall) {
   // The loader has little space for it when the library is loaded late.
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP();
-  std::istringstream lines(Output("readelf -lW " MEMPROF_LIBRARY));
+  std::istringstream lines(Output(std::string("readelf -lW ") + paths::kLibrary));
   std::string line;
   bool seen = false;
   while (std::getline(lines, line)) {

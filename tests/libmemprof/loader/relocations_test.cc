@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/paths.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -83,8 +85,7 @@ TEST_P(RelocationsTest, ALibraryThatIsGoneIsLeftAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RelocationsTest,
-                         ::testing::Values(MEMPROF_CALLS_LAZY, MEMPROF_CALLS_NOW,
-                                           MEMPROF_CALLS_C10));
+                         ::testing::Values(paths::kCallsLazy, paths::kCallsNow, paths::kCallsC10));
 
 }  // namespace
 }  // namespace memprof::recorder

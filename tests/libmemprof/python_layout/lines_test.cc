@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace memprof::recorder {
 namespace {
 
@@ -30,7 +32,7 @@ LineFormat FormatOf(const std::string& name) {
 
 // Counts code objects, and checks every line of each.
 int CompareWith(const std::string& interpreter) {
-  FILE* pipe = popen(("'" + interpreter + "' '" MEMPROF_LINES_DUMP "'").c_str(), "r");
+  FILE* pipe = popen(("'" + interpreter + "' '" + paths::kLinesDump + "'").c_str(), "r");
   if (pipe == nullptr) return 0;
   std::string text;
   char buffer[65536];

@@ -9,6 +9,7 @@
 #include "libmemprof/src/loader/real_dlsym.h"
 #include "libmemprof/src/stacks/stack_table.h"
 #include "tests/libmemprof/log/with_ring.h"
+#include "tests/support/paths.h"
 
 namespace memprof::recorder {
 namespace {
@@ -51,7 +52,7 @@ TEST_F(ModulesTest, AddressesMeanSomethingElseOnceAUsedModuleHasGone) {
   modules_.Refresh();
   const std::uint32_t at_first = modules_.generation();
   for (const bool used : {false, true}) {
-    void* plugin = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    void* plugin = dlopen(paths::kPlugin, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(plugin, nullptr) << dlerror();
     const auto address = reinterpret_cast<std::uint64_t>(dlsym(plugin, "Chain"));
     modules_.Refresh();
@@ -77,7 +78,7 @@ TEST_F(ModulesTest, AStackThroughAnUnloadedModuleIsAnotherStack) {
   StackTable stacks(&definitions_, &modules_);
   ASSERT_TRUE(stacks.Create());
   auto cache = std::make_unique<StackCache>();
-  void* plugin = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  void* plugin = dlopen(paths::kPlugin, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(plugin, nullptr) << dlerror();
   void* frames[] = {static_cast<char*>(dlsym(plugin, "Chain")) + 1,
                     reinterpret_cast<void*>(&RealDlsym)};

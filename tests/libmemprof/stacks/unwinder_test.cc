@@ -15,6 +15,7 @@
 #include "libmemprof/src/log/definitions.h"
 #include "libmemprof/src/log/ring_buffer.h"
 #include "libmemprof/src/stacks/modules.h"
+#include "tests/support/paths.h"
 
 namespace memprof::recorder {
 namespace {
@@ -95,7 +96,7 @@ TEST_F(ModuleNumbersTest, KeepsIdsWhenOthersComeAndGo) {
   const auto here = reinterpret_cast<std::uint64_t>(&Capture);
   const std::uint32_t id = modules_.Find(here);
   const std::uint32_t generation = modules_.generation();
-  void* library = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(paths::kPlugin, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   const auto inside = reinterpret_cast<std::uint64_t>(dlsym(library, "Chain"));
   EXPECT_EQ(modules_.Find(inside), 0u) << "not checked yet";
@@ -112,7 +113,7 @@ TEST_F(ModuleNumbersTest, KeepsIdsWhenOthersComeAndGo) {
 }
 
 TEST_F(ModuleNumbersTest, AModuleWithoutReferencesMayGoUnnoticed) {
-  void* library = dlopen(MEMPROF_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(paths::kPlugin, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   modules_.Refresh();
   const std::uint32_t generation = modules_.generation();
