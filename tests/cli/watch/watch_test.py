@@ -4,6 +4,7 @@
 usage: watch_test.py BUILD
 """
 
+import contextlib
 import http.server
 import json
 import os
@@ -110,7 +111,11 @@ class Watch(unittest.TestCase):
         eventually(lambda: "memprof_up" in self.ask())
 
         def programs():
-            return {os.readlink("/proc/%d/exe" % pid): pid for pid in children(run.pid)}
+            found = {}
+            for pid in children(run.pid):
+                with contextlib.suppress(FileNotFoundError):  # one that has just ended
+                    found[os.readlink("/proc/%d/exe" % pid)] = pid
+            return found
 
         eventually(lambda: set(programs()) == {MEMPROF, TRAINER})  # the trainer may just be starting
         os.kill(programs()[MEMPROF], signal.SIGKILL)
