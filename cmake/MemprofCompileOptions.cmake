@@ -13,45 +13,21 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 
-# GCC collects garbage each time its heap has doubled, and a precompiled header counts in the heap. A larger minimum
-# heap saves a tenth of the compile time, and costs 100 MB.
+# GCC collects garbage each time its heap has doubled. A larger minimum heap saves a tenth of the compile time, and
+# costs 100 MB.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=600000>")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  # So that ccache compares the content of precompiled headers, not their times.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
-
-# memprof_precompile(TARGET OF HEADER…)
-#   TARGET's sources begin with these headers, which are compiled once for all targets with the same OF.
-#   These must have the same compile options, and the first must have no definition that another one
-#   lacks. Only headers of other projects: a change of one of ours would recompile everything.
-function(memprof_precompile target of)
-  # ccache needs the preprocessed text of precompiled headers, and no time stamps in them.
-  target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
-    "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    # With precompiled headers, GCC loses the mark of system headers, and warns about the code of std::string.
-    target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
-  endif()
-  get_property(first GLOBAL PROPERTY MEMPROF_PRECOMPILED_${of})
-  if(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-  else()
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-    set_property(GLOBAL PROPERTY MEMPROF_PRECOMPILED_${of} ${target})
-  endif()
-endfunction()
 
 # memprof_group_sources(TARGET…)
 #   With MEMPROF_UNITY (ON by default), 32 sources are compiled as one, in a quarter of the time, because
-#   most of the time is for headers and templates. Names in unnamed namespaces must then be unique within a
-#   target. Not for injected libraries, whose code should not depend on options of the build.
+#   most of the time is for headers and templates. (Precompiled headers would then save no more than they
+#   take.) Names in unnamed namespaces must be unique within a target. Not for injected libraries, whose
+#   code should not depend on options of the build.
 option(MEMPROF_UNITY "Compile several sources at once" ON)
 function(memprof_group_sources)
   if(MEMPROF_UNITY)

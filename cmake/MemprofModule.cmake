@@ -1,6 +1,6 @@
 # Modules: a folder of sources names the other folders that it may use.
 #
-# memprof_module_library(NAME [PRECOMPILED HEADER…])
+# memprof_module_library(NAME)
 #   One static library for all modules in the folder NAME that follow, so that sources of several modules are compiled
 #   as one: names in unnamed namespaces must be unique within NAME.
 # memprof_module(FOLDER [OBJECTS | OWN] [DEPENDS FOLDER…] [PUBLIC TARGET…] [PRIVATE TARGET…])
@@ -16,19 +16,15 @@
 # memprof_write_modules(FILE)
 #   Writes "FOLDER;LIBRARY OR OBJECTS,…;DEPENDS,…" of each module, one a line, when the build is generated; of a library
 #   of several modules "NAME/", and what they need of others.
-function(memprof_static_library target alike)
+function(memprof_static_library target)
   add_library(${target} STATIC)
   target_link_libraries(${target} PUBLIC memprof_options)
   memprof_group_sources(${target})
-  memprof_precompile(${target} ${alike} <algorithm> <cstdint> <functional> <map> <memory> <optional>
-    <span> <string> <string_view> <utility> <vector>
-    <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/status/statusor.h>
-    <absl/strings/str_cat.h> ${ARGN})
   set_property(GLOBAL APPEND PROPERTY MEMPROF_MODULE_TARGETS ${target})
 endfunction()
 
 function(memprof_module_library name)
-  memprof_static_library(memprof_${name}_modules ${name} ${ARGN})
+  memprof_static_library(memprof_${name}_modules)
   set_property(GLOBAL APPEND PROPERTY MEMPROF_MODULE_LIBRARIES ${name})
 endfunction()
 
@@ -48,7 +44,7 @@ function(memprof_module folder)
     list(TRANSFORM used PREPEND memprof_)
     set(library memprof_${top}_modules)
     if(module_OWN OR NOT TARGET ${library})
-      memprof_static_library(${target} ${top})
+      memprof_static_library(${target})
       set(library ${target})
       set(files "$<TARGET_FILE:${target}>")
     else()

@@ -1,4 +1,4 @@
-# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [QT] [OPTIMIZED] [EACH_CASE] and what memprof_run_tests takes)
+# memprof_tests(NAME SOURCES FILE… [LINK TARGET…] [OPTIMIZED] [EACH_CASE] and what memprof_run_tests takes)
 #   A test program NAME. With a label that ends in "-tsan" it runs under the thread sanitizer as well;
 #   the target memprof_tsan_FOLDER builds those. The tests themselves are not optimised, because that takes
 #   longer than it saves. OPTIMIZED: they are, because they check their own stacks. EACH_CASE: each case in a
@@ -11,7 +11,7 @@ foreach(folder libmemprof cupti simcuda)
   add_custom_target(memprof_tsan_${folder})
 endforeach()
 function(memprof_tests name)
-  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;QT;OPTIMIZED"
+  cmake_parse_arguments(PARSE_ARGV 1 tests "EACH_CASE;OPTIMIZED"
     "PREFIX;LABEL;TIMEOUT;FILTER;SHARDS" "SOURCES;LINK;ENVIRONMENT")
   add_executable(${name} ${tests_SOURCES})
   target_link_libraries(${name} PRIVATE ${tests_LINK} GTest::gmock)
@@ -25,11 +25,8 @@ function(memprof_tests name)
     endif()
     target_link_libraries(${name} PRIVATE $<TARGET_OBJECTS:memprof_fork_each_case>)
   endif()
-  set(alike tests)
   set(options)
-  if(tests_OPTIMIZED)
-    set(alike optimized_tests)
-  else()
+  if(NOT tests_OPTIMIZED)
     memprof_group_sources(${name})
     if(MEMPROF_SANITIZE)
       set(options -O0 -g1 -fno-sanitize=undefined)  # the tested code is checked
@@ -38,22 +35,6 @@ function(memprof_tests name)
     endif()
   endif()
   target_compile_options(${name} PRIVATE ${options})
-  set(headers <algorithm> <cstdint> <filesystem> <functional> <map> <memory> <optional> <random>
-    <string> <string_view> <utility> <vector> <gmock/gmock.h> <gtest/gtest.h>)
-  if(tests_QT)
-    memprof_precompile(${name} tests_with_qt ${headers} <absl/container/flat_hash_map.h>
-      <QApplication> <QComboBox> <QImage> <QKeyEvent> <QLabel> <QLineEdit> <QPainter> <QSignalSpy>
-      <QTemporaryDir> <QTest> <QTreeView> <QWidget>)
-  else()
-    if(NOT TARGET memprof_${alike}_precompiled)
-      add_executable(memprof_${alike}_precompiled EXCLUDE_FROM_ALL
-        ${PROJECT_SOURCE_DIR}/cmake/nothing.cc)
-      target_link_libraries(memprof_${alike}_precompiled PRIVATE memprof_options GTest::gmock)
-      target_compile_options(memprof_${alike}_precompiled PRIVATE ${options})
-      memprof_precompile(memprof_${alike}_precompiled ${alike} ${headers})
-    endif()
-    memprof_precompile(${name} ${alike})
-  endif()
   set(run)
   # From 3.31 on, CMake warns of keywords without a value.
   foreach(option PREFIX LABEL TIMEOUT FILTER SHARDS ENVIRONMENT)

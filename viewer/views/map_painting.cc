@@ -1,4 +1,5 @@
 // How the address map is painted: segments as bars, blocks in them, holes hatched.
+#include <QPaintEvent>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>

@@ -1,2 +1,0 @@
-// A program that is only there for its precompiled headers (MemprofTests.cmake).
-int main() {}
