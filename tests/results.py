@@ -47,7 +47,10 @@ class Entry:
 
 def read(argument):
     suite, path = argument.split("=", 1)
-    return [Entry(suite, node) for node in ElementTree.parse(path).getroot().iter("testcase")]
+    entries = [Entry(suite, node) for node in ElementTree.parse(path).getroot().iter("testcase")]
+    if not entries:
+        sys.exit(f"no tests ran ({suite})")
+    return entries
 
 
 def main():
