@@ -34,8 +34,7 @@ class TruthTest : public ::testing::TestWithParam<Run> {
         GetParam().options.find("--devices") == std::string::npos ? "1" : "2";
     const std::string command =
         std::string("exec '") + paths::kCommand + "' run -o '" + log +
-        "' --sim=memory=1GiB,devices=" + devices + " -- '" +
-        paths::kDemoTrainer
+        "' --sim=memory=1GiB,devices=" + devices + " -- '" + paths::kDemoTrainer +
         "' --quiet --steps 6 --layers 2 --dim 32 --heads 2 --context 32 --batch 4 " +
         GetParam().options + " >'" + (folder_ / "out").string() + "' 2>&1";
     const int status = std::system(command.c_str());
