@@ -106,7 +106,9 @@ TEST_F(AllocationsTest, AClickSelectsTheAllocationAndItsSite) {
     // The frame also covers adjacent pixels, as does the line of the instant.
     const bool covered = seen.toRect().intersects(rect.adjusted(-4, -4, 4, 4)) ||
                          std::abs(seen.right() - 3 - line) < 3;
-    if (other != row && !covered) EXPECT_TRUE(Near(Corner(image, seen), now)) << other;
+    if (other != row && !covered) {
+      EXPECT_TRUE(Near(Corner(image, seen), now)) << other;
+    }
     const auto full = canvas_->colors()->palette.begin() + 1;
     const std::size_t colors = (canvas_->colors()->palette.size() - 1) / 2;
     const bool dimmed = std::find(full, full + static_cast<std::ptrdiff_t>(colors), now.rgb()) ==

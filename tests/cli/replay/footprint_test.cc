@@ -16,7 +16,7 @@ using analysis::testing::LogBuilder;
 using analysis::testing::RunToy;
 using analysis::testing::ToyPeaks;
 using analysis::testing::ToyProgram;
-using nlohmann::json;
+using FootprintJson = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -45,25 +45,25 @@ class Runs {
   analysis::testing::TempDirectory directory_;
 };
 
-json ParseJson(const Result& result) {
+FootprintJson ParseJson(const Result& result) {
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  return json::parse(result.out, nullptr, false);
+  return FootprintJson::parse(result.out, nullptr, false);
 }
 
 TEST(FootprintTest, PredictsFromTheCommandLine) {
   const Runs runs;
-  const json answer = ParseJson(runs.Ask(
+  const FootprintJson answer = ParseJson(runs.Ask(
       {"--json", "--batch=4,8", "--predict=2,30", "--capacity=1GiB", "4.mprof", "8.mprof"}));
   EXPECT_EQ(answer["schema"], "memprof.footprint/1");
-  EXPECT_EQ(answer["logs"], json({"4.mprof", "8.mprof"}));
-  const json& device = answer["devices"].at(0);
+  EXPECT_EQ(answer["logs"], FootprintJson({"4.mprof", "8.mprof"}));
+  const FootprintJson& device = answer["devices"].at(0);
   EXPECT_EQ(device["device"], 0);
   EXPECT_EQ(device["allocator"], "caching");
   EXPECT_EQ(device["requests_of"], "framework blocks");
   EXPECT_EQ(device["uncertain"], false);
   ASSERT_EQ(device["predictions"].size(), 2u);
-  for (const json& prediction : device["predictions"]) {
+  for (const FootprintJson& prediction : device["predictions"]) {
     const ToyPeaks truth = RunToy(runs.program(), prediction["batch"], nullptr);
     EXPECT_EQ(prediction["reserved_bytes"], truth.reserved);
     EXPECT_EQ(prediction["driver_bytes"], truth.driver);
@@ -71,7 +71,7 @@ TEST(FootprintTest, PredictsFromTheCommandLine) {
     EXPECT_EQ(prediction["fits"], true);
     EXPECT_GT(prediction["range_bytes"], 0);
   }
-  const json& largest = device["largest"];
+  const FootprintJson& largest = device["largest"];
   EXPECT_EQ(largest["capacity_bytes"], 1 << 30);
   EXPECT_EQ(largest["given"], true);
   const std::uint64_t batch = largest["batch"];
@@ -88,7 +88,7 @@ TEST(FootprintTest, PredictsFromTheCommandLine) {
 
 TEST(FootprintTest, ReadsSizesFromCommandLines) {
   const Runs runs;
-  const json answer =
+  const FootprintJson answer =
       ParseJson(runs.Ask({"--json", "--top=2", "12.mprof", "4.mprof", "8.mprof"}))["devices"].at(0);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(answer["runs"].at(i)["batch"], 4 * (i + 1));

@@ -14,25 +14,25 @@ namespace {
 
 constexpr std::uint64_t kTenSeconds = 10'000'000'000;
 
-struct Owner {
+struct RingOwner {
   std::atomic<int> drains{0}, seconds{0}, finishes{0}, failures{0};
   std::atomic<std::uint32_t> thread_of_second{0}, thread_of_finish{0};
 
   Housekeeping Table() {
     Housekeeping table;
     table.owner = this;
-    table.before_drain = [](void* owner) { ++static_cast<Owner*>(owner)->drains; };
+    table.before_drain = [](void* owner) { ++static_cast<RingOwner*>(owner)->drains; };
     table.each_second = [](void* owner) {
-      auto* self = static_cast<Owner*>(owner);
+      auto* self = static_cast<RingOwner*>(owner);
       self->thread_of_second = CurrentTid();
       ++self->seconds;
     };
     table.before_finish = [](void* owner) {
-      auto* self = static_cast<Owner*>(owner);
+      auto* self = static_cast<RingOwner*>(owner);
       self->thread_of_finish = CurrentTid();
       ++self->finishes;
     };
-    table.on_failure = [](void* owner) { ++static_cast<Owner*>(owner)->failures; };
+    table.on_failure = [](void* owner) { ++static_cast<RingOwner*>(owner)->failures; };
     table.counts = [](void*) -> Housekeeping::Counts { return {71, 5}; };
     return table;
   }
@@ -51,7 +51,7 @@ class HousekeepingTest : public WithRing {
 };
 
 TEST_F(HousekeepingTest, EveryTaskIsCalledOnItsThread) {
-  Owner owner;
+  RingOwner owner;
   Writer writer(&ring_, &log_, owner.Table());
   ASSERT_TRUE(writer.Start());
   ASSERT_TRUE(writer.Flush(kTenSeconds));

@@ -111,7 +111,9 @@ TEST(PythonThreadTest, FourStacksOfOneSetDoNotDriveEachOtherOut) {
   const auto key = [](std::uint32_t i) { return 7 + std::uint64_t{i} * PythonThread::kSets; };
   for (std::uint32_t i = 0; i < 5; ++i) {
     PythonThread::Entry* place = thread->Find(key(i));
-    if (i < 4) EXPECT_EQ(place->node, 0u) << "the " << i << "th drives another one out";
+    if (i < 4) {
+      EXPECT_EQ(place->node, 0u) << "the " << i << "th drives another one out";
+    }
     *place = {.key = key(i), .node = i + 1};
   }
   int kept = 0;
