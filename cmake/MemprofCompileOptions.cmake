@@ -24,10 +24,11 @@ if(CCACHE_PROGRAM)
 endif()
 
 # memprof_group_sources(TARGET…)
-#   With MEMPROF_UNITY (ON by default), 32 sources are compiled as one, in a quarter of the time, because
-#   most of the time is for headers and templates. (Precompiled headers would then save no more than they
-#   take.) Names in unnamed namespaces must be unique within a target. Not for injected libraries, whose
-#   code should not depend on options of the build.
+#   With MEMPROF_UNITY (ON by default), 32 sources are compiled as one, because most of the time is for
+#   headers and templates: eight in a third of the time of one by one, 32 in four fifths of the time of four
+#   times eight (20.2 s and 24.9 s, of the viewer). Precompiled headers then save no more than they take.
+#   Names in unnamed namespaces must be unique within a target. Not for injected libraries, whose code
+#   should not depend on options of the build.
 option(MEMPROF_UNITY "Compile several sources at once" ON)
 function(memprof_group_sources)
   if(MEMPROF_UNITY)

@@ -55,7 +55,7 @@ function(memprof_test_paths target)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_paths.cc)
   file(GENERATE OUTPUT ${source} CONTENT "${lines}")
   target_sources(${target} PRIVATE ${source})
-  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 function(memprof_run_tests name)
