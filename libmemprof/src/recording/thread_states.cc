@@ -1,11 +1,16 @@
 // A list that only grows; a state without a slot is free.
 #include "libmemprof/src/recording/thread_states.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <atomic>
 
+#include "libmemprof/src/base/checked_memory.h"
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/python/stacks.h"
@@ -52,6 +57,19 @@ void Forget(ThreadState* state) {
   state->epoch = 0;
 }
 
+// A thread that ended by the bare system call has left its slot in the list. That memory may be
+// unmapped at any moment, or be used by others: the system reads it, and tells who still lives.
+bool IsInside(const ThreadState& state) {
+  SystemSection section;
+  if (syscall(SYS_tgkill, getpid(), state.tid, 0) != 0 && errno == ESRCH) return false;
+  std::uint16_t depth = 0;
+  const iovec here{&depth, sizeof depth}, there{&state.slot->depth, sizeof depth};
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno != EFAULT)
+    ReadChecked(reinterpret_cast<std::uint64_t>(&state.slot->depth), &depth);  // it is forbidden
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return depth != 0;
+}
+
 }  // namespace
 
 ThreadState* TakeThreadState(ThreadSlot* slot, std::uint64_t epoch) {
@@ -81,11 +99,9 @@ Visit::~Visit() { g_visits.fetch_sub(1); }
 bool ThreadsAreInside() {
   if (g_visits.load() != 0) return true;
   const ThreadSlot* const here = &CurrentThread();
-  LockGuard lock(g_process_locks.threads);  // with it, no slot's thread ends
+  LockGuard lock(g_process_locks.threads);
   for (const ThreadState* state = g_states; state != nullptr; state = state->next)
-    if (state->slot != nullptr && state->slot != here &&
-        __atomic_load_n(&state->slot->depth, __ATOMIC_ACQUIRE) != 0)
-      return true;
+    if (state->slot != nullptr && state->slot != here && IsInside(*state)) return true;
   return false;
 }
 
