@@ -106,8 +106,11 @@ bool LibrariesHaveChanged(std::uint64_t* seen) {
   return changed;
 }
 
-// Until somebody wants the end, or the time is over.
-void Wait() {
+// Until somebody wants the end, or the time is over. False if the program is: its last thread has
+// left, and main by pthread_exit. Then the writer has to be the last thread, because it ends the
+// process (Writer::EndAsLast).
+bool Wait() {
+  constexpr int kOwnThreads = 2;  // this one and the writer
   constexpr int kLooksPerSearch = 50;
   const char* seconds = Lookup("MEMPROF_FOR");
   const std::uint64_t limit = seconds == nullptr ? 0 : strtoull(seconds, nullptr, 10);
@@ -116,7 +119,8 @@ void Wait() {
   std::uint64_t changes = 0;
   for (int looks = 1;; ++looks) {
     const std::uint64_t now = NowNs();
-    if (EndIsWanted() || now >= deadline || !Recording()) return;
+    if (EndIsWanted() || now >= deadline || !Recording()) return true;
+    if (OnlyOwnThreadsAreLeft(kOwnThreads)) return false;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
     if (looks % kLooksPerSearch == 0 && InjectedOnly() && LibrariesHaveChanged(&changes))
       RedirectTorch();
@@ -145,8 +149,7 @@ void* AttachMain(void*) {
   if (!Begin()) return nullptr;
   SetState(AttachState::kRecording);
   RunInPython(Lookup("MEMPROF_PYTHON_BEGIN"));
-  Wait();
-  End();
+  if (Wait()) End();
   return nullptr;
 }
 
