@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "analysis/base/quantity.h"
 #include "analysis/base/status_text.h"
+#include "cli/attach/internal/earlier_log.h"
 #include "cli/attach/internal/interrupt.h"
 #include "cli/attach/internal/page.h"
 #include "cli/attach/internal/place.h"
@@ -37,14 +38,14 @@ using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
 constexpr milliseconds kMostPython(3000), kMostTries(5000), kMostStart(10000), kMostEnd(20000),
-    kPoll(5);
+    kMostEarlier(1000), kPoll(5);
 volatile sig_atomic_t g_interrupted = 0;
 
 struct Request {
   pid_t pid = 0;
   std::string output;  // absolute
   std::int64_t seconds = 0;
-  bool python = true;
+  bool python = true, force = false;
   WatcherOptions watcher;
 };
 
@@ -113,7 +114,7 @@ bool EnterByPython(const Target& target, const Request& request, const Place& pl
   constexpr char kScript[] = "attach.py";
   const std::optional<PythonDoor> door = PythonDoor::Find(target);
   if (!door) return false;
-  absl::StatusOr<ProgramFolder> folder = ProgramFolder::Make(target.pid());
+  absl::StatusOr<ProgramFolder> folder = ProgramFolder::Make(target.task());
   if (!folder.ok()) return false;
   const std::string script = Cat(folder->path(), "/", kScript);
   // The file vanishes once the call was made.
@@ -138,23 +139,37 @@ bool EnterByPython(const Target& target, const Request& request, const Place& pl
   return entered;
 }
 
-absl::Status EnterByPtrace(const Target& target, const Request& request, const Place& place) {
+absl::Status CheckNotRecorded(const AttachReport& before, pid_t pid) {
+  if (before.phase != AttachPhase::kRecording && before.phase != AttachPhase::kStarting &&
+      before.phase != AttachPhase::kEnding)
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(Cat("process ", pid, " is recorded already, to ", before.log,
+                                           " (memprof detach ", pid, " ends that)"));
+}
+
+absl::Status EnterByPtrace(Target* target, const Request& request, const Place& place) {
   if (!HasStub())
     return absl::UnimplementedError(
         "attach needs an x86-64 processor so far, or a program in CPython 3.14 or later that "
         "allows sys.remote_exec: start the program with 'memprof run'");
-  absl::StatusOr<StubParts> parts = target.Functions();
+  absl::StatusOr<StubParts> parts = target->Functions();
   if (!parts.ok()) return parts.status();
   parts->library = place.library;
   parts->settings = Settings(request, place, "ptrace");
-  return RunStub(target, *parts, kMostTries);
+  const absl::StatusOr<std::uint64_t> gap = FindFreeGap(*target, *parts, kMostEarlier);
+  if (!gap.ok()) return gap.status();
+  // Code of another attach may just have done its work.
+  if (absl::Status read = target->Refresh(); !read.ok()) return read;
+  const absl::StatusOr<AttachReport> now = ReadPage(*target);
+  if (!now.ok()) return now.status();
+  if (absl::Status free = CheckNotRecorded(*now, request.pid); !free.ok()) return free;
+  return RunStub(*target, *parts, *gap, kMostTries);
 }
 
 absl::StatusOr<AttachReport> Enter(Target* target, const Request& request, const Place& place,
                                    AttachPhase before) {
   if (!request.python || !EnterByPython(*target, request, place))
-    if (absl::Status entered = EnterByPtrace(*target, request, place); !entered.ok())
-      return entered;
+    if (absl::Status entered = EnterByPtrace(target, request, place); !entered.ok()) return entered;
   absl::StatusOr<AttachReport> report = Await(target, kMostStart, [&](const AttachReport& now) {
     return now.phase == AttachPhase::kRecording || now.phase == AttachPhase::kEnding ||
            (now.phase == AttachPhase::kEnded && before != AttachPhase::kEnded) ||
@@ -174,14 +189,17 @@ absl::StatusOr<AttachReport> Begin(Target* target, const Request& request,
                                    std::optional<ProgramFolder>* folder) {
   const absl::StatusOr<AttachReport> before = ReadPage(*target);
   if (!before.ok()) return before;
-  if (before->phase == AttachPhase::kRecording || before->phase == AttachPhase::kStarting ||
-      before->phase == AttachPhase::kEnding)
-    return absl::FailedPreconditionError(Cat("process ", request.pid, " is recorded already, to ",
-                                             before->log, " (memprof detach ", request.pid,
-                                             " ends that)"));
+  if (absl::Status free = CheckNotRecorded(*before, request.pid); !free.ok()) return free;
+  if (absl::Status free = target->CheckFilters(); !request.force && !free.ok()) return free;
   absl::StatusOr<Place> place = MakePlace(*target, request.output, request.python);
   if (!place.ok()) return place.status();
-  absl::StatusOr<AttachReport> report = Enter(target, request, *place, before->phase);
+  EarlierLog earlier(request.output);
+  const absl::Status moved = place->log == request.output
+                                 ? earlier.MoveAside()
+                                 : absl::OkStatus();  // else when it is left
+  absl::StatusOr<AttachReport> report =
+      moved.ok() ? Enter(target, request, *place, before->phase) : moved;
+  if (report.ok()) earlier.Remove();
   if (place->folder && !report.ok()) place->folder->Remove();
   if (place->folder) folder->emplace(*std::move(place->folder));
   return report;
@@ -224,6 +242,8 @@ int Leave(std::optional<ProgramFolder> folder, const std::string& log, const std
   std::string at = log;
   if (folder) {
     at = fs::path(log).parent_path() == folder->path() ? output : log;
+    if (at != log)
+      if (absl::Status prepared = PrepareOutput(output); !prepared.ok()) return Fail(prepared);
     if (absl::Status left = LeavePlace(*std::move(folder), log, output); !left.ok())
       return Fail(left);
   }
@@ -247,7 +267,9 @@ int WaitForEnd(Target* target, const Request& request, std::optional<ProgramFold
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   for (;;) {
-    const absl::StatusOr<AttachReport> now = ReadPage(*target);
+    absl::StatusOr<AttachReport> now = ReadPage(*target);
+    // The first thread may have left.
+    if (absl::IsNotFound(now.status()) && target->Refresh().ok()) now = ReadPage(*target);
     if (!now.ok() && !absl::IsNotFound(now.status())) return Fail(now.status());
     // kNever: the process has ended, and with it what could be read of it.
     if (!now.ok() || now->phase == AttachPhase::kEnded || now->phase == AttachPhase::kNever) break;
@@ -284,6 +306,8 @@ int AttachVerb(int argc, char** argv) {
       "ends it.");
   options.Flag("no-python", &no_python,
                "Run nothing in the program's Python: no names, no steps, and nothing from before.");
+  options.Flag("force", &request.force,
+               "Attach also to a program with a seccomp filter, which may kill it for that.");
   request.watcher.AddTo(&options);
   options.Example("memprof attach 4711", "Record process 4711 to memprof.4711.mprof.");
   options.Example("memprof attach -o now.mprof --for 60 4711; memprof leaks now.mprof",
@@ -299,7 +323,8 @@ int AttachVerb(int argc, char** argv) {
   const auto start = Clock::now();
   absl::StatusOr<Target> target = Target::Open(request.pid);
   if (!target.ok()) return Fail(target.status());
-  if (absl::Status prepared = PrepareOutput(request.output); !prepared.ok()) return Fail(prepared);
+  if (const auto checked = CheckOutput(request.output); !checked.ok())
+    return Fail(checked.status());
   WatcherProcess watcher;
   if (request.watcher.wanted())
     if (absl::Status started = watcher.Start(request.watcher, false); !started.ok())
@@ -342,11 +367,10 @@ int DetachVerb(int argc, char** argv) {
   if (!report.ok()) return Fail(report.status());
   std::optional<ProgramFolder> folder;
   for (const std::string& path : {report->log, target->recorder()})
-    if (absl::StatusOr<ProgramFolder> ours = ProgramFolder::OfFile(pid, path); !folder && ours.ok())
+    if (absl::StatusOr<ProgramFolder> ours = ProgramFolder::OfFile(target->task(), path);
+        !folder && ours.ok())
       folder.emplace(*std::move(ours));
   output = NameOfLog(fs::absolute(output).string(), pid);
-  if (folder && fs::path(report->log).parent_path() == folder->path())
-    if (absl::Status prepared = PrepareOutput(output); !prepared.ok()) return Fail(prepared);
   return Leave(std::move(folder), report->log, output, Cat("The log of process ", pid, " is "));
 }
 

@@ -79,14 +79,13 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory) {
   return fs::path(*file).parent_path().string();
 }
 
-absl::Status PrepareOutput(const std::string& path) {
+absl::StatusOr<bool> CheckOutput(const std::string& path) {
   const fs::path folder = FixedFolder(path);
   if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
     return absl::PermissionDeniedError(
         absl::StrCat("cannot write to ", folder.string(), ": ", std::strerror(errno)));
   struct stat status;
-  if (path.find('%') != std::string::npos || lstat(path.c_str(), &status) != 0)
-    return absl::OkStatus();
+  if (path.find('%') != std::string::npos || lstat(path.c_str(), &status) != 0) return false;
   const absl::StatusOr<bool> replaceable = MayBeReplaced(path);
   if (!replaceable.ok())
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", replaceable.status().message()));
@@ -96,8 +95,13 @@ absl::Status PrepareOutput(const std::string& path) {
   if (status.st_uid != geteuid())
     return absl::AlreadyExistsError(
         absl::StrCat(path, " is another user's log; it is left as it is"));
-  if (IsInUse(path)) return absl::OkStatus();  // the new log gets another name
-  if (unlink(path.c_str()) != 0)
+  return !IsInUse(path);  // then the new log gets another name
+}
+
+absl::Status PrepareOutput(const std::string& path) {
+  const absl::StatusOr<bool> earlier = CheckOutput(path);
+  if (!earlier.ok()) return earlier.status();
+  if (*earlier && unlink(path.c_str()) != 0)
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", std::strerror(errno)));
   return absl::OkStatus();
 }

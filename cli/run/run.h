@@ -33,6 +33,8 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 // error, and so is a folder that is not writable. For a path with %, a pattern that only the
 // recorder can expand, only the folder is checked.
 absl::Status PrepareOutput(const std::string& path);
+// The same, but nothing is removed: whether there is something that PrepareOutput would remove.
+absl::StatusOr<bool> CheckOutput(const std::string& path);
 
 // `value`, followed by a colon-separated list.
 std::string Prepend(const std::string& value, const char* list);

@@ -2,7 +2,6 @@
 // system lets the thread go: either nothing was changed yet, or the stub puts everything back.
 #include "cli/attach/internal/interrupt.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "cli/attach/internal/safe_stack.h"
 #include "cli/console/text.h"
 
@@ -30,6 +29,7 @@ namespace memprof::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 // Calls that the system begins again by itself after a stop, so that the program does not notice:
 // those that threads wait in most.
@@ -37,6 +37,12 @@ constexpr std::array kRestarted = {SYS_futex,    SYS_poll,   SYS_ppoll,     SYS_
                                    SYS_pselect6, SYS_wait4,  SYS_nanosleep, SYS_clock_nanosleep,
                                    SYS_read,     SYS_waitid, SYS_recvfrom,  SYS_recvmsg,
                                    SYS_accept,   SYS_accept4};
+// Calls that return EINTR instead, those on sockets if these have a time limit (SO_RCVTIMEO). They
+// have done nothing then: we begin them again, and their time begins again too.
+constexpr std::array kInterrupted = {
+    SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,    SYS_semop,   SYS_semtimedop,
+    SYS_read,       SYS_recvfrom,    SYS_recvmsg,         SYS_accept,  SYS_accept4,
+    SYS_recvmmsg,   SYS_msgrcv,      SYS_rt_sigtimedwait, SYS_sendmsg, SYS_sendto};
 // Codes of the system for a call that is to begin again; never seen by programs.
 enum : long {
   kRestartSys = -512,
@@ -45,24 +51,22 @@ enum : long {
   kRestartBlock = -516
 };
 
-// What the thread is in, without stopping it: 0 = a call that begins again, 1 = something else.
+template <std::size_t kCount>
+bool IsOneOf(const std::array<int, kCount>& calls, long number) {
+  return std::find(calls.begin(), calls.end(), number) != calls.end();
+}
+
+// What the thread is in, without stopping it: the lower, the less it notices.
 int Rank(pid_t pid, pid_t thread) {
   std::ifstream file(Cat("/proc/", pid, "/task/", thread, "/syscall"));
   long number = -1;
-  file >> number;
-  return file && std::find(kRestarted.begin(), kRestarted.end(), number) != kRestarted.end() ? 0
-                                                                                             : 1;
+  if (!(file >> number)) return 1;  // "running"
+  return IsOneOf(kRestarted, number) ? 0 : IsOneOf(kInterrupted, number) ? 2 : 3;
 }
 
-std::vector<pid_t> ThreadsOf(pid_t pid) {
+std::vector<pid_t> Ranked(pid_t pid) {
   std::vector<std::pair<int, pid_t>> ranked;
-  if (DIR* folder = opendir(Cat("/proc/", pid, "/task").c_str()); folder != nullptr) {
-    while (const dirent* entry = readdir(folder)) {
-      pid_t thread = 0;
-      if (absl::SimpleAtoi(entry->d_name, &thread)) ranked.emplace_back(Rank(pid, thread), thread);
-    }
-    closedir(folder);
-  }
+  for (const pid_t thread : ThreadsOf(pid)) ranked.emplace_back(Rank(pid, thread), thread);
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<pid_t> threads;
@@ -122,7 +126,7 @@ class Stopped {
 };
 
 // So that the thread goes on as the system would have let it: a call that was to begin again begins
-// again.
+// again. No handler has run if it says EINTR here: only we have interrupted it.
 void LeaveCall(user_regs_struct* registers) {
   constexpr std::uint64_t kCallBytes = 2;  // of the instruction `syscall`
   const std::uint64_t call = std::exchange(registers->orig_rax, ~0ull);  // left to us
@@ -135,6 +139,10 @@ void LeaveCall(user_regs_struct* registers) {
       break;
     case kRestartBlock:
       registers->rax = SYS_restart_syscall;
+      break;
+    case -EINTR:
+      if (!IsOneOf(kInterrupted, static_cast<long>(call))) return;
+      registers->rax = call;
       break;
     default:
       return;
@@ -155,40 +163,51 @@ absl::Status NotAllowed(pid_t pid) {
   return absl::PermissionDeniedError(Cat("process ", pid, " may not be traced"));
 }
 
-absl::Status Enter(const Target& target, pid_t thread, StubParts parts) {
+absl::Status Enter(const Target& target, pid_t thread, StubParts parts, std::uint64_t gap) {
   user_regs_struct registers{};
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0)
     return absl::UnavailableError("its registers cannot be read");
   LeaveCall(&registers);
-  parts.stack = registers.rsp;
-  parts.resume = registers.rip;
-  const std::size_t bytes = MakeStub(parts, 0).size();
-  const std::optional<std::uint64_t> gap = target.FindGap(bytes);
-  if (!gap)
-    return absl::FailedPreconditionError(Cat("no library of process ", target.pid(), " has ", bytes,
-                                             " unused bytes beside its code"));
-  if (!Write(thread, *gap, MakeStub(parts, *gap)))
+  static_assert(offsetof(user_regs_struct, rsp) + sizeof registers.rsp == sizeof parts.registers);
+  std::memcpy(parts.registers.data(), &registers, sizeof parts.registers);
+  if (!Write(thread, gap, MakeStub(parts, gap)))
     return absl::UnavailableError(
         Cat("the memory of process ", target.pid(), " cannot be written: ", strerror(errno)));
-  registers.rip = *gap;
+  registers.rip = gap;
   if (ptrace(PTRACE_SETREGS, thread, nullptr, &registers) != 0)
     return absl::UnavailableError("its registers cannot be set");
   return absl::OkStatus();
 }
 
-absl::Status TryThreads(const Target& target, const StubParts& parts, Clock::time_point end) {
-  SafeStacks stacks(target.pid());
+absl::Status InUse(pid_t pid) {
+  return absl::FailedPreconditionError(Cat("process ", pid,
+                                           " is being attached to already: the code of an earlier "
+                                           "'memprof attach' still waits in it"));
+}
+
+bool IsInUse(const Target& target, std::uint64_t gap) {
+  return StubIsInUse(gap, [&](std::uint64_t address, void* to, std::size_t bytes) {
+    return target.Read(address, to, bytes);
+  });
+}
+
+absl::Status TryThreads(const Target& target, const StubParts& parts, std::uint64_t gap,
+                        milliseconds limit) {
+  SafeStacks stacks(target.task());
   std::set<pid_t> stuck;
-  do {
-    for (const pid_t thread : ThreadsOf(target.pid())) {
+  const auto begin = Clock::now(), end = begin + limit;
+  for (auto now = begin; now < end; now = Clock::now()) {
+    const bool whole = now < begin + limit / 2;
+    for (const pid_t thread : Ranked(target.pid())) {
       if (stuck.count(thread) != 0) continue;
       const Stopped stopped(thread);
-      if (stopped.error() == EPERM) return NotAllowed(target.pid());
+      if (stopped.error() == EPERM && Lives(thread)) return NotAllowed(target.pid());
       if (stopped.stuck()) stuck.insert(thread);
-      if (stopped.usable() && stacks.MayInterrupt(thread)) return Enter(target, thread, parts);
+      if (!stopped.usable() || !stacks.MayInterrupt(thread, whole)) continue;
+      return IsInUse(target, gap) ? InUse(target.pid()) : Enter(target, thread, parts, gap);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
-  } while (Clock::now() < end);
+    std::this_thread::sleep_for(milliseconds(3));
+  }
   return absl::DeadlineExceededError(Cat("no thread of process ", target.pid(),
                                          " was at a place where it may be interrupted; try "
                                          "again"));
@@ -198,15 +217,29 @@ absl::Status Lost() { return absl::InternalError("the process that traces ended 
 
 }  // namespace
 
+absl::StatusOr<std::uint64_t> FindFreeGap(const Target& target, const StubParts& parts,
+                                          std::chrono::milliseconds limit) {
+  const std::size_t bytes = MakeStub(parts, 0).size();
+  const std::optional<std::uint64_t> gap = target.FindGap(bytes);
+  if (!gap)
+    return absl::FailedPreconditionError(Cat("no library of process ", target.pid(), " has ", bytes,
+                                             " unused bytes beside its code"));
+  for (const auto end = Clock::now() + limit; IsInUse(target, *gap);) {
+    if (Clock::now() >= end) return InUse(target.pid());
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return *gap;
+}
+
 // In a child: with its end, the system lets go of every thread, also of those that did not stop in
 // time.
-absl::Status RunStub(const Target& target, const StubParts& parts,
+absl::Status RunStub(const Target& target, const StubParts& parts, std::uint64_t gap,
                      std::chrono::milliseconds limit) {
   int ends[2];
   if (pipe(ends) != 0) return Lost();
   const pid_t child = fork();
   if (child == 0) {
-    const absl::Status status = TryThreads(target, parts, Clock::now() + limit);
+    const absl::Status status = TryThreads(target, parts, gap, limit);
     const std::string text =
         Cat(std::string(1, static_cast<char>('0' + static_cast<int>(status.code()))),
             std::string(status.message()));
@@ -226,7 +259,11 @@ absl::Status RunStub(const Target& target, const StubParts& parts,
 #else
 namespace memprof::cli {
 
-absl::Status RunStub(const Target&, const StubParts&, std::chrono::milliseconds) {
+absl::StatusOr<std::uint64_t> FindFreeGap(const Target&, const StubParts&,
+                                          std::chrono::milliseconds) {
+  return absl::UnimplementedError("there is no stub for this processor");
+}
+absl::Status RunStub(const Target&, const StubParts&, std::uint64_t, std::chrono::milliseconds) {
   return absl::UnimplementedError("there is no stub for this processor");
 }
 

@@ -42,7 +42,7 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
   const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
   if (address == 0) return report;
   Page page;
-  if (absl::Status read = Move(target.pid(), address, &page, sizeof page, process_vm_readv);
+  if (absl::Status read = Move(target.task(), address, &page, sizeof page, process_vm_readv);
       !read.ok())
     return read;
   const auto phase = static_cast<AttachPhase>(page.state);
@@ -61,7 +61,7 @@ absl::Status WantEnd(const Target& target) {
   const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
   std::uint32_t wanted = 1;
   return address == 0 ? absl::NotFoundError("no recorder")
-                      : Move(target.pid(), address + offsetof(Page, end_wanted), &wanted,
+                      : Move(target.task(), address + offsetof(Page, end_wanted), &wanted,
                              sizeof wanted, process_vm_writev);
 }
 

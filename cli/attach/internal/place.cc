@@ -43,7 +43,7 @@ absl::Status Fill(const Target& target, bool python, Place* place) {
       return copied;
     place->python = Cat(folder->path(), "/", kPython);
   }
-  if (!MayWrite(target.pid(), place->log)) place->log = Cat(folder->path(), "/", kLog);
+  if (!MayWrite(target.task(), place->log)) place->log = Cat(folder->path(), "/", kLog);
   return folder->HandOver();
 }
 
@@ -61,10 +61,10 @@ absl::StatusOr<Place> MakePlace(const Target& target, const std::string& output,
     if (!agent.ok()) return agent.status();
     place.python = (fs::path(*agent).parent_path() / kPython).string();
   }
-  if (SeesSameFile(target.pid(), *library) && MayWrite(target.pid(), output)) return place;
+  if (SeesSameFile(target.task(), *library) && MayWrite(target.task(), output)) return place;
   // The name of before, so that the folder can be found by the path of the recorder too.
   absl::StatusOr<ProgramFolder> folder = ProgramFolder::Make(
-      target.pid(), fs::path(target.recorder()).parent_path().filename().string());
+      target.task(), fs::path(target.recorder()).parent_path().filename().string());
   if (!folder.ok()) return folder.status();
   place.folder.emplace(*std::move(folder));
   if (absl::Status filled = Fill(target, python, &place); !filled.ok()) {

@@ -49,7 +49,7 @@ const VersionWords* WordsOf(const Description& words) {
 }  // namespace
 
 std::optional<PythonDoor> PythonDoor::Find(const Target& target) {
-  const pid_t pid = target.pid();
+  const pid_t pid = target.task();
   const std::uint64_t runtime = target.SymbolOfPython("_PyRuntime");
   Description words{};
   if (runtime == 0 || !Get(pid, runtime, &words)) return std::nullopt;

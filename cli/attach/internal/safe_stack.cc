@@ -3,14 +3,20 @@
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "analysis/base/text.h"
+#include "cli/attach/internal/elf_symbol.h"
 #include "cli/console/text.h"
 
 namespace memprof::cli {
@@ -71,12 +77,27 @@ struct Finder {
 };
 thread_local const Finder* t_finder = nullptr;  // libdw passes nothing to find_elf
 
+// As the process would: a link leads nowhere out of its root. Only a regular file: opening a pipe
+// may wait, and reading it takes what is in it.
+int OpenAsProcess(const Finder& finder, const char* path) {
+  const int root = open(finder.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) return -1;
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  how.resolve = RESOLVE_IN_ROOT;
+  const int fd = static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how));
+  close(root);
+  struct stat found;
+  if (fd < 0 || (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))) return fd;
+  close(fd);
+  return -1;
+}
+
 int FindElf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, char** file,
             Elf** elf) {
   if (t_finder != nullptr && name[0] == '/') {
-    const std::string path = t_finder->root + name;
-    if (const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC); fd >= 0) {
-      *file = strdup(path.c_str());
+    if (const int fd = OpenAsProcess(*t_finder, name); fd >= 0) {
+      *file = strdup(name);
       return fd;
     }
   }
@@ -105,8 +126,24 @@ ModuleKind KindOf(std::string_view module) {
   return ModuleKind::kProgram;
 }
 
+// Reads what walks need of a module, and keeps its kind as the module's own data. A program, or a
+// library, that has an allocator in it is as one: which of its functions hold the allocator's lock
+// cannot be told.
+int Load(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr, void*) {
+  GElf_Addr bias = 0;
+  ModuleKind kind = KindOf(analysis::BaseName(name));
+  Elf* elf = dwfl_module_getelf(module, &bias);
+  if (kind == ModuleKind::kProgram && elf != nullptr && DefinesSymbol(elf, "malloc"))
+    kind = ModuleKind::kForbidden;
+  if (kind == ModuleKind::kC) dwfl_module_getsymtab(module);
+  dwfl_module_eh_cfi(module, &bias);
+  *data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(kind));
+  return DWARF_CB_OK;
+}
+
 // Walks from the innermost frame. Only the functions of the C library in which the program is right
-// now may hold its locks: the last of them is the one that the program called.
+// now may hold its locks: the last of them is the one that the program called. But a handler of a
+// signal may have come at any place, so there must be none.
 struct Walk {
   Dwfl* dwfl;
   int frames = 0;
@@ -117,16 +154,17 @@ struct Walk {
   int Visit(Dwfl_Frame* frame) {
     Dwarf_Addr pc = 0;
     bool is_activation = false;
-    if (!dwfl_frame_pc(frame, &pc, &is_activation)) return Stop(false);
-    ++frames;
+    if (!dwfl_frame_pc(frame, &pc, &is_activation)) return Stop();
+    if (++frames > 1 && is_activation) return Stop();  // a signal came here
     if (!is_activation) --pc;
     Dwfl_Module* module = dwfl_addrmodule(dwfl, pc);
-    const char* name = module == nullptr ? nullptr
-                                         : dwfl_module_info(module, nullptr, nullptr, nullptr,
-                                                            nullptr, nullptr, nullptr, nullptr);
-    const ModuleKind kind =
-        name == nullptr ? ModuleKind::kProgram : KindOf(analysis::BaseName(name));
-    if (kind == ModuleKind::kForbidden) return Stop(false);
+    void** data = nullptr;
+    if (module != nullptr)
+      dwfl_module_info(module, &data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const auto kind = data == nullptr
+                          ? ModuleKind::kProgram
+                          : static_cast<ModuleKind>(reinterpret_cast<std::uintptr_t>(*data));
+    if (kind == ModuleKind::kForbidden) return Stop();
     if (in_program) return DWARF_CB_OK;
     if (kind == ModuleKind::kC) {
       GElf_Sym symbol;
@@ -136,11 +174,11 @@ struct Walk {
       return DWARF_CB_OK;
     }
     in_program = true;
-    return frames > 1 && !Waits(called) ? Stop(false) : DWARF_CB_OK;
+    return frames > 1 && !Waits(called) ? Stop() : DWARF_CB_OK;
   }
 
-  int Stop(bool result) {
-    allowed = result;
+  int Stop() {
+    allowed = false;
     return DWARF_CB_ABORT;
   }
 };
@@ -163,6 +201,9 @@ SafeStacks::SafeStacks(pid_t pid) : process_(std::make_unique<Process>()) {
   const bool ok = dwfl_linux_proc_report(dwfl, pid) == 0 &&
                   dwfl_report_end(dwfl, nullptr, nullptr) == 0 &&
                   dwfl_linux_proc_attach(dwfl, pid, true) == 0;
+  t_finder = &process_->finder;
+  if (ok) dwfl_getmodules(dwfl, Load, nullptr, 0);
+  t_finder = nullptr;
   if (ok) return;
   dwfl_end(dwfl);
   process_->dwfl = nullptr;
@@ -172,15 +213,15 @@ SafeStacks::~SafeStacks() {
   if (process_->dwfl != nullptr) dwfl_end(process_->dwfl);
 }
 
-bool SafeStacks::MayInterrupt(pid_t thread) {
+bool SafeStacks::MayInterrupt(pid_t thread, bool whole) {
   if (process_->dwfl == nullptr) return false;
   t_finder = &process_->finder;
   Walk walk{process_->dwfl};
-  dwfl_getthread_frames(
+  const int result = dwfl_getthread_frames(
       process_->dwfl, thread,
       [](Dwfl_Frame* frame, void* data) { return static_cast<Walk*>(data)->Visit(frame); }, &walk);
   t_finder = nullptr;
-  return walk.allowed && walk.in_program;
+  return walk.allowed && walk.in_program && (result == 0 || !whole);
 }
 
 }  // namespace memprof::cli

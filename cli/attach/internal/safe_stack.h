@@ -10,14 +10,16 @@ namespace memprof::cli {
 
 class SafeStacks {
  public:
-  // For one process; what is loaded there is read now.
+  // For one process, or a thread of it that lives. What is loaded there is read now, while nothing
+  // is stopped.
   explicit SafeStacks(pid_t pid);
   ~SafeStacks();
   SafeStacks(const SafeStacks&) = delete;
   SafeStacks& operator=(const SafeStacks&) = delete;
 
-  // The thread is stopped by the calling thread (ptrace). No if it cannot be told.
-  bool MayInterrupt(pid_t thread);
+  // The thread is stopped by the calling thread (ptrace). No if it cannot be told; `whole`: that
+  // too if its stack cannot be followed to its end, because of code without unwind tables.
+  bool MayInterrupt(pid_t thread, bool whole);
 
  private:
   struct Process;
