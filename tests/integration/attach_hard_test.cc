@@ -1,0 +1,153 @@
+// `memprof attach` and `detach` with programs that leave little room for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/integration/attach_program.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AttachHard : public AttachTest {
+ protected:
+  GuestResult Attach(const Program& program, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"attach", "--no-python", "-o", "a.mprof"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back(program.pid());
+    return Memprof(directory_, words);
+  }
+  GuestResult Detach(const Program& program) {
+    return Memprof(directory_, {"detach", program.pid()});
+  }
+  void ExpectLog() {
+    const GuestResult report = Memprof(directory_, {"report", directory_.File("a.mprof")});
+    EXPECT_EQ(report.status, 0) << report.err;
+    EXPECT_THAT(report.out, HasSubstr("ended cleanly"));
+  }
+  static bool Refused(const GuestResult& result, const std::string& why) {
+    return result.status == 1 && result.err.find(why) != std::string::npos &&
+           std::count(result.err.begin(), result.err.end(), '\n') == 1;
+  }
+
+  const TempDirectory directory_;
+};
+
+class Guest : public Program {
+ public:
+  Guest(const TempDirectory& directory, const std::string& how,
+        const std::string& name = "guest_attach_hard")
+      : Program(directory, how, false, {}, name) {}
+};
+
+TEST_F(AttachHard, ThreadsThatEndedByTheBareCallDoNotHinderDetach) {
+  Guest guest(directory_, "bare");
+  guest.Go(3);
+  const GuestResult attached = Attach(guest);
+  ATTACH_OR_SKIP(attached);
+  guest.Go(10);
+  const GuestResult detached = Detach(guest);
+  EXPECT_EQ(detached.status, 0) << detached.err;
+  guest.Go(3);
+  EXPECT_EQ(guest.End(), 0);
+  ExpectLog();
+}
+
+TEST_F(AttachHard, AMainThreadThatLeavesEndsTheProcessWithTheLastThread) {
+  Guest guest(directory_, "leaves");
+  guest.Go(3);
+  const GuestResult attached = Attach(guest);
+  ATTACH_OR_SKIP(attached);
+  guest.Go(3);
+  EXPECT_EQ(guest.End(), 0);
+  ExpectLog();
+}
+
+TEST_F(AttachHard, AMainThreadThatHasLeftIsNotTheEndOfTheProcess) {
+  Guest guest(directory_, "left");
+  guest.Go(3);
+  const GuestResult attached = Attach(guest);
+  ATTACH_OR_SKIP(attached);
+  guest.Go(3);
+  const GuestResult detached = Detach(guest);
+  EXPECT_EQ(detached.status, 0) << detached.err;
+  guest.Go(3);
+  EXPECT_EQ(guest.End(), 0);
+  ExpectLog();
+}
+
+// It may have come in the middle of malloc, and the earlier log is kept.
+TEST_F(AttachHard, AThreadInAHandlerOfASignalIsLeftAlone) {
+  Guest guest(directory_, "handler");
+  guest.Go(3);
+  std::ofstream(directory_.File("a.mprof")) << "MEMPROF\n" << std::string(100, 'x');
+  const std::string before = ReadText(directory_.File("a.mprof"));
+  const GuestResult attached = Attach(guest);
+  if (attached.err.find("needs an x86-64") != std::string::npos) GTEST_SKIP() << attached.err;
+  EXPECT_TRUE(Refused(attached, "was at a place where it may be interrupted")) << attached.err;
+  EXPECT_EQ(guest.End(), 0);
+  EXPECT_EQ(ReadText(directory_.File("a.mprof")), before);
+}
+
+TEST_F(AttachHard, AThreadInAnAllocatorOfTheExecutableIsLeftAlone) {
+  Guest guest(directory_, "", "guest_own_malloc");
+  guest.Go(3);
+  const GuestResult attached = Attach(guest);
+  if (attached.err.find("needs an x86-64") != std::string::npos) GTEST_SKIP() << attached.err;
+  EXPECT_TRUE(Refused(attached, "was at a place where it may be interrupted")) << attached.err;
+  EXPECT_EQ(guest.End(), 0);
+}
+
+TEST_F(AttachHard, TheSecondOneIsRefusedWhileTheFirstOneWaits) {
+  Guest guest(directory_, "loading");
+  guest.Go(1);
+  GuestResult first;
+  std::thread other([&] { first = Attach(guest); });
+  usleep(1'000'000);
+  const GuestResult second = Memprof(directory_, {"attach", "--no-python", guest.pid()});
+  if (second.err.find("needs an x86-64") == std::string::npos)
+    EXPECT_TRUE(Refused(second, "is being attached to already")) << second.err;
+  EXPECT_EQ(guest.End(), 0);
+  other.join();
+}
+
+TEST_F(AttachHard, NothingBelowASmallStackChanges) {
+  Guest guest(directory_, "small");
+  guest.Go(3);
+  const GuestResult attached = Attach(guest);
+  ATTACH_OR_SKIP(attached);
+  guest.Go(3);
+  EXPECT_EQ(guest.End(), 0);
+}
+
+TEST_F(AttachHard, CallsThatOtherwiseReturnEintrGoOnWaiting) {
+  for (const char* how : {"epoll", "receive"}) {
+    Guest guest(directory_, how);
+    guest.Go(1);
+    usleep(200'000);
+    const GuestResult attached = Attach(guest);
+    ATTACH_OR_SKIP(attached);
+    usleep(200'000);
+    EXPECT_EQ(Detach(guest).status, 0);
+    EXPECT_EQ(guest.End(), 0) << how;
+  }
+}
+
+TEST_F(AttachHard, AFilterOfSystemCallsNeedsForce) {
+  Guest guest(directory_, "filtered");
+  guest.Go(3);
+  const GuestResult refused = Attach(guest);
+  EXPECT_TRUE(Refused(refused, "has a seccomp filter")) << refused.err;
+  const GuestResult attached = Attach(guest, {"--force"});
+  ATTACH_OR_SKIP(attached);
+  EXPECT_EQ(Detach(guest).status, 0);
+  EXPECT_EQ(guest.End(), 0);
+}
+
+}  // namespace
+}  // namespace memprof::testing

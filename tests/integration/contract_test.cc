@@ -1,0 +1,95 @@
+// The guarantee of docs/promises.md, for each way in which the recorder comes into a program: what
+// the program does is in the log, and its output and status are what they are without.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/integration/attach_program.h"
+
+namespace memprof::testing {
+namespace {
+
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
+
+enum class Way { kRun, kInjected, kAttached };
+constexpr const char* kWayNames[] = {"Run", "Injected", "Attached"};
+
+struct Case {
+  const char* name;
+  const char* guest;
+  std::vector<std::string> arguments;
+  std::size_t allocations;
+  bool prints_calls = true;
+};
+// The stand-in ends before the exit handler of guest_ending, whose allocation therefore fails.
+const Case kCases[] = {
+    {"Calls", "guest_hardship", {"malloc"}, 300},
+    {"Threads", "guest_runtime_life", {"threads", "200"}, 200},
+    {"Return", "guest_runtime_life", {"exit", "return"}, 1},
+    {"QuickExit", "guest_runtime_life", {"exit", "quick_exit"}, 1},
+    {"MainLeavesBefore", "guest_ending", {"first", "before"}, 2, false},
+    {"MainLeavesAfter", "guest_ending", {"first", "after"}, 2, false},
+};
+
+class Contract : public ::testing::TestWithParam<std::tuple<Way, Case>> {
+ protected:
+  GuestResult Run(Way way) {
+    const Case& guest = std::get<Case>(GetParam());
+    GuestOptions options{.arguments = guest.arguments, .directory = directory_.path()};
+    options.longest_s = 40;
+    if (way == Way::kAttached) return RunAttached(guest.guest, options);
+    options.preload = way == Way::kRun;
+    if (way == Way::kInjected)
+      options.environment["CUDA_INJECTION64_PATH"] = BuildPath("lib/libmemprof.so");
+    return RunGuest(guest.guest, options);
+  }
+  GuestResult RunAttached(const std::string& name, GuestOptions options) {
+    options.preload = false;
+    options.output = "";
+    options.environment["LD_PRELOAD"] = GuestPath("libguest_gate.so");
+    options.environment["GUEST_GATE"] = directory_.File("gate");
+    RunningGuest guest(GuestPath(name), options);
+    attached_ = Memprof(directory_, {"attach", "--no-python", "-o", directory_.File("g.mprof"),
+                                     std::to_string(guest.pid())});
+    std::ofstream(directory_.File("gate")).flush();
+    return guest.Wait();
+  }
+
+  const TempDirectory directory_;
+  GuestResult attached_{.status = 0};
+};
+
+TEST_P(Contract, IsKept) {
+  const auto& [way, guest] = GetParam();
+  if (way == Way::kAttached && MEMPROF_IS_SANITIZED)
+    GTEST_SKIP() << "sanitizers want to begin all threads themselves";
+  GuestOptions bare{.arguments = guest.arguments, .preload = false, .directory = directory_.path()};
+  const GuestResult without = RunGuest(guest.guest, bare);
+  const GuestResult result = Run(way);
+  ATTACH_OR_SKIP(attached_);
+  EXPECT_EQ(result.status, without.status);
+  EXPECT_EQ(result.err, without.err);
+  EXPECT_EQ(result.lines().size(), without.lines().size());
+  const Log log = ReadLog(directory_.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_EQ(log.trailer.events(), log.events.size());
+  EXPECT_THAT(log.counters, IsEmpty());
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), guest.allocations);
+  if (!guest.prints_calls) return;
+  EXPECT_THAT(RecordedCalls(log.ByTime()), ElementsAreArray(PrintedCalls(result)));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Contract,
+                         ::testing::Combine(::testing::Values(Way::kRun, Way::kInjected,
+                                                              Way::kAttached),
+                                            ::testing::ValuesIn(kCases)),
+                         [](const auto& instance) {
+                           return kWayNames[static_cast<int>(std::get<0>(instance.param))] +
+                                  std::string(std::get<1>(instance.param).name);
+                         });
+
+}  // namespace
+}  // namespace memprof::testing
