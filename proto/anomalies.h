@@ -101,7 +101,12 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
   X(kSamplingOdd, "sampling_odd", kNotice,                                                       \
     "What this always-on log says of its own samples contradicts itself in places: stretches "   \
     "that overlap or run backwards, weights that cannot be, levels without a stretch. Those "    \
-    "were left out; estimates may be off.")
+    "were left out; estimates may be off.")                                                      \
+  X(kBudgetSpent, "budget_spent", kDataLoss,                                                     \
+    "The budget of this always-on recording was spent before its period was over, or more "      \
+    "blocks were alive than the recorder can follow: blocks that live on, frees, maps or "       \
+    "failed requests were left out, so what looks alive may have been freed. Raise the budget, " \
+    "or MEMPROF_MEMORY_MIB.")
 
 enum class Anomaly {
 #define MEMPROF_ANOMALY_ID(identifier, name, severity, advice) identifier,

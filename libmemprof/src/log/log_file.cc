@@ -112,12 +112,6 @@ void LogFile::BeginFile() {
 void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events,
                        std::uint64_t first_time_ns, std::uint64_t last_time_ns) {
   if (payload.failed()) return;
-  // The longest logs have no index; readers then scan the file.
-  index_full_ |= index_.size() >= kMaxIndexEntries || !index_.TryReserve(1);
-  if (index_full_) index_.Clear();
-  if (!index_full_)
-    index_.Append({end() + batch_.size(), first_time_ns, last_time_ns,
-                   static_cast<std::uint32_t>(kind), events});
   const char* stored = payload.data();
   std::size_t stored_bytes = payload.size();
   log::ChunkFrame frame{};
@@ -135,6 +129,16 @@ void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint
       }
     }
   }
+  if (IsRefused(kind, sizeof frame + stored_bytes)) {
+    refused_ += events == 0 ? 1 : events;
+    return;
+  }
+  // The longest logs have no index; readers then scan the file.
+  index_full_ |= index_.size() >= kMaxIndexEntries || !index_.TryReserve(1);
+  if (index_full_) index_.Clear();
+  if (!index_full_)
+    index_.Append({end() + batch_.size(), first_time_ns, last_time_ns,
+                   static_cast<std::uint32_t>(kind), events});
   frame.sync = log::kChunkSync;
   frame.kind = static_cast<std::uint16_t>(kind);
   frame.stored_bytes = static_cast<std::uint32_t>(stored_bytes);
@@ -144,6 +148,11 @@ void LogFile::AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint
   frame.crc32c = log::Crc32c(stored, stored_bytes, crc);
   batch_.Append(&frame, sizeof frame);
   batch_.Append(stored, stored_bytes);
+}
+
+bool LogFile::IsRefused(log::ChunkKind kind, std::size_t bytes) const {
+  return limit_ != 0 && (kind == log::ChunkKind::kEvents || kind == log::ChunkKind::kDefinitions) &&
+         end() + batch_.size() + bytes + end_bytes() > limit_;
 }
 
 bool LogFile::IsOurFile(int fd) const {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "libmemprof/src/base/byte_buffer.h"
 #include "libmemprof/src/base/mapped_array.h"
@@ -32,6 +33,11 @@ class LogFile {
   // Bytes of the file once all batches are written.
   std::uint64_t size() const { return size_; }
   std::size_t batch_bytes() const { return batch_.size(); }
+
+  // From now on no chunk of events or definitions makes the log larger than that; 0 = no limit.
+  void SetLimit(std::uint64_t bytes) { limit_ = bytes; }
+  // Events, and chunks of definitions, that were refused for that since the last call.
+  std::uint64_t TakeRefused() { return std::exchange(refused_, 0); }
 
   // Adds a chunk to the batch. `events` and the times are for ChunkKind::kEvents.
   void AddChunk(log::ChunkKind kind, const ByteBuffer& payload, std::uint32_t events = 0,
@@ -81,6 +87,7 @@ class LogFile {
   int Write(int error);
   // Whether counters, index and trailer would no longer fit after the batch.
   bool LeavesNoRoom() const;
+  bool IsRefused(log::ChunkKind kind, std::size_t bytes) const;
   bool IsOurFile(int fd) const;
   int FileDescriptor();
   int Truncate(std::uint64_t bytes);
@@ -97,6 +104,8 @@ class LogFile {
   ByteBuffer batch_{Need::kWriter};
   MappedArray<IndexEntry> index_;
   bool index_full_ = false;
+  std::uint64_t limit_ = 0;
+  std::uint64_t refused_ = 0;
   ByteBuffer packed_{Need::kWriter};
   void* compressor_memory_ = nullptr;
   void* compressor_ = nullptr;  // ZSTD_CCtx, within compressor_memory_

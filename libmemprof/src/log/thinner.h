@@ -14,7 +14,10 @@
 //
 // If more lives on than the budget allows for long, that is drawn as well, with its weight.
 //
-// Memory: 35 MiB at most, charged to the recorder's budget. What has no place is written at once.
+// Where the period's budget is spent, and where a block has no place in Alive, the event is lost
+// and counted.
+//
+// Memory: 35 MiB at most, charged to the recorder's budget.
 // A process that is killed loses the unit that it was in. Not thread-safe: belongs to the writer's
 // thread. Cost: for each event about one search in a hash table and two copies.
 #pragma once
@@ -46,13 +49,17 @@ class Thinner {
   // All that was added is decided: the log may end here.
   void Finish(std::uint64_t now_ns);
   // Marks the end of what was left out up to now, so that a reader of the log knows it.
-  void BeforeWriting() { EndStretch(unit_begin_ns_); }
+  void BeforeWriting() {
+    if (allowance_.Rest(Spent()) > 0) EndStretch(unit_begin_ns_);
+  }
 
   // What is to be written, in no order of time; the caller clears it.
   MappedArray<KeptEvent>* kept() { return &kept_; }
   // Of the segment so far; `events` of `kept` took `bytes` of them.
   void NoteWritten(std::uint64_t now_ns, std::uint64_t segment_bytes, std::uint64_t events,
                    std::uint64_t bytes);
+  // So many of what was kept, the earliest of `first_ns`, had no place in the log.
+  void NoteRefused(std::uint64_t first_ns, std::uint64_t events);
   // Something was kept that must not be lost: write now.
   bool IsUrgent() const { return urgent_; }
   // The next write is worth its frame.
@@ -66,9 +73,12 @@ class Thinner {
   bool SegmentIsOver(std::uint64_t now_ns) const { return allowance_.IsOver(now_ns); }
   // Ends the stretch and the unit; then, in the next log, lists what is alive.
   void EndSegment(std::uint64_t now_ns);
-  void BeginSegment(std::uint64_t now_ns);
+  // The next log has `bytes` already.
+  void BeginSegment(std::uint64_t now_ns, std::uint64_t bytes = 0);
 
   std::uint64_t left_out() const { return all_left_out_; }
+  // Of these, what should have been written.
+  std::uint64_t lost() const { return lost_; }
 
   static constexpr std::size_t kMostInUnit = 32768;
 
@@ -86,9 +96,9 @@ class Thinner {
   };
   enum class Rest : std::uint8_t { kOpen, kWhole, kThinned };  // of the step, after a part of it
 
-  // Events on their way into the unit.
-  void Begin(KeptEvent* item);
-  void End(KeptEvent* item);
+  // Events on their way into the unit; false for a block that has no place, and for its end.
+  bool Begin(KeptEvent* item);
+  bool End(KeptEvent* item);
   void UndoEnd(KeptEvent* item);
   void EndAllOf(const ring::RingEvent& end);
   void EndMaps(const ring::RingEvent& unmap);
@@ -119,6 +129,7 @@ class Thinner {
   void Write(const KeptEvent& item);
   void Keep(const ring::RingEvent& event, std::uint32_t thread, std::uint32_t weight);
   void LeaveOut(const ring::RingEvent& event);
+  void Lose(const ring::RingEvent& event);
   double Spent() const;
   // What units that are thinned may spend in `ns`.
   double ForThinned(std::uint64_t now_ns, std::uint64_t ns) const;
@@ -154,12 +165,15 @@ class Thinner {
 
   std::uint64_t last_survivors_ns_ = 0;
   std::uint64_t left_out_alive_ = 0;  // blocks
+  std::uint64_t without_place_ = 0;   // of these, in alive_
   bool ends_left_out_ = false;        // one of them ended in the unit
 
   bool in_stretch_ = false;
   std::uint64_t stretch_begin_ns_ = 0;
   std::uint64_t left_out_ = 0, allocations_left_out_ = 0;  // of the stretch
   std::uint64_t all_left_out_ = 0;
+  std::uint64_t lost_ = 0;
+  bool spent_all_ = false;  // of the segment
 
   std::uint64_t segment_begin_ns_ = 0;
   double spent_ = 0;

@@ -225,6 +225,7 @@ void Writer::CountRefusals() {
   };
   set(log::Anomaly::kMemoryRefused, RefusedRequests());
   set(log::Anomaly::kBlocksNotFollowed, drain_.live()->table().not_followed());
+  if (thinner_.has_value()) set(log::Anomaly::kBudgetSpent, thinner_->lost());
   set(log::Anomaly::kVersionsUnknown, OutsideCounts().unknown_versions);
 }
 

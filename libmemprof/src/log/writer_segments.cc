@@ -6,6 +6,7 @@ namespace memprof::recorder {
 Thinner* Writer::BeginThinner() {
   if (!always_on_.wanted()) return nullptr;
   const std::uint64_t now = NowNs();
+  log_->SetLimit(always_on_.budget_bytes);
   thinner_.emplace(always_on_, now);
   thinner_->BeginSegment(now);
   return &*thinner_;
@@ -36,7 +37,7 @@ void Writer::BeginSegment(std::uint64_t now_ns) {
   }
   if (error != 0) return Fail(error);
   ring_->header()->start_time_ns = now_ns;  // by which a reader finds the ring of a log
-  thinner_->BeginSegment(now_ns);
+  thinner_->BeginSegment(now_ns, log_->size() + log_->batch_bytes() + log_->end_bytes());
   drain_.BeginSegment();
   if ((error = drain_.WriteKept(now_ns)) != 0) Fail(error);
 }

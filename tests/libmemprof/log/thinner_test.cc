@@ -28,6 +28,7 @@ class ThinnerTest : public WithRing {
   void Begin(const log::AlwaysOnBudget& always_on, std::uint64_t seed = 1) {
     always_on_ = always_on;
     ASSERT_EQ(log_.Create(directory_.File("run.mprof").c_str()), 0);
+    log_.SetLimit(always_on.budget_bytes);
     thinner_ = std::make_unique<Thinner>(always_on, seed);
     drain_ = std::make_unique<Drain>(&ring_, &log_, thinner_.get());
     log_.AddChunk(log::ChunkKind::kHeader, ByteBuffer());
@@ -56,7 +57,7 @@ class ThinnerTest : public WithRing {
     ASSERT_EQ(drain_->EndLog(), 0);
     ASSERT_EQ(log_.BeginNext(ByteBuffer(), always_on_.kept), 0);
     drain_->BeginSegment();
-    thinner_->BeginSegment(now_);
+    thinner_->BeginSegment(now_, log_.size() + log_.batch_bytes() + log_.end_bytes());
     begins_.push_back(now_);
     ASSERT_EQ(drain_->WriteKept(now_), 0);
   }
@@ -293,6 +294,129 @@ TEST_F(ThinnerTest, WhatItsContextEndsIsWrittenOnce) {
   const testing::Log log = testing::ReadLog(Segments()[0]);
   EXPECT_EQ(log.WithOp(log::OP_ALLOC).size(), 1u);
   EXPECT_EQ(log.WithOp(log::OP_CONTEXT_DESTROY).size(), 1u);
+}
+
+// Traffic of which each event was once written whatever the budget.
+class Flood : public ThinnerTest {
+ protected:
+  static constexpr std::uint64_t kBudget = 65536, kSeconds = 60;
+  void SetUp() override { Begin({kBudget, kSeconds * kSecond, 100}); }
+
+  // What was lost is counted; nothing is missing outside of the stretches that are thinned.
+  void Check() {
+    EXPECT_GT(thinner_->lost(), 0u);
+    ASSERT_EQ(Segments().size(), 2u);
+    for (std::size_t s = 0; s < 2; ++s) {
+      const std::string path = Segments()[s];
+      EXPECT_LE(std::filesystem::file_size(path), kBudget) << path;
+      const testing::Log log = testing::ReadLog(path);
+      EXPECT_EQ(log.error, "");
+      EXPECT_FALSE(log.WithOp(log::OP_THINNED).empty());
+      const std::uint64_t begin = s == 0 ? 0 : begins_[0], end = s == 0 ? begins_[0] : now_;
+      std::vector<std::uint64_t> happened, written;
+      for (const RingEvent& event : all_) happened.push_back(event.time_ns);
+      for (const testing::Event& event : log.events)
+        if (event.op != log::OP_THINNED && event.op != log::OP_LEVEL)
+          written.push_back(event.time_ns);
+      std::sort(written.begin(), written.end());
+      EXPECT_EQ(CountWhole(log, written, begin, end), CountWhole(log, happened, begin, end));
+    }
+  }
+
+ private:
+  // Of `times`, in order, those within a segment and outside of its stretches.
+  static std::size_t CountWhole(const testing::Log& log, const std::vector<std::uint64_t>& times,
+                                std::uint64_t begin, std::uint64_t end) {
+    std::map<std::uint64_t, std::uint64_t> stretches;
+    for (const testing::Event& event : log.WithOp(log::OP_THINNED))
+      stretches[event.aux0] = std::max(stretches[event.aux0], event.time_ns);
+    std::size_t count = 0;
+    auto next = stretches.begin();
+    std::uint64_t thinned_until = 0;
+    for (const std::uint64_t time : times) {
+      for (; next != stretches.end() && next->first <= time; ++next)
+        thinned_until = std::max(thinned_until, next->second);
+      count += time > begin && time < end && time > thinned_until;
+    }
+    return count;
+  }
+};
+
+TEST_F(Flood, OfFailedRequestsLeavesRoomForTheWholePeriod) {
+  constexpr std::uint64_t kRate = 5'000;
+  for (std::uint64_t i = 0; i < kRate * (kSeconds + 10); ++i)
+    Add(Block(kOpAllocFailed, kStart + i * kSecond / kRate, 0, 1 << 30, 1 + i % 1000));
+  End();
+  Check();
+  const testing::Log log = testing::ReadLog(Segments()[0]);
+  std::set<std::uint64_t> tens;  // of seconds in which a failure can be seen
+  for (const testing::Event& event : log.WithOp(log::OP_ALLOC_FAILED))
+    tens.insert((event.time_ns - kStart) / (10 * kSecond));
+  EXPECT_EQ(tens.size(), 6u);
+}
+
+TEST_F(Flood, OfBlocksThatLiveOnBeyondWhatIsFollowed) {
+  constexpr std::uint64_t kBlocks = 150'000, kRate = 2'000, kBytes = 512;
+  const auto block = [](std::uint8_t op, std::uint64_t time, std::uint64_t i) {
+    return Block(op, time, 0x10000 + i * kBytes, op == kOpAlloc ? kBytes : 0);
+  };
+  for (std::uint64_t i = 0; i < kBlocks; ++i) Add(block(kOpAlloc, kStart + i * 1000, i));
+  for (std::uint64_t i = 0; i < kRate * (kSeconds + 10); ++i) {
+    const std::uint64_t time = kStart + kSecond + i * kSecond / kRate;
+    Add(block(kOpFree, time, i % kBlocks));
+    Add(block(kOpAlloc, time + 1, i % kBlocks));
+  }
+  End();
+  Check();
+  for (const std::string& path : Segments())
+    for (const testing::Event& level : testing::ReadLog(path).WithOp(log::OP_LEVEL))
+      EXPECT_LE(level.bytes, kBlocks * kBytes) << "what is not followed does not add up";
+}
+
+TEST_F(Flood, OfMaps) {
+  constexpr std::uint64_t kRate = 2'000;
+  std::mt19937_64 random(5);
+  RingEvent map = Of(kOpMap, 0);
+  for (std::uint64_t i = 0; i < kRate * (kSeconds + 10); ++i) {
+    map.time_ns = kStart + i * kSecond / kRate + random() % 100'000;
+    map.op = i % 2 == 0 ? kOpMap : kOpUnmap;
+    if (i % 2 == 0) map.address = random() >> 20 << 12;
+    map.bytes = 2 << 20;
+    map.stack = static_cast<std::uint32_t>(random() % 1000);
+    Add(map);
+  }
+  End();
+  Check();
+}
+
+TEST_F(Flood, OfMapsThatAreAliveWhenASegmentBegins) {
+  constexpr std::uint64_t kMaps = 30'000;
+  std::mt19937_64 random(6);
+  RingEvent map = Of(kOpMap, 0);
+  for (std::uint64_t i = 0; i < kMaps; ++i) {
+    map.time_ns = kStart + i * kSeconds * kSecond / kMaps;
+    map.address = random() >> 20 << 12;
+    map.bytes = 2 << 20;
+    Add(map);
+  }
+  now_ = kStart + (kSeconds + 1) * kSecond;
+  Serve();
+  End();
+  Check();
+}
+
+// A thread's step may come out of the ring after a tick for the time that it lies in.
+TEST_F(ThinnerTest, AStepThatIsOlderThanTheLastTickGrantsNothing) {
+  Begin({65536, kDay, 7});
+  Add(Of(kOpLaunch, kStart));
+  thinner_->Tick(kStart + 20 * kSecond);
+  for (std::uint64_t i = 0; i < 400; ++i) Add(Of(kOpLaunch, kStart + 19 * kSecond + i));
+  Add(Of(kOpStep, kStart + 19 * kSecond + 500));
+  End();
+  const testing::Log log = testing::ReadLog(Segments()[0]);
+  EXPECT_EQ(log.WithOp(log::OP_LAUNCH).size(), 1u) << "there is no room for a unit of 400";
+  for (const testing::Event& stretch : log.WithOp(log::OP_THINNED))
+    EXPECT_LE(stretch.aux0, stretch.time_ns);
 }
 
 // Anything a program may do: what the log says of each address stays possible, what is outside

@@ -67,13 +67,17 @@ Drain::Result Drain::TakeThinned(std::size_t runs) {
 int Drain::WriteKept(std::uint64_t now_ns) {
   thinner_->BeforeWriting();
   const std::uint64_t before = log_->size() + log_->batch_bytes();
-  std::uint64_t events = 0;
+  std::uint64_t events = 0, first_ns = now_ns;
   for (const KeptEvent& kept : *thinner_->kept()) {
+    first_ns = std::min(first_ns, kept.event.time_ns);
     if (encoder_.events() >= EventEncoder::kMaxRuns) FlushEncoder();
     encoder_.Add(kept.thread, &kept.event, 1, kept.weight);
     ++events;
   }
   FlushEncoder();
+  const std::uint64_t refused = log_->TakeRefused();
+  thinner_->NoteRefused(first_ns, refused);
+  events -= refused;
   const std::uint64_t bytes = log_->size() + log_->batch_bytes() - before;
   const int error = Commit(events);
   thinner_->kept()->Clear();
@@ -122,6 +126,7 @@ void Drain::EncodeDefinitions(std::size_t first_run, std::size_t runs) {
     run.slab->pending.store(run.to, std::memory_order_release);
   }
   definition_encoder_.Finish();
+  ring_->Count(log::Anomaly::kDefinitionsLost, log_->TakeRefused());
 }
 
 int Drain::Commit(std::uint64_t events) {

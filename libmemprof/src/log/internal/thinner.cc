@@ -60,15 +60,19 @@ void Thinner::Add(const RingEvent& event, std::uint32_t thread) {
     Tick(event.time_ns);
   }
   KeptEvent item{event, thread, 0};
+  bool has_place = true;
   if (BeginsLife(event.op))
-    Begin(&item);
+    has_place = Begin(&item);
   else if (EndsLife(event.op))
-    End(&item);
+    has_place = End(&item);
   else if (event.op == kOpFreeFailed)
     UndoEnd(&item);
   else if (event.op == kOpContextDestroy || event.op == kOpDeviceReset)
     EndAllOf(event);
-  if (!unit_.Append(item)) LeaveOut(event);
+  if (!has_place)
+    Lose(event);
+  else if (!unit_.Append(item))
+    LeaveOut(event);
   unit_failed_ |= IsFailure(event.op);
   if (IsFailure(event.op) || unit_.size() >= kMostInUnit) {
     const bool whole = IsToBeWhole(event.time_ns, false);
@@ -83,11 +87,11 @@ void Thinner::Tick(std::uint64_t now_ns) {
   rest_ = Rest::kOpen;
 }
 
-void Thinner::Begin(KeptEvent* item) {
+bool Thinner::Begin(KeptEvent* item) {
   const RingEvent& event = item->event;
   bool ended = false;
   if (Living* old = alive_.Find(event)) {
-    if (event.op == kOpPresent) return;
+    if (event.op == kOpPresent) return true;
     ended = old->fate == Fate::kEndsEarly && old->event.time_ns >= event.time_ns;
     // Its end is missing.
     StopCounting(*old);
@@ -98,11 +102,16 @@ void Thinner::Begin(KeptEvent* item) {
   const bool open = event.op == kOpAlloc && MayBeDrawn(event.layer) && !ended;
   const Living living{event, item->thread, number_, open ? Fate::kOpen : Fate::kWritten,
                       static_cast<std::uint32_t>(unit_.size())};
-  if (ended)
-    StopCounting(living);
-  else if (alive_.Add(living) != nullptr && open)
-    return;
+  const bool has_place = !ended && alive_.Add(living) != nullptr;
+  if (has_place && open) return true;
+  if (!has_place) StopCounting(living);
+  if (!has_place && open) {
+    ++left_out_alive_;
+    ++without_place_;
+    return false;
+  }
   item->weight = 1;  // is written with its unit
+  return true;
 }
 
 void Thinner::StopCounting(const Living& living) {
@@ -126,20 +135,27 @@ void Thinner::KeepEnded(const Living& living) {
     Keep(living.event, living.thread, 0);
 }
 
-void Thinner::End(KeptEvent* item) {
+bool Thinner::End(KeptEvent* item) {
   const RingEvent& event = item->event;
-  if (event.op == kOpUnmap) return EndMaps(event);
+  if (event.op == kOpUnmap) EndMaps(event);
+  if (event.op == kOpUnmap) return true;
   if (event.op == kOpModuleUnload) EndAllOf(event);
   Living* living = alive_.Find(event);
   if (living == nullptr) {
-    if (event.op != kOpFree || event.address == 0) return;
+    if (event.op != kOpFree || event.address == 0) return true;
+    if (without_place_ > 0) {
+      --without_place_;
+      --left_out_alive_;
+      ends_left_out_ = true;
+      return false;
+    }
     if (alive_.Add({event, item->thread, number_, Fate::kEndsEarly}) != nullptr)
       waiting_.Append({event.address, number_, event.layer});
-    return;
+    return true;
   }
   if (living->fate == Fate::kEndsEarly) {
     living->event.time_ns = event.time_ns;
-    return;
+    return true;
   }
   StopCounting(*living);
   if (closed_.Append({*living, false}))
@@ -147,6 +163,7 @@ void Thinner::End(KeptEvent* item) {
   else
     KeepEnded(*living);
   alive_.Erase(living);
+  return true;
 }
 
 // OP_FREE_FAILED follows its free at once.
@@ -213,10 +230,11 @@ void Thinner::EndSegment(std::uint64_t now_ns) {
   EndStretch(now_ns);
 }
 
-void Thinner::BeginSegment(std::uint64_t now_ns) {
+void Thinner::BeginSegment(std::uint64_t now_ns, std::uint64_t bytes) {
   allowance_.Begin(now_ns);
   segment_begin_ns_ = unit_begin_ns_ = now_ns;
-  spent_ = 0;
+  spent_ = static_cast<double>(bytes);
+  spent_all_ = false;
   whole_in_segment_ = 0;
   saved_ = allowance_.at_once() / 2;
   last_saved_ns_ = now_ns;
@@ -227,14 +245,21 @@ void Thinner::BeginSegment(std::uint64_t now_ns) {
   alive_.ForEach([&](const Living& living) {
     if (living.fate == Fate::kWritten && IsMemory(living.event.op)) sizes.Add(living.event.bytes);
   });
-  const double threshold = sizes.For(EventsFor(kListShare * allowance_.Rest(0)));
+  const double threshold = sizes.For(EventsFor(kListShare * allowance_.Rest(spent_)));
   const std::size_t first = kept_.size();
-  alive_.ForEach([&](const Living& living) {
-    if (living.fate != Fate::kWritten) return;
-    const bool sampled = IsMemory(living.event.op) && MayBeDrawn(living.event.layer);
-    const std::uint32_t weight = sampled ? WeightAt(threshold, living.event.bytes) : 0;
-    if (draws_.Draw(weight)) kept_.Append({living.event, living.thread, weight});
-  });
+  // Contexts, modules and maps first, because they are not drawn.
+  for (const bool sampled : {false, true})
+    alive_.ForEach([&](const Living& living) {
+      const bool is_sampled = IsMemory(living.event.op) && MayBeDrawn(living.event.layer);
+      if (living.fate != Fate::kWritten || is_sampled != sampled) return;
+      const std::uint32_t weight = sampled ? WeightAt(threshold, living.event.bytes) : 0;
+      if (!draws_.Draw(weight)) return;
+      spent_all_ |= allowance_.Rest(Spent()) <= 0;
+      if (spent_all_)
+        Lose(living.event);
+      else
+        kept_.Append({living.event, living.thread, weight});
+    });
   std::sort(kept_.begin() + first, kept_.end(), [](const KeptEvent& a, const KeptEvent& b) {
     return a.event.time_ns < b.event.time_ns;
   });

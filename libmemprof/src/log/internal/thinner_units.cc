@@ -52,6 +52,7 @@ std::uint32_t LargestWeight(double count, double draws) {
 }  // namespace
 
 void Thinner::EndUnit(std::uint64_t now_ns, bool final) {
+  now_ns = std::max(now_ns, unit_begin_ns_);  // a step may be older than the last tick
   if (unit_.empty()) {
     WriteSurvivors(now_ns);
     unit_begin_ns_ = now_ns;
@@ -64,7 +65,7 @@ void Thinner::EndUnit(std::uint64_t now_ns, bool final) {
     WriteWhole();
   else
     WriteThinned(now_ns);
-  levels_.EndUnit(whole);
+  levels_.EndUnit(whole && !in_stretch_);
   last_unit_events_ = rest_ == Rest::kOpen ? unit_.size() : last_unit_events_ + unit_.size();
   unit_.Clear();
   closed_.Clear();
@@ -76,13 +77,14 @@ void Thinner::EndUnit(std::uint64_t now_ns, bool final) {
 
 bool Thinner::IsToBeWhole(std::uint64_t now_ns, bool final) const {
   // Not all that is alive is in the log.
-  if (left_out_alive_ > 0 || ends_left_out_) return false;
-  if (rest_ == Rest::kWhole) return true;
+  if (left_out_alive_ > 0 || ends_left_out_ || spent_all_) return false;
   const std::size_t events = std::max<std::size_t>(unit_.size(), final ? 0 : last_unit_events_);
   const double cost =
       static_cast<double>(events + waiting_.size() - first_waiting_) * bytes_per_event_;
-  const double left = allowance_.Left(now_ns, Spent());
-  if (unit_failed_) return cost <= left + kFailureShare * allowance_.Rest(Spent());
+  const double left = allowance_.Left(now_ns, Spent()), rest = allowance_.Rest(Spent());
+  if (cost > rest) return false;
+  if (unit_failed_) return cost <= left + kFailureShare * rest;
+  if (rest_ == Rest::kWhole) return true;
   if (final) return cost <= left;
   if (rest_ == Rest::kThinned) return false;
   const bool wanted = whole_in_segment_ < kFirstWhole || levels_.PassedWhole();
@@ -175,6 +177,14 @@ void Thinner::WriteThinned(std::uint32_t index) {
       if (event.time_ns < last_memory_info_ns_ + kMemoryInfoNs) return LeaveOut(event);
       last_memory_info_ns_ = event.time_ns;
       return Write(item);
+    case kOpAllocFailed:
+    case kOpFrameworkOom: {
+      // A flood of them leaves the rest of the period its share.
+      const double spent = Spent();
+      const bool room =
+          allowance_.Left(event.time_ns, spent) + kFailureShare * allowance_.Rest(spent) > 0;
+      return room ? Write(item) : Lose(event);
+    }
     default:
       return Write(item);
   }
@@ -317,8 +327,9 @@ void Thinner::EndStretch(std::uint64_t end_ns) {
 void Thinner::NoteStep(const KeptEvent& item) {
   if (step_.event.op != 0) LeaveOut(step_.event);
   step_ = item;
-  const double least_ns = kStepBytes / (kStepsShare * allowance_.per_ns());
-  if (static_cast<double>(item.event.time_ns - last_written_step_ns_) >= least_ns) WriteStep();
+  const auto least_ns =
+      static_cast<std::uint64_t>(kStepBytes / (kStepsShare * allowance_.per_ns()));
+  if (item.event.time_ns >= last_written_step_ns_ + least_ns) WriteStep();
 }
 
 void Thinner::WriteStep() {
@@ -334,6 +345,11 @@ void Thinner::Write(const KeptEvent& item) {
 }
 
 void Thinner::Keep(const RingEvent& event, std::uint32_t thread, std::uint32_t weight) {
+  // The reserve has room for the ends of stretches.
+  if (event.op != kOpThinned && allowance_.Rest(Spent()) <= 0) {
+    spent_all_ = true;
+    return Lose(event);
+  }
   KeptEvent kept{event, thread, weight};
   kept.event.time_ns = std::max(event.time_ns, segment_begin_ns_);
   if (!kept_.Append(kept)) LeaveOut(event);
@@ -343,6 +359,22 @@ void Thinner::LeaveOut(const RingEvent& event) {
   ++left_out_;
   ++all_left_out_;
   if (event.op == kOpAlloc) ++allocations_left_out_;
+}
+
+void Thinner::Lose(const RingEvent& event) {
+  if (!in_stretch_) stretch_begin_ns_ = unit_begin_ns_;
+  in_stretch_ = true;
+  ++lost_;
+  LeaveOut(event);
+}
+
+void Thinner::NoteRefused(std::uint64_t first_ns, std::uint64_t events) {
+  if (events == 0) return;
+  if (!in_stretch_) stretch_begin_ns_ = first_ns;
+  in_stretch_ = spent_all_ = true;
+  lost_ += events;
+  left_out_ += events;
+  all_left_out_ += events;
 }
 
 }  // namespace memprof::recorder
