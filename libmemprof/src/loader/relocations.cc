@@ -53,12 +53,11 @@ struct Tables {
 
 // Whether the loader has made the page read-only after it had filled it in.
 bool IsReadOnly(const dl_phdr_info& info, ElfW(Addr) place) {
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
-    const ElfW(Addr) begin = info.dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_GNU_RELRO && place >= begin && place - begin < segment.p_memsz)
+  for (int i = 0; i < info.dlpi_phnum; ++i)
+    if (info.dlpi_phdr[i].p_type == PT_GNU_RELRO &&
+        IsProtected(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr, info.dlpi_phdr[i].p_memsz, place,
+                    static_cast<std::size_t>(getpagesize())))
       return true;
-  }
   return false;
 }
 
@@ -142,6 +141,11 @@ int RestoreInModule(dl_phdr_info* info, std::size_t, void* data) {
 }
 
 }  // namespace
+
+bool IsProtected(std::uintptr_t relro, std::size_t bytes, std::uintptr_t place, std::size_t page) {
+  const auto page_of = [page](std::uintptr_t at) { return at & ~(page - 1); };
+  return place >= page_of(relro) && place < page_of(relro + bytes);
+}
 
 void RedirectCalls(const char* name, void* to, CallSlot* slots, std::size_t room,
                    std::size_t* count) {

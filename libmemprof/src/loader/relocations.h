@@ -21,6 +21,10 @@ struct CallSlot {
 void RedirectCalls(const char* name, void* to, CallSlot* slots, std::size_t room,
                    std::size_t* count);
 
+// Whether the loader protects the page of `place`, in pages of `page` bytes: it rounds both ends of
+// RELRO down, so what shares the last page with data stays writable.
+bool IsProtected(std::uintptr_t relro, std::size_t bytes, std::uintptr_t place, std::size_t page);
+
 // Puts back what was there, where nobody else has changed the slot since, and empties the list.
 void RestoreCalls(void* to, CallSlot* slots, std::size_t* count);
 

@@ -84,6 +84,19 @@ TEST_P(RelocationsTest, ALibraryThatIsGoneIsLeftAlone) {
   EXPECT_EQ(count, 0u);
 }
 
+TEST(Relro, EndsWhereThePageOfItsLastByteBegins) {
+  constexpr std::uintptr_t kRelro = 0x7f00'0000'fd80, kBytes = 0x1'0280;  // until 0x7f0000020000
+  EXPECT_TRUE(IsProtected(kRelro, kBytes, kRelro, 4096));
+  EXPECT_TRUE(IsProtected(kRelro, kBytes, kRelro + kBytes - 8, 4096));
+  EXPECT_FALSE(IsProtected(kRelro, kBytes, kRelro + kBytes, 4096));
+  EXPECT_TRUE(IsProtected(kRelro, kBytes, kRelro, 65536));
+  EXPECT_TRUE(IsProtected(kRelro, kBytes, kRelro + kBytes - 8, 65536));
+  // The linker aligned the end to 4 KiB: with 64 KiB, the last page is that of .data too.
+  EXPECT_TRUE(IsProtected(kRelro, kBytes - 0x1000, kRelro + kBytes - 0x1008, 4096));
+  EXPECT_FALSE(IsProtected(kRelro, kBytes - 0x1000, kRelro + kBytes - 0x1008, 65536));
+  EXPECT_TRUE(IsProtected(kRelro, kBytes - 0x1000, kRelro + 0x100, 65536));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RelocationsTest,
                          ::testing::Values(paths::kCallsLazy, paths::kCallsNow, paths::kCallsC10));
 
