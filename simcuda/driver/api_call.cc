@@ -1,8 +1,6 @@
 // Dispatch of driver calls: initialisation state, faults on demand, the listener.
 #include "simcuda/driver/api_call.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -120,6 +118,7 @@ void Fork() {
 ApiCall::ApiCall(int index, uint32_t cbid, const char* name, const void* params,
                  const void* launched)
     : name_(name), params_(params), launched_(launched), cbid_(cbid) {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
   if (cbid < kMaxCbid && g_api_on[cbid].load(std::memory_order_relaxed) &&
       t_callbacks_running == 0) {
     ReportEntry();

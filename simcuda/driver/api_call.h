@@ -1,7 +1,11 @@
 // One call of an exported driver function: checks of the state, configured faults, and callbacks to
-// the listener (the stand-in libcupti). Nearly free without a listener and faults.
+// the listener (the stand-in libcupti). Nearly free without a listener and faults. The thread
+// cannot be cancelled during it: locks of files and waits are points of cancellation, and the code
+// around them holds locks and expects no exception.
 #ifndef SIMCUDA_DRIVER_API_CALL_H
 #define SIMCUDA_DRIVER_API_CALL_H
+
+#include <pthread.h>
 
 #include <cstdint>
 
@@ -23,7 +27,10 @@ class ApiCall {
   // Reports the result to the listener and returns it.
   CUresult Finish() {
     if (listener_ != nullptr) ReportExit();
-    return result_;
+    const CUresult result = result_;
+    // Not in a destructor: where a thread is cancelled asynchronously, this throws.
+    pthread_setcancelstate(cancel_state_, nullptr);
+    return result;
   }
 
  private:
@@ -40,6 +47,7 @@ class ApiCall {
   uint32_t correlation_id_ = 0;
   CUresult result_ = CUDA_SUCCESS;
   bool allowed_ = true;
+  int cancel_state_;
 };
 
 // While one lives, stream 0 means the calling thread's own default stream.

@@ -9,6 +9,7 @@
 
 #include "tests/integration/hardship_guest.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/run_command.h"
 
 namespace memprof::testing {
 namespace {
@@ -146,6 +147,18 @@ TEST(Hardship, ThreadsMayBeCancelledInTheMiddleOfAnAllocation) {
     const std::size_t all = how == std::string("deferred") ? 220 : 20;
     EXPECT_EQ(of_main.size(), all);
   }
+}
+
+// The stand-in's driver has locks and waits, at which a thread may be cancelled.
+TEST(Hardship, ThreadsMayBeCancelledWithinACallOfTheStandIn) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers are not to be cancelled anywhere";
+  TempDirectory directory;
+  const GuestResult guest = MemprofRun(
+      directory,
+      {"run", "--sim", "-o", "g.mprof", "--", GuestPath("guest_ending"), "cancel", "deferred"});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "went on\n");
+  EXPECT_EQ(ReadLog(directory.File("g.mprof")).WithOp(log::OP_FREE).size(), 220u);
 }
 
 TEST(Hardship, AMainThreadThatLeavesFirstEndsTheProcessWithTheLastThread) {
