@@ -2,6 +2,7 @@
 // custom allocator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <set>
@@ -178,6 +179,39 @@ TEST(Hardship, AMainThreadThatLeavesFirstEndsTheProcessWithTheLastThread) {
       if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
     EXPECT_THAT(bytes, ElementsAre(1000u, 2000u, 3000u));
     EXPECT_EQ(log.WithOp(log::OP_FREE).size(), 3u);
+  }
+}
+
+TEST(Hardship, TheStatusOfALastThreadThatEndsRudelyIsTheProcesss) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers have a thread of their own";
+  for (const char* how : {"raw", "killed"}) {
+    TempDirectory directory;
+    const int status = RunEnding(directory, {"alone", how}, false).status;
+    EXPECT_EQ(status, how == std::string("raw") ? 38 : 128 + SIGSYS);
+    EXPECT_EQ(RunEnding(directory, {"alone", how}).status, status) << how;
+    const Log log = ReadLog(directory.File("g.mprof"));
+    EXPECT_EQ(log.error, "");
+    EXPECT_TRUE(log.has_trailer);
+    EXPECT_EQ(log.WithOp(log::OP_FREE).size(), 1u);
+  }
+}
+
+TEST(Hardship, HandlersMayLeaveByAJumpOrAnExitWhereverTheyCome) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers are not to be left anywhere";
+  TempDirectory directory;
+  const GuestResult guest = RunEnding(directory, {"leave", "jump"});
+  ASSERT_EQ(guest.status, 0) << guest.err;
+  EXPECT_EQ(guest.out, "went on\n");
+  EXPECT_EQ(guest.err, "");
+  const Log log = ReadLog(directory.File("g.mprof"));
+  EXPECT_EQ(log.error, "");
+  EXPECT_TRUE(log.has_trailer);
+  EXPECT_THAT(log.counters, IsEmpty());
+  EXPECT_EQ(log.WithOp(log::OP_ALLOC).back().bytes, 100u);
+  for (int round = 0; round < 20; ++round) {
+    TempDirectory fresh;
+    EXPECT_EQ(RunEnding(fresh, {"leave", "exit"}).status, 3);
+    EXPECT_TRUE(ReadLog(fresh.File("g.mprof")).has_trailer) << "the writer waits for nobody";
   }
 }
 

@@ -34,7 +34,9 @@ class LoaderSection {
   LoaderSection& operator=(const LoaderSection&) = delete;
 
  private:
-  CancellationOff cancellation_off_;  // a flag that stays set would delay every fork
+  // A flag that stays set would delay every fork, and a lock of the loader stop every thread.
+  SignalsOff signals_off_;
+  CancellationOff cancellation_off_;
   LoaderFlag* flag_;
 };
 

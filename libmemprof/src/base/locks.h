@@ -72,7 +72,9 @@ class LockGuard {
   LockGuard& operator=(const LockGuard&) = delete;
 
  private:
-  CancellationOff cancellation_off_;  // from before the lock is taken until it is released
+  // From before the lock is taken until it is released. A handler that waits for its end may leave.
+  SignalsOff signals_off_;
+  CancellationOff cancellation_off_;
   Lock& mutex_;
 };
 

@@ -6,12 +6,15 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -204,13 +207,35 @@ void SynchroniseThreads() {
 CancellationOff::CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
 CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); }
 
+namespace {
+
+thread_local constinit std::uint32_t t_signals_off __attribute__((tls_model("initial-exec"))) = 0;
+
+}  // namespace
+
+// The count is only ever changed while signals are off.
+SignalsOff::SignalsOff() {
+  if (t_signals_off == 0) {
+    sigset_t set;
+    sigfillset(&set);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&set, own);
+    pthread_sigmask(SIG_BLOCK, &set, &before_);
+  }
+  ++t_signals_off;
+}
+
+SignalsOff::~SignalsOff() {
+  if (--t_signals_off == 0) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 SystemSection::SystemSection() : errno_(errno) {}
 SystemSection::~SystemSection() { errno = errno_; }
 
 // The main thread stays in the list of threads until all others have ended.
-bool MainThreadHasEnded() {
+bool MainThreadHasEnded(int* status) {
   SystemSection section;
-  char path[64], text[512];
+  char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", static_cast<int>(getpid()));
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -219,15 +244,34 @@ bool MainThreadHasEnded() {
   if (length <= 0) return false;
   text[length] = '\0';
   const char* name_end = strrchr(text, ')');  // the name may contain any character
-  return name_end != nullptr && strncmp(name_end, ") Z", 3) == 0;
+  if (name_end == nullptr || strncmp(name_end, ") Z", 3) != 0) return false;
+  const char* field = name_end;  // the 52nd, counted from the name as the second
+  for (int skip = 0; field != nullptr && skip < 50; ++skip) field = strchr(field + 1, ' ');
+  *status = field == nullptr ? 0 : atoi(field);
+  return true;
 }
 
-bool OnlyOwnThreadsAreLeft(int ours) {
+bool OnlyOwnThreadsAreLeft(int ours, int* status_of_main) {
   SystemSection section;
   struct stat tasks;
   // One link for each thread, one for the directory, one for its parent.
   if (stat("/proc/self/task", &tasks) != 0) return false;
-  return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded();
+  return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded(status_of_main);
+}
+
+void EndLike(int status) {
+  if (const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(number, &action, nullptr);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    syscall(SYS_tgkill, getpid(), CurrentTid(), number);
+    status = (128 + number) << 8;  // no signal may be sent
+  }
+  for (;;) syscall(SYS_exit, WEXITSTATUS(status));
 }
 
 }  // namespace memprof::recorder

@@ -2,6 +2,7 @@
 // processes: none uses malloc, throws, or calls the program.
 #pragma once
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +97,21 @@ class CancellationOff {
   int before_;
 };
 
+// While one of these lives, no handler of the program runs on the calling thread: it may leave by
+// siglongjmp, or call exit, and a lock that the thread holds would stay held for ever. Signals that
+// the thread's own instructions and system calls raise are let through, because they cannot wait.
+// The outermost one costs two system calls.
+class SignalsOff {
+ public:
+  SignalsOff();
+  ~SignalsOff();
+  SignalsOff(const SignalsOff&) = delete;
+  SignalsOff& operator=(const SignalsOff&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // For everything beyond putting an event into the ring: system calls, tables, calls of the loader
 // or the driver that the recorder makes for itself. Keeps errno, and the thread cannot be
 // cancelled. The program's own calls stay outside, so that cancellation works there as without the
@@ -112,10 +128,13 @@ class SystemSection {
   int errno_;
 };
 
-// Whether the main thread has ended by pthread_exit.
-bool MainThreadHasEnded();
+// Whether the main thread has ended without the process: by pthread_exit or the bare system call,
+// or killed by a filter of system calls. `status` gets how, as of waitpid.
+bool MainThreadHasEnded(int* status);
 // Whether all other threads have ended too, except `ours` threads of the recorder: the program is
 // over.
-bool OnlyOwnThreadsAreLeft(int ours);
+bool OnlyOwnThreadsAreLeft(int ours, int* status_of_main);
+// Ends the calling thread, the last one, and so the process with this status.
+[[noreturn]] void EndLike(int status);
 
 }  // namespace memprof::recorder

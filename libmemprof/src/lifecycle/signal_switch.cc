@@ -41,7 +41,9 @@ void* Await(void*) {
     const std::uint32_t seen = g_came.load(std::memory_order_acquire);
     if (!ServeLateStart()) return nullptr;
     FutexWait(&g_came, seen, kMaxWaitNs);
-    if (!OnlyOwnThreadsAreLeft(1)) continue;
+    int status = 0;
+    if (!OnlyOwnThreadsAreLeft(1, &status)) continue;
+    if (status != 0) EndLike(status);
     pthread_sigmask(SIG_SETMASK, &g_mask_of_program, nullptr);
     return nullptr;  // and the process ends with it, as it would without
   }

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::uint64_t kTickNs = 50'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
-// How often the writer checks for the end of the last thread, after the main thread has called
+// How often the writer checks for the end of the last thread, and after the main thread has called
 // pthread_exit: it delays the end of the process by up to this time.
-constexpr std::uint64_t kEndPollNs = 20'000'000;
+constexpr std::uint64_t kEndCheckNs = 100'000'000, kEndPollNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 
 // Of the writer's thread. Not a member: flags stay in the list, and a recording may be taken down.
@@ -80,29 +80,41 @@ void Writer::Loop() {
     Call(housekeeping_.before_drain);
     const bool worked = DrainOnce();
     Serve(flush_wanted, finish_wanted);
-    if (!worked || ring_->Attention() == seen)
-      ring_->WaitForAttention(
-          seen, main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : rest_ns_);
+    if (!worked || ring_->Attention() == seen) Rest(seen);
     if (ProcessIsOver()) return EndAsLast();
   }
   DrainOnce();
 }
 
+// Until something happens, or the process seems to be over.
+void Writer::Rest(std::uint32_t attention) {
+  const std::uint64_t until = NowNs() + rest_ns_;
+  for (std::uint64_t now; ring_->Attention() == attention && (now = NowNs()) < until;) {
+    const bool ends = main_has_ended_.load(std::memory_order_relaxed);
+    ring_->WaitForAttention(attention, std::min(until - now, ends ? kEndPollNs : kEndCheckNs));
+    if (ProcessIsOver()) return;
+  }
+}
+
 bool Writer::ProcessIsOver() {
   const std::uint64_t now = NowNs();
-  if (now < next_end_check_ns_) return false;
+  if (is_over_ || now < next_end_check_ns_) return is_over_;
   next_end_check_ns_ =
-      now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kSweepNs);
-  return OnlyOwnThreadsAreLeft(1);
+      now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kEndCheckNs);
+  is_over_ = OnlyOwnThreadsAreLeft(1, &status_of_main_);
+  return is_over_;
 }
 
 // The C library ends the process with its last thread, which runs the exit handlers. They expect a
 // stack and a signal mask like the program's, so they do not run on this thread. Events of that
-// time are written at once by the thread that makes them.
+// time are written at once by the thread that makes them. If the main thread ended by the bare
+// system call, or was killed, no exit handler runs: the process has that thread's status, which
+// the kernel takes from its last one.
 void Writer::EndAsLast() {
   Call(housekeeping_.at_last_thread);
   ended_.store(true, std::memory_order_release);
   Finish(kMaxFinishNs);
+  if (status_of_main_ != 0) EndLike(status_of_main_);
   pthread_t last;
   const auto wait_for = [](void* writer) -> void* {
     auto* self = static_cast<Writer*>(writer);

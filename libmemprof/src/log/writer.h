@@ -102,6 +102,7 @@ class Writer {
   static void* ThreadMain(void* self);
   void Loop();
   void Serve(std::uint32_t flush_wanted, std::uint32_t finish_wanted);
+  void Rest(std::uint32_t attention);
   bool ProcessIsOver();
   void EndAsLast();
   void ServeHere();
@@ -144,6 +145,8 @@ class Writer {
   ByteBuffer message_{Need::kWriter};  // of counters
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t next_end_check_ns_ = 0;
+  bool is_over_ = false;
+  int status_of_main_ = 0;
   std::uint64_t next_counters_ns_ = 0;
   bool reported_removed_ = false;
 };

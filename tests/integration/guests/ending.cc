@@ -7,7 +7,19 @@
 //   ending first WHO     the main thread ends by pthread_exit; another thread allocates before
 //                        that (WHO = before) or for a time after it (after); an exit handler
 //                        allocates too
+//   ending alone HOW     the last thread ends with status 38 by the bare system call (raw), or is
+//                        killed by a filter of system calls (killed)
+//   ending leave HOW     handlers of signals leave wherever they came: by siglongjmp, while another
+//                        thread allocates (jump), or the first by exit(3) (exit)
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -111,6 +123,67 @@ void LeaveFirst(bool before) {
   pthread_exit(nullptr);
 }
 
+int EndAlone(bool killed) {
+  Pair(1000);
+  if (!killed) syscall(SYS_exit, 38);
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{4, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    return 6;
+  syscall(SYS_getppid);
+  return 7;
+}
+
+sigjmp_buf g_back;
+volatile int g_left = 0;
+volatile unsigned g_way = 1;
+
+unsigned NextWay() {
+  g_way = g_way * 5 + 1;
+  return g_way & 0xffff;
+}
+
+void JumpOut(int) {
+  g_left = g_left + 1;
+  siglongjmp(g_back, 1);
+}
+void Exit(int) { exit(3); }
+
+void EveryMicroseconds(long interval) {
+  itimerval timer{};
+  timer.it_value.tv_usec = timer.it_interval.tv_usec = interval;
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+int Leave(bool jump) {
+  struct sigaction action {};
+  action.sa_handler = jump ? JumpOut : Exit;
+  action.sa_flags = SA_NODEFER;
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+  std::thread other([] {
+    SYMBOL(cuCtxSetCurrent)(g_context);
+    for (unsigned way = 1; !g_stop; way = way * 5 + 3) PairFrom(way & 0xffff);
+  });
+  sigaction(SIGALRM, &action, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+  EveryMicroseconds(jump ? 200 : 3000 + getpid() % 1000);
+  sigsetjmp(g_back, 1);
+  while (g_left < 3000) PairFrom(NextWay());
+  EveryMicroseconds(0);
+  g_stop = true;
+  other.join();
+  Pair(100);
+  std::printf("went on\n");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -118,5 +191,7 @@ int main(int argc, char** argv) {
   const std::string what = argv[1], how = argv[2];
   Open();
   if (what == "cancel") return Cancel(how == "deferred");
+  if (what == "alone") return EndAlone(how == "killed");
+  if (what == "leave") return Leave(how == "jump");
   LeaveFirst(how == "before");
 }
