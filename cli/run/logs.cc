@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/run/log_names.h"
 #include "cli/run/run.h"
+#include "cli/run/segments.h"
 #include "proto/framing.h"
 
 namespace memprof::cli {
@@ -30,7 +31,8 @@ absl::StatusOr<std::string> FirstExisting(const std::string& directory, const st
       what, " is not where it belongs: ", (fs::path(directory) / candidates[0]).string()));
 }
 
-// Whether the file is empty or begins as a log does; an errno if it cannot be read.
+}  // namespace
+
 absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (fd < 0 && errno == ELOOP) return false;  // a link
@@ -44,6 +46,8 @@ absl::StatusOr<bool> MayBeReplaced(const std::string& path) {
   close(fd);
   return replaceable;
 }
+
+namespace {
 
 // Whether a process still writes the log: the recorder holds a lock.
 bool IsInUse(const std::string& path) {
@@ -98,10 +102,15 @@ absl::StatusOr<bool> CheckOutput(const std::string& path) {
   return !IsInUse(path);  // then the new log gets another name
 }
 
-absl::Status PrepareOutput(const std::string& path) {
+absl::Status PrepareOutput(const std::string& path, const log::AlwaysOnBudget& always_on) {
   const absl::StatusOr<bool> earlier = CheckOutput(path);
   if (!earlier.ok()) return earlier.status();
-  if (*earlier && unlink(path.c_str()) != 0)
+  if (!*earlier) return absl::OkStatus();
+  struct stat status;
+  if (always_on.wanted() && always_on.kept > 0 && stat(path.c_str(), &status) == 0 &&
+      status.st_size > 0)
+    return KeepAsSegment(path, always_on.kept);
+  if (unlink(path.c_str()) != 0)
     return absl::PermissionDeniedError(absl::StrCat(path, ": ", std::strerror(errno)));
   return absl::OkStatus();
 }

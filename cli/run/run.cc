@@ -215,13 +215,22 @@ std::int64_t UnixNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// As the recorder will read it.
+log::AlwaysOnBudget BudgetOf(const RunOptions& options) {
+  const char* text = getenv("MEMPROF_ALWAYS_ON");
+  if (!options.always_on.empty()) text = options.always_on.c_str();
+  log::AlwaysOnBudget budget;
+  return text != nullptr && log::ParseAlwaysOn(text, &budget) ? budget : log::AlwaysOnBudget();
+}
+
 // Checks the program and makes place for the log. Says in one line that the program runs
 // unrecorded.
 absl::StatusOr<Loadable> Prepare(const std::vector<std::string>& program, RunOptions* options) {
   const absl::StatusOr<Loadable> loadable = CanRecord(*options, program);
   if (!loadable.ok()) return loadable;
   options->output = fs::absolute(options->output).string();
-  if (const absl::Status status = PrepareOutput(options->output); !status.ok()) return status;
+  if (const absl::Status status = PrepareOutput(options->output, BudgetOf(*options)); !status.ok())
+    return status;
   if (!loadable->recorded())
     std::cerr << "memprof: " << loadable->why << ": it runs, but is not recorded; "
               << loadable->remedy << "\n";

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/always_on.h"
 
 namespace memprof::cli {
 
@@ -31,8 +32,9 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 
 // Prepares `path` for a log: removes a log of memprof or an empty file there; anything else is an
 // error, and so is a folder that is not writable. For a path with %, a pattern that only the
-// recorder can expand, only the folder is checked.
-absl::Status PrepareOutput(const std::string& path);
+// recorder can expand, only the folder is checked. Of a recording that is always on the last log
+// becomes a segment (segments.h).
+absl::Status PrepareOutput(const std::string& path, const log::AlwaysOnBudget& always_on = {});
 // The same, but nothing is removed: whether there is something that PrepareOutput would remove.
 absl::StatusOr<bool> CheckOutput(const std::string& path);
 

@@ -4,12 +4,14 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/integration/harness.h"
 #include "tests/integration/life_guest.h"
+#include "tests/integration/run_command.h"
 
 namespace memprof::testing {
 namespace {
@@ -110,6 +112,19 @@ TEST(AlwaysOn, AKilledProcessLeavesItsSegments) {
   EXPECT_EQ(recovered.log.error, "");
   EXPECT_FALSE(Leaked(recovered.log).empty());
   EXPECT_EQ(recovered.log.header.pid(), static_cast<std::uint32_t>(guest.pid));
+}
+
+// A program that ends over and over, as one under a supervisor does.
+TEST(AlwaysOn, ARestartKeepsTheLastLogsAsSegments) {
+  TempDirectory directory;
+  const std::vector<std::string> words = {"run",     "--sim", "--always-on=64KiB/1h,keep=2", "-o",
+                                          "a.mprof", "--",    GuestPath("guest_served"),     "0.05",
+                                          "exit"};
+  std::ofstream(directory.File("a.segment-4.mprof")) << "no log";
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(MemprofRun(directory, words).status, 0);
+  EXPECT_THAT(directory.Files(".mprof"), ElementsAre("a.mprof", "a.segment-4.mprof",
+                                                     "a.segment-7.mprof", "a.segment-8.mprof"));
+  EXPECT_EQ(ReadLog(directory.File("a.segment-8.mprof")).WithOp(log::OP_ALLOC_FAILED).size(), 1u);
 }
 
 TEST(AlwaysOn, ABudgetThatIsNoneIsSaidAndAllIsRecorded) {

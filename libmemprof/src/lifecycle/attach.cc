@@ -117,10 +117,11 @@ bool Wait() {
   const std::uint64_t deadline = limit == 0 ? ~std::uint64_t{0} : NowNs() + limit * 1'000'000'000;
   const std::atomic<std::uint32_t> never{0};
   std::uint64_t changes = 0;
+  int status_of_main = 0;  // the writer asks again
   for (int looks = 1;; ++looks) {
     const std::uint64_t now = NowNs();
     if (EndIsWanted() || now >= deadline || !Recording()) return true;
-    if (OnlyOwnThreadsAreLeft(kOwnThreads)) return false;
+    if (OnlyOwnThreadsAreLeft(kOwnThreads, &status_of_main)) return false;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
     if (looks % kLooksPerSearch == 0 && InjectedOnly() && LibrariesHaveChanged(&changes))
       RedirectTorch();

@@ -57,7 +57,7 @@ class LogFile {
 
   // log_segments.cc. After Finish: the log gets the name of a segment, and a new one begins under
   // its own name, with this header and the definitions of the one before. `kept` segments stay,
-  // older ones of this recording are removed. Returns 0 or an errno.
+  // older ones are removed, also those of earlier recordings here. Returns 0 or an errno.
   int BeginNext(const ByteBuffer& header, std::uint32_t kept);
   // "run.mprof" becomes "run.segment-7.mprof". False if that is too long.
   bool NameOfSegment(std::uint32_t number, char* path, std::size_t size) const;
@@ -81,6 +81,8 @@ class LogFile {
   int CreateAt(const char* path);
   void BeginFile();
   int KeepAsSegment();
+  void AdoptSegments();
+  void Adopt(int folder, const char* name);
   void CopyDefinitions(int from, std::uint64_t bytes);
   void RemoveOldest();
   // `error`: if not 0, the reason why nothing may be written.
@@ -112,6 +114,7 @@ class LogFile {
   std::size_t compressor_bytes_ = 0;
   MappedArray<Segment> segments_{Need::kWriter};
   std::uint32_t last_segment_ = 0;
+  bool adopted_ = false;
   char path_[kMaxPathBytes] = "";
 };
 

@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/output_name.h"
@@ -37,7 +40,50 @@ bool LogFile::NameOfSegment(std::uint32_t number, char* path, std::size_t size) 
   return length > 0 && static_cast<std::size_t>(length) < size;
 }
 
+// Of an earlier recording, if it is a log of this user.
+void LogFile::Adopt(int folder, const char* name) {
+  const char* const own = strrchr(path_, '/') + 1;
+  const std::size_t stem = ExtensionAt(own);
+  if (strncmp(name, own, stem) != 0 || strncmp(name + stem, ".segment-", 9) != 0) return;
+  char whole[kMaxPathBytes];
+  const auto number = static_cast<std::uint32_t>(strtoul(name + stem + 9, nullptr, 10));
+  if (number == 0 || !NameOfSegment(number, whole, sizeof whole) ||
+      strcmp(strrchr(whole, '/') + 1, name) != 0)
+    return;
+  const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  char magic[sizeof log::kMagic];
+  if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+      ReadAt(fd, magic, sizeof magic, 0) && memcmp(magic, log::kMagic, sizeof magic) == 0)
+    segments_.Append({number, status.st_dev, status.st_ino});
+  if (fd >= 0) close(fd);
+  last_segment_ = std::max(last_segment_, number);
+}
+
+// Without opendir, which allocates.
+void LogFile::AdoptSegments() {
+  constexpr std::size_t kLength = 16, kName = 19;  // where linux_dirent64 has them
+  char path[kMaxPathBytes];
+  strcpy(path, path_);
+  strrchr(path, '/')[1] = '\0';
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  alignas(8) char entries[4096];
+  long got = 0;
+  while ((got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+    for (long at = 0; at < got;) {
+      std::uint16_t bytes = 0;
+      memcpy(&bytes, entries + at + kLength, sizeof bytes);
+      Adopt(folder, entries + at + kName);
+      at += bytes;
+    }
+  close(folder);
+  std::sort(segments_.begin(), segments_.end(),
+            [](const Segment& a, const Segment& b) { return a.number < b.number; });
+}
+
 int LogFile::KeepAsSegment() {
+  if (!std::exchange(adopted_, true)) AdoptSegments();
   char name[kMaxPathBytes];
   int error = EEXIST;
   for (int attempt = 0; attempt < kMaxAttempts && error == EEXIST; ++attempt) {

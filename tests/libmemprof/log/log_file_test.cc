@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "libmemprof/src/log/proto_writer.h"
 #include "tests/libmemprof/log/log_reader.h"
@@ -192,6 +193,30 @@ TEST_F(LogFileTest, AVanishedFileIsAnErrorAndNothingElseIsWrittenTo) {
   AddText(&log, "lost");
   EXPECT_EQ(log.WriteBatch(), ENOENT);
   EXPECT_EQ(std::filesystem::file_size(File("victim")), 0u);
+}
+
+TEST_F(LogFileTest, SegmentsOfAnEarlierRecordingCountAmongThoseThatStay) {
+  const auto keep_three = [this](int segments) {
+    LogFile log;
+    ASSERT_EQ(log.Create(File("a.mprof").c_str()), 0);
+    for (int i = 0; i < segments; ++i) {
+      ASSERT_EQ(log.Finish(1, 0, "exit"), 0);
+      ASSERT_EQ(log.BeginNext(ByteBuffer(), 3), 0);
+    }
+  };
+  keep_three(3);
+  std::filesystem::remove(File("a.mprof"));
+  for (const char* other : {"a.segment-0.mprof", "a.segment-02.mprof", "a.segment-2.mprof.txt",
+                            "b.segment-2.mprof", "a.segment-9.mprof"})
+    std::ofstream(File(other)) << "not ours";
+  keep_three(2);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_))
+    names.insert(entry.path().filename().string());
+  EXPECT_THAT(names, ::testing::ElementsAre("a.mprof", "a.segment-0.mprof", "a.segment-02.mprof",
+                                            "a.segment-10.mprof", "a.segment-11.mprof",
+                                            "a.segment-2.mprof.txt", "a.segment-3.mprof",
+                                            "a.segment-9.mprof", "b.segment-2.mprof"));
 }
 
 TEST_F(LogFileTest, AnEndThatTakesLessRoomLeavesNothingOfTheOldOne) {
