@@ -251,6 +251,7 @@ bool RingBuffer::Back(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 bool RingBuffer::Grow(std::uint32_t slabs) {
+  if (slabs_ready() == header_->slab_count) return false;
   SystemSection section;
   LockGuard lock(grow_mutex_);
   const std::uint32_t ready = header_->slabs_ready.load(std::memory_order_relaxed);
@@ -330,7 +331,7 @@ SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::
   wait.seen = released_.load(std::memory_order_acquire);
   while ((index = PopFree(spare)) == 0) {
     if (Grow(kGrowSlabs)) continue;
-    if (!WaitForRelease(&wait)) return nullptr;
+    if (AllAreOwned(spare) || !WaitForRelease(&wait)) return nullptr;
   }
   if (wait.began_ns != 0) {
     const std::uint64_t patience = patience_ns_.load(std::memory_order_relaxed);
@@ -342,11 +343,19 @@ SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::
   taken->thread = thread;
   taken->tid = tid;
   taken->sequence = header_->next_sequence.fetch_add(1, std::memory_order_relaxed);
+  owned_.fetch_add(1, std::memory_order_relaxed);
   taken->state.store(SlabState::kOwned, std::memory_order_release);
   return taken;
 }
 
+// More threads live than there are slabs: the writer has none that it could release, and waiting
+// for another thread's end would stop the program.
+bool RingBuffer::AllAreOwned(std::uint32_t spare) const {
+  return owned_.load(std::memory_order_relaxed) + spare >= header_->slab_count;
+}
+
 void RingBuffer::Seal(SlabHeader* sealed) {
+  owned_.fetch_sub(1, std::memory_order_relaxed);
   sealed->state.store(SlabState::kSealed, std::memory_order_release);
   if (sealed_.fetch_add(1, std::memory_order_relaxed) + 1 == kWakeAfterSealed) CallAttention();
 }

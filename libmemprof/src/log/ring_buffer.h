@@ -84,6 +84,7 @@ class RingBuffer {
   bool MapPrivate(std::uint32_t slabs);
   void InitialiseHeader(std::uint32_t slabs, const RingOptions& options);
   bool Grow(std::uint32_t slabs);
+  bool AllAreOwned(std::uint32_t spare) const;
   bool Back(std::uint64_t offset, std::uint64_t bytes);
   int FileDescriptor();
   bool IsOurFile(int fd) const;
@@ -118,6 +119,7 @@ class RingBuffer {
   std::atomic<std::uint32_t> waiting_{0};
   std::atomic<std::uint32_t> overloaded_{0};
   std::atomic<std::int32_t> free_slabs_{0};  // lags behind the list: may be below zero
+  std::atomic<std::uint32_t> owned_{0};      // slabs that are neither free nor sealed
   std::atomic<std::uint32_t> heartbeat_{0};
   std::atomic<std::uint32_t> writer_tid_{0};
   std::atomic<std::uint64_t> patience_ns_{0};

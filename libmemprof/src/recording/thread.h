@@ -22,6 +22,7 @@ struct ThreadState {
   std::uint64_t epoch;  // of the recording whose ids and slab it has
   ThreadSlot* slot;     // of its thread; null while it has none
   ThreadState* next;    // of all states (thread_states.h)
+  ThreadState* next_free;
   ring::SlabHeader* slab;
   std::uint32_t used;       // events in `slab`
   std::uint32_t room;       // events that fit into `slab`; 0 without a slab

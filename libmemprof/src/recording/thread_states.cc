@@ -1,4 +1,4 @@
-// A list that only grows; a state without a slot is free.
+// A list that only grows; a state without a slot is free, and in a second list.
 #include "libmemprof/src/recording/thread_states.h"
 
 #include <errno.h>
@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kStackOfHooks = 16384;
 
 ThreadState* g_states = nullptr;  // g_process_locks.threads
+ThreadState* g_free = nullptr;    // the same
+std::atomic<bool> g_refused{false};
 std::atomic<std::uint32_t> g_visits{0};
 
 // The memo charges its own memory as it grows, and is not copied to children; the rest of the state
@@ -38,8 +40,10 @@ ThreadState* Reuse(ThreadSlot* slot) {
   LockGuard lock(g_process_locks.threads);
   ThreadState* state = slot->state;
   if (state != nullptr && state->slot == slot) return state;
-  for (state = g_states; state != nullptr && state->slot != nullptr;) state = state->next;
-  if (state != nullptr) state->slot = slot;
+  state = g_free;
+  if (state == nullptr) return nullptr;
+  g_free = state->next_free;
+  state->slot = slot;
   return state;
 }
 
@@ -73,9 +77,11 @@ bool IsInside(const ThreadState& state) {
 }  // namespace
 
 ThreadState* TakeThreadState(ThreadSlot* slot, std::uint64_t epoch) {
+  if (slot->state == nullptr && g_refused.load(std::memory_order_relaxed)) return nullptr;
   ThreadState* state = Reuse(slot);
   if (state == nullptr) {
     state = NewThreadState();
+    if (state == nullptr) g_refused.store(true, std::memory_order_relaxed);
     if (state == nullptr) return nullptr;
     state->slot = slot;
     LockGuard lock(g_process_locks.threads);
@@ -89,7 +95,11 @@ ThreadState* TakeThreadState(ThreadSlot* slot, std::uint64_t epoch) {
 
 void ReturnThreadState(ThreadState* state) {
   LockGuard lock(g_process_locks.threads);
+  if (state->slot == nullptr) return;
   state->slot = nullptr;
+  state->next_free = g_free;
+  g_free = state;
+  g_refused.store(false, std::memory_order_relaxed);
 }
 
 Visit::Visit() { g_visits.fetch_add(1); }
@@ -108,10 +118,12 @@ bool ThreadsAreInside() {
 void ForgetRecording() {
   LockGuard lock(g_process_locks.threads);
   for (ThreadState* state = g_states; state != nullptr; state = state->next) Forget(state);
+  g_refused.store(false, std::memory_order_relaxed);
 }
 
 void ForgetParentsThreads() {
-  g_states = nullptr;
+  g_states = g_free = nullptr;
+  g_refused.store(false);
   g_visits.store(0);
 }
 

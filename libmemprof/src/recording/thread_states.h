@@ -10,7 +10,8 @@
 namespace memprof::recorder {
 
 // The state for the thread of `slot`, without anything of another recording than `epoch`. Null
-// without memory.
+// without memory; then every event of further threads asks, and is refused at once until another
+// thread ends.
 ThreadState* TakeThreadState(ThreadSlot* slot, std::uint64_t epoch);
 // Its thread ends, or does without.
 void ReturnThreadState(ThreadState* state);

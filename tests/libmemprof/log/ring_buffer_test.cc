@@ -87,6 +87,15 @@ TEST_F(RingBufferTest, WhenFullItWaitsBrieflyOnceAndThenNotAtAll) {
   EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), ring_.slab(3));
 }
 
+// A wait in vain would make the next ones shorter.
+TEST_F(RingBufferTest, WhereThreadsHoldAllSlabsNobodyWaits) {
+  Create(1);
+  TakeAll(&ring_);
+  const std::uint64_t before = ring_.PatienceNs();
+  EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 2, 2), nullptr);
+  EXPECT_EQ(ring_.PatienceNs(), before);
+}
+
 TEST_F(RingBufferTest, DefinitionsHaveRoomWhereEventsHaveNone) {
   Create(1);
   TakeAll(&ring_);
@@ -98,12 +107,12 @@ TEST_F(RingBufferTest, DefinitionsHaveRoomWhereEventsHaveNone) {
 TEST_F(RingBufferTest, AWriterThatWorksIsWaitedForLonger) {
   Create(1);
   const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
+  ring_.Seal(slabs[5]);
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
   // Twice the time that a producer waits for a writer without a heartbeat.
   for (const std::uint64_t end = NowNs() + 400'000'000; NowNs() < end; usleep(1000))
     ring_.Heartbeat();
-  ring_.Seal(slabs[5]);
   ring_.Release(slabs[5]);
   producer.join();
   EXPECT_EQ(got.load(), slabs[5]);
@@ -115,8 +124,8 @@ TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
   // A disk that blocks repeatedly.
   const std::uint64_t at_first = ring_.PatienceNs();
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
     ring_.Seal(slabs[2]);
+    EXPECT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), nullptr);
     ring_.Release(slabs[2]);
     ASSERT_EQ(ring_.Acquire(SlabKind::kEvents, 1, 1), slabs[2]);
   }
@@ -127,12 +136,12 @@ TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
   for (int i = 0; i < 1000 && !grown; ++i) {
     const std::uint64_t before = ring_.PatienceNs();
     SlabHeader* got = nullptr;
+    ring_.Seal(slabs[2]);
     std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
     for (int beat = 0; beat < 20; ++beat) {
       ring_.Heartbeat();
       usleep(200);
     }
-    ring_.Seal(slabs[2]);
     ring_.Release(slabs[2]);
     producer.join();
     if (got == nullptr) got = ring_.Acquire(SlabKind::kEvents, 2, 2);
@@ -145,6 +154,7 @@ TEST_F(RingBufferTest, PatienceShrinksWhileItIsInVain) {
 TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
   Create(1);
   TakeAll(&ring_);
+  for (const std::uint32_t index : {1u, 2u}) ring_.Seal(ring_.slab(index));
   ring_.SetWriter(CurrentTid());
   ASSERT_NE(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
   EXPECT_EQ(ring_.Acquire(SlabKind::kDefinitions, 0, 0), nullptr);
@@ -152,10 +162,8 @@ TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
   // threads still wait.
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] { got = ring_.Acquire(SlabKind::kEvents, 2, 2); });
-  for (const std::uint32_t index : {1u, 2u}) {  // one of them fills the reserve
-    ring_.Seal(ring_.slab(index));
+  for (const std::uint32_t index : {1u, 2u})  // one of them fills the reserve
     ring_.Release(ring_.slab(index));
-  }
   producer.join();
   EXPECT_NE(got.load(), nullptr);
 }
@@ -163,12 +171,12 @@ TEST_F(RingBufferTest, TheWriterDoesNotWaitForItself) {
 TEST_F(RingBufferTest, AWaitingProducerGetsWhatTheWriterReleases) {
   Create(1);
   const std::vector<SlabHeader*> slabs = TakeAll(&ring_);
+  ring_.Seal(slabs[5]);
   // The producer calls repeatedly and sleeps in between; one release must still reach it.
   std::atomic<SlabHeader*> got{nullptr};
   std::thread producer([&] {
     while (got.load() == nullptr) got = ring_.Acquire(SlabKind::kEvents, 2, 2);
   });
-  ring_.Seal(slabs[5]);
   ring_.Release(slabs[5]);
   producer.join();
   EXPECT_EQ(got.load(), slabs[5]);

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -139,6 +141,57 @@ TEST_F(RecorderTest, AThreadsMemoIsFreedAtItsEndAndNotInheritedByChildren) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// A thread that records at once, and then whenever it is told to, until it shall end.
+class RecordingThread {
+ public:
+  RecordingThread() { Record(); }
+  ~RecordingThread() {
+    command_ = kEnd;
+    thread_.join();
+  }
+  bool Record() {
+    command_ = kRecord;
+    while (command_ == kRecord) std::this_thread::yield();
+    return recorded_;
+  }
+  bool recorded() const { return recorded_; }
+
+ private:
+  enum Command { kWait, kRecord, kEnd };
+  void Serve() {
+    while (command_ != kEnd) {
+      if (command_ != kRecord) {
+        std::this_thread::yield();
+        continue;
+      }
+      recorded_ = memprof_step(1) == MEMPROF_OK;
+      command_ = kWait;
+    }
+  }
+  std::atomic<Command> command_{kWait};
+  bool recorded_ = false;
+  std::thread thread_{[this] { Serve(); }};
+};
+
+TEST_F(RecorderTest, AThreadThatWasRefusedIsTakenOnceAnotherHasEnded) {
+  ASSERT_EQ(memprof_start(), MEMPROF_OK);
+  std::thread([] { memprof_step(1); }).join();
+  SetMemoryLimit(1, 0);  // no more threads at once than there were
+  std::vector<std::unique_ptr<RecordingThread>> taken;
+  auto next = std::make_unique<RecordingThread>();
+  for (int i = 0; next->recorded() && i < 1000; ++i) {
+    taken.push_back(std::move(next));
+    next = std::make_unique<RecordingThread>();
+  }
+  ASSERT_FALSE(next->recorded());
+  EXPECT_FALSE(next->Record());
+  EXPECT_GE(TheRecorder()->ring()->AnomalyCount(log::Anomaly::kThreadSlotsExhausted), 2u);
+  ASSERT_FALSE(taken.empty());
+  taken.pop_back();
+  EXPECT_TRUE(next->Record());
+  SetMemoryLimit(kDefaultMemoryMib << 20, 0);
 }
 
 TEST_F(RecorderTest, AFullRingCountsWhatItDrops) {
