@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -76,6 +77,16 @@ absl::Status SetAgent(const std::string& directory, bool holders) {
   return absl::OkStatus();
 }
 
+// The runtime of AddressSanitizer stops a program in which another library is loaded before it. It
+// need not be the first: of its functions the recorder has none.
+void LetSanitizerComeSecond() {
+  static constexpr char kOptions[] = "ASAN_OPTIONS", kOrder[] = "verify_asan_link_order";
+  const char* before = getenv(kOptions);
+  const std::string options = before == nullptr ? "" : before;
+  if (absl::StrContains(options, kOrder)) return;
+  setenv(kOptions, absl::StrCat(options, options.empty() ? "" : ":", kOrder, "=0").c_str(), 1);
+}
+
 // The list of libraries without the recorder, which an outer memprof run may have put there.
 std::string Without(const std::string& recorder, const char* list) {
   std::vector<std::string> libraries =
@@ -101,6 +112,7 @@ absl::Status SetEnvironment(const RunOptions& options, const std::string& shared
   const std::string others = Without(*recorder, getenv("LD_PRELOAD"));
   setenv("LD_PRELOAD", preload ? Prepend(*recorder, others.c_str()).c_str() : others.c_str(), 1);
   if (!preload && others.empty()) unsetenv("LD_PRELOAD");
+  if (preload) LetSanitizerComeSecond();
   setenv("MEMPROF_OUTPUT", options.output.c_str(), 1);
   if (options.torch || options.holders) {
     if (const absl::Status status = SetAgent(directory, options.holders); !status.ok())
