@@ -44,7 +44,9 @@ std::optional<std::vector<std::string>> LogsOfList(const std::string& path) {
     return std::nullopt;
   text.resize(log::kFullRunList);
   text.resize(static_cast<std::size_t>(file.read(text.data(), std::ssize(text)).gcount()));
-  return std::vector<std::string>(absl::StrSplit(text, '\0', absl::SkipEmpty()));
+  std::vector<std::string> logs = absl::StrSplit(text, '\0', absl::SkipEmpty());
+  std::erase(logs, log::kNoLogEntry);
+  return logs;
 }
 
 absl::StatusOr<std::vector<std::string>> LogsOfName(const std::string& name) {

@@ -83,13 +83,41 @@ RunList::RunList(const std::string& directory) {
 
 RunList::~RunList() { unlink(path_.c_str()); }
 
-std::optional<std::vector<std::string>> RunList::Read() const {
+std::vector<std::string> RunList::Entries(bool* whole) const {
   std::ifstream file(path_, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const std::string magic(log::kRunListMagic, sizeof log::kRunListMagic);
-  if (!absl::StartsWith(text, magic) || text.size() >= log::kFullRunList) return std::nullopt;
-  return std::vector<std::string>(
-      absl::StrSplit(text.substr(magic.size()), '\0', absl::SkipEmpty()));
+  *whole = absl::StartsWith(text, magic) && text.size() < log::kFullRunList;
+  if (!*whole) return {};
+  return absl::StrSplit(text.substr(magic.size()), '\0', absl::SkipEmpty());
+}
+
+std::optional<std::vector<std::string>> RunList::Read() const {
+  bool whole = false;
+  std::vector<std::string> logs = Entries(&whole);
+  if (!whole) return std::nullopt;
+  std::erase(logs, log::kNoLogEntry);
+  return logs;
+}
+
+bool RunList::HasFailures() const {
+  bool whole = false;
+  const std::vector<std::string> entries = Entries(&whole);
+  return std::find(entries.begin(), entries.end(), log::kNoLogEntry) != entries.end();
+}
+
+pid_t RunList::ProcessLeft() const {
+  const std::string variable =
+      absl::StrCat(std::string(1, '\0'), "MEMPROF_RUN=", path_, std::string(1, '\0'));
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    if (absl::StrContains(absl::StrCat(std::string(1, '\0'), text), variable)) return pid;
+  }
+  return 0;
 }
 
 std::vector<std::string> FindLogs(const std::string& pattern, std::int64_t since_unix_ns,

@@ -2,6 +2,8 @@
 // its log in the run's list (proto/run_list.h), whose path every log has in its header too.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,8 +24,13 @@ class RunList {
   const std::string& path() const { return path_; }
   // The logs of processes on this host; nothing if some may be missing.
   std::optional<std::vector<std::string>> Read() const;
+  // Whether a recorder could not begin its log, and has said so.
+  bool HasFailures() const;
+  // A process of the run that has not ended: 0 if none can be seen.
+  pid_t ProcessLeft() const;
 
  private:
+  std::vector<std::string> Entries(bool* whole) const;
   std::string path_;
 };
 

@@ -185,11 +185,17 @@ Outcome StartAndWait(char** program) {
   return outcome;
 }
 
-void PrintLogPath(const RunOptions& options, bool can_record,
-                  const std::vector<std::string>& logs) {
+// That no GPU was used is said only where all is over, and no recorder has failed.
+void PrintLogPath(const RunOptions& options, bool can_record, const std::vector<std::string>& logs,
+                  const RunList& list) {
   if (logs.empty() && !can_record) return;  // the reason was already printed
   if (!logs.empty())
     std::cerr << "memprof: " << RecordedText(logs, options.output, RanksOfJob()) << "\n";
+  else if (list.HasFailures())
+    std::cerr << "memprof: no log was written, for the reason above\n";
+  else if (const pid_t left = list.ProcessLeft(); left != 0)
+    std::cerr << "memprof: no log was written so far; process " << left
+              << ", which the program started, still runs\n";
   else if (options.start_paused)
     std::cerr << "memprof: no log was written: the program used no GPU, or never called "
                  "memprof_start()\n";
@@ -267,7 +273,8 @@ int Record(const RunOptions& values, char** argv, const Loadable& loadable,
   const GroupRemains remains =
       values.sim.empty() ? GroupRemains() : ClearSharedDevices(shared_devices);
   // The stand-in has already printed the reason.
-  if (!logs.empty() || !remains.static_runtime) PrintLogPath(values, loadable.recorded(), logs);
+  if (!logs.empty() || !remains.static_runtime)
+    PrintLogPath(values, loadable.recorded(), logs, list);
   if (!values.upload.empty())
     UploadLogs(logs, FixedFolder(values.output), values.upload, values.upload_limit_s);
   watcher->Await(kMostWatchS);

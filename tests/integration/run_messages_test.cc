@@ -187,6 +187,34 @@ TEST(RunVerb, SaysWhenThereWasNoCuda) {
   EXPECT_EQ(run.err, "memprof: the program used no GPU; no log was written\n");
 }
 
+TEST(RunVerb, SaysThatNoGpuWasUsedOnlyWhereThatWasSeen) {
+  TempDirectory directory;
+  std::filesystem::create_directory(directory.File("sub"));
+  const std::string guest = GuestPath("guest_runtime_life") + " exit return";
+  const GuestResult failed = MemprofRun(directory, {"run", "--sim", "-o", "sub/a.mprof", "--",
+                                                    "/bin/sh", "-c", "rmdir sub; exec " + guest});
+  EXPECT_EQ(failed.status, 7);
+  EXPECT_THAT(failed.err, HasSubstr("cannot record to "));
+  EXPECT_THAT(failed.err, HasSubstr("no log was written, for the reason above\n"));
+  EXPECT_THAT(failed.err, ::testing::Not(HasSubstr("used no GPU")));
+  const GuestResult early = MemprofRun(
+      directory, {"run", "--", "/bin/sh", "-c", "sleep 5 </dev/null >/dev/null 2>&1 & echo $!"});
+  EXPECT_EQ(early.err, "memprof: no log was written so far; process " +
+                           early.out.substr(0, early.out.find('\n')) +
+                           ", which the program started, still runs\n");
+}
+
+// Its runtime stops a program in which another library comes first.
+TEST(RunVerb, ProgramsWithAddressSanitizerStart) {
+  if (MEMPROF_IS_SANITIZED) GTEST_SKIP();
+  TempDirectory directory;
+  const GuestResult run =
+      MemprofRun(directory, {"run", "--sim", "-o", "a.mprof", "--", GuestPath("guest_with_asan")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "ended\n");
+  EXPECT_EQ(ReadLog(directory.File("a.mprof")).WithOp(log::OP_ALLOC).size(), 1u);
+}
+
 TEST(RunVerb, WrongUsageIsTwoAndAMissingProgram127) {
   TempDirectory directory;
   EXPECT_EQ(MemprofRun(directory, {"run"}).status, 2);

@@ -14,10 +14,12 @@
 #include "libmemprof/src/lifecycle/internal/whole_recording.h"
 #include "libmemprof/src/lifecycle/lifecycle.h"
 #include "libmemprof/src/lifecycle/signal_switch.h"
+#include "libmemprof/src/log/run_list.h"
 #include "libmemprof/src/log/vocabulary.h"
 #include "libmemprof/src/recording/record_event.h"
 #include "libmemprof/src/recording/thread_states.h"
 #include "libmemprof/src/sources/source_host.h"
+#include "proto/run_list.h"
 
 namespace memprof::recorder {
 namespace {
@@ -59,8 +61,9 @@ bool OpenForEvents(Recorder* recorder, ThreadSlot* slot, ring::RingEvent* first)
 }
 
 // Ends a start that has failed: other calls wait for it.
-int GiveUp(const char* path, int error, int result) {
+int GiveUp(const Settings& settings, const char* path, int error, int result) {
   Message("cannot record to %.300s: %s; the program runs on without", path, strerror(error));
+  AddToRunList(settings.run_list, log::kNoLogEntry);
   SetMode(Mode::kOff);
   return result;
 }
@@ -95,13 +98,13 @@ int CreateRecorder(Settings settings) {
     settings.cupti = true;
   }
   void* memory = MapMemory(sizeof(WholeRecording), Need::kWriter, InChild::kKept);
-  if (memory == nullptr) return GiveUp(settings.output, ENOMEM, MEMPROF_UNAVAILABLE);
+  if (memory == nullptr) return GiveUp(settings, settings.output, ENOMEM, MEMPROF_UNAVAILABLE);
   auto* recording = new (memory) WholeRecording(settings, ServeToggles, SwitchOff);
   Recorder* recorder = recording->recorder();
   const int error = recorder->Open();
   if (error != 0) {
     const char* path = recorder->log()->path();
-    return GiveUp(path[0] != '\0' ? path : settings.output, error, MEMPROF_IO_ERROR);
+    return GiveUp(settings, path[0] != '\0' ? path : settings.output, error, MEMPROF_IO_ERROR);
   }
   if (settings.verbose) Message("recording to %.400s", recorder->log()->path());
   g_whole.store(recording, std::memory_order_relaxed);
