@@ -210,6 +210,8 @@ CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); 
 namespace {
 
 thread_local constinit std::uint32_t t_signals_off __attribute__((tls_model("initial-exec"))) = 0;
+thread_local constinit const sigset_t* t_mask_before __attribute__((tls_model("initial-exec"))) =
+    nullptr;
 
 }  // namespace
 
@@ -221,12 +223,20 @@ SignalsOff::SignalsOff() {
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
       sigdelset(&set, own);
     pthread_sigmask(SIG_BLOCK, &set, &before_);
+    t_mask_before = &before_;
   }
   ++t_signals_off;
 }
 
 SignalsOff::~SignalsOff() {
   if (--t_signals_off == 0) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void SignalsOff::MaskOfProgram(sigset_t* mask) {
+  if (t_signals_off != 0)
+    *mask = *t_mask_before;
+  else
+    pthread_sigmask(SIG_SETMASK, nullptr, mask);
 }
 
 SystemSection::SystemSection() : errno_(errno) {}

@@ -107,6 +107,8 @@ class SignalsOff {
   ~SignalsOff();
   SignalsOff(const SignalsOff&) = delete;
   SignalsOff& operator=(const SignalsOff&) = delete;
+  // The calling thread's, as the program has set it.
+  static void MaskOfProgram(sigset_t* mask);
 
  private:
   sigset_t before_;

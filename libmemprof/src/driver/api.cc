@@ -40,6 +40,7 @@ void* Library() {
   void* library = g_library.load(std::memory_order_acquire);
   if (library != nullptr) return library;
   SystemSection section;
+  const SignalsOff signals_off;  // the loader has a lock
   library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library != nullptr) g_library.store(library, std::memory_order_release);
@@ -49,6 +50,7 @@ void* Library() {
 // Whether code at `address` belongs to libcuda, however it was loaded. Stores the library.
 bool LiesInLibcuda(void* address) {
   SystemSection section;
+  const SignalsOff signals_off;
   Dl_info info;
   if (address == nullptr || dladdr(address, &info) == 0 || info.dli_fname == nullptr) return false;
   const char* slash = strrchr(info.dli_fname, '/');
@@ -87,6 +89,7 @@ void* FindRealFunction(FunctionId id) {
   std::atomic<void*>& real = g_real_functions[static_cast<int>(id)];
   void* library = Library();
   if (library == nullptr) return nullptr;
+  const SignalsOff signals_off;
   void* function = RealDlsym(library, FunctionName(id));
   if (function != nullptr) real.store(function, std::memory_order_release);
   return function;
@@ -94,6 +97,7 @@ void* FindRealFunction(FunctionId id) {
 
 void* RealDriverSymbol(const char* name) {
   void* library = Library();
+  const SignalsOff signals_off;
   return library == nullptr ? nullptr : RealDlsym(library, name);
 }
 
@@ -101,6 +105,7 @@ bool DriverIsLoaded() { return g_library.load(std::memory_order_acquire) != null
 
 bool NoticeLoadedDriver() {
   if (DriverIsLoaded()) return true;
+  const SignalsOff signals_off;
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library != nullptr) g_library.store(library, std::memory_order_release);
   return library != nullptr;

@@ -14,6 +14,7 @@
 
 #include <atomic>
 
+#include "libmemprof/src/base/sys.h"
 #include "libmemprof/src/driver/api.h"
 #include "libmemprof/src/loader/real_dlsym.h"
 
@@ -57,6 +58,7 @@ bool Open(bool may_load) {
   const State known = g_state.load(std::memory_order_acquire);
   if (known == State::kReady) return true;
   if (known != State::kUnknown) return false;
+  const SignalsOff signals_off;  // the loader has a lock
   void* library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr && !may_load) return false;
   State unknown = State::kUnknown;

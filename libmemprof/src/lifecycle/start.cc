@@ -91,6 +91,7 @@ SourceScope ScopeOfCupti(const Settings& settings) {
 }
 
 int CreateRecorder(Settings settings) {
+  const SignalsOff signals_off;  // other threads wait for it, and the loader is used
   RegisterHandlers();
   if (InjectedOnly()) {
     settings.uses = settings.cupti || !IsAttached();

@@ -47,11 +47,12 @@ bool Writer::Start() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);
-  sigset_t all;
+  SignalsOff::MaskOfProgram(&mask_of_program_);
+  sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &mask_of_program_);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = pthread_create(&thread_, &attributes, &Writer::ThreadMain, this);
-  pthread_sigmask(SIG_SETMASK, &mask_of_program_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   running_ = error == 0;
   return running_;

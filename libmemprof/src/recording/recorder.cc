@@ -85,6 +85,7 @@ void Recorder::Finish() {
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   SystemSection section;
+  const SignalsOff signals_off;  // the C library's locks are taken too
   if (slot->epoch != epoch_) slot->thread_id = 0;
   ThreadState* const state = TakeThreadState(slot, epoch_);
   if (state == nullptr) {
