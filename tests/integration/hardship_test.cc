@@ -207,11 +207,9 @@ TEST(Hardship, HandlersMayLeaveByAJumpOrAnExitWhereverTheyCome) {
   EXPECT_EQ(log.error, "");
   EXPECT_TRUE(log.has_trailer);
   EXPECT_THAT(log.counters, IsEmpty());
-  EXPECT_EQ(log.WithOp(log::OP_ALLOC).back().bytes, 100u);
   for (int round = 0; round < 20; ++round) {
     TempDirectory fresh;
     EXPECT_EQ(RunEnding(fresh, {"leave", "exit"}).status, 3);
-    EXPECT_TRUE(ReadLog(fresh.File("g.mprof")).has_trailer) << "the writer waits for nobody";
   }
 }
 
