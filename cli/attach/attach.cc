@@ -103,8 +103,10 @@ absl::StatusOr<AttachReport> Await(Target* target, milliseconds limit, Done done
   for (const auto end = Clock::now() + limit;;) {
     if (absl::Status read = target->Refresh(); !read.ok()) return read;
     absl::StatusOr<AttachReport> report = ReadPage(*target);
-    if (!report.ok() || done(*report)) return report;
-    if (Clock::now() >= end) return absl::DeadlineExceededError("");
+    // While the loader maps the recorder, its page may be another part of the file for a moment.
+    const bool unclear = absl::IsFailedPrecondition(report.status());
+    if (report.ok() ? done(*report) : !unclear) return report;
+    if (Clock::now() >= end) return unclear ? report : absl::DeadlineExceededError("");
     std::this_thread::sleep_for(kPoll);
   }
 }
