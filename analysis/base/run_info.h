@@ -15,6 +15,9 @@ struct AlwaysOn {
   std::uint32_t segment = 0;
 };
 
+// The end reason of a log that was converted from another tool's file.
+inline constexpr char kImportReason[] = "import";
+
 struct RunInfo {
   std::string executable;
   std::vector<std::string> arguments;
@@ -29,8 +32,13 @@ struct RunInfo {
   std::string end_reason;
   std::string torch_release;  // "2.15.0+cu132"; "" = no PyTorch, or the log does not say
   bool attached = false;      // `memprof attach`: the program ran already when the log began
-  TimeNs before_attach = 0;   // when what was allocated before is said to be: before all events
+  // When what was allocated before is said to be, before all events: before `memprof attach`, or
+  // before an imported history begins. 0 = no such memory.
+  TimeNs before_attach = 0;
   AlwaysOn always_on;
+
+  // Converted from another tool's file.
+  bool imported() const { return end_reason == kImportReason; }
 };
 
 struct SelfAccounting {

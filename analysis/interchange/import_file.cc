@@ -66,7 +66,7 @@ absl::StatusOr<ImportSummary> ImportFile(const std::string& path, std::string_vi
     const bool place = message.starts_with("at ") || message.starts_with("line ");
     return absl::Status(summary.status().code(), absl::StrCat(path, place ? ": " : " ", message));
   }
-  if (!log.Finish(summary->end_time_ns, "exit"))
+  if (!log.Finish(summary->end_time_ns, kImportReason))
     return absl::UnavailableError(absl::StrCat(path, ": its log could not be written"));
   return summary;
 }

@@ -24,6 +24,19 @@ bool IsActivity(const EventTable& events, std::uint32_t i) {
   return op == Op::kTouch || op == Op::kMemcpy || op == Op::kMemset;
 }
 
+// The first event of the process that is no memory from before: that has no birth, and is no
+// evidence of growth.
+std::uint32_t FirstOf(const Session& session, std::uint32_t process) {
+  const EventTable& events = session.events();
+  const ProcessInfo& info = session.processes()[process];
+  std::uint32_t i = 0;
+  if (info.run.before_attach == 0) return i;
+  while (i < events.size() && (session.ProcessOf(EventId(i)) != process ||
+                               events.time(i) <= info.run.before_attach + info.clock_shift_ns))
+    ++i;
+  return i;
+}
+
 }  // namespace
 
 StepClock::StepClock(const Session& session) : StepClock(session.steps()) {}
@@ -48,7 +61,7 @@ StepClock StepClock::OfTime(const Session& session, std::uint32_t process) {
   const EventTable& events = session.events();
   std::size_t births = 0;
   EventId first, last_birth;
-  for (std::uint32_t i = 0; i < events.size(); ++i) {
+  for (std::uint32_t i = FirstOf(session, process); i < events.size(); ++i) {
     if (session.ProcessOf(EventId(i)) != process) continue;
     if (!first.valid()) first = EventId(i);
     if (!IsBirth(events, i)) continue;
@@ -80,7 +93,8 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   const EventTable& events = session.events();
   std::size_t births = 0, seen = 0, ticks = 0;  // ticks: activity before the last birth
   EventId last_birth;
-  for (std::uint32_t i = 0; i < events.size(); ++i) {
+  const std::uint32_t first = FirstOf(session, process);
+  for (std::uint32_t i = first; i < events.size(); ++i) {
     if (others(i)) continue;
     if (IsBirth(events, i)) {
       ++births;
@@ -96,9 +110,9 @@ StepClock StepClock::OfActivity(const Session& session, std::uint32_t process) {
   // evidence.
   if (measure < kMinWindows * (clock.births_only_ ? 4 : 1)) return clock;
   const std::size_t windows = std::clamp(measure / 4, kMinWindows, kMaxWindows);
-  clock.begins_.push_back(EventId(0));
+  clock.begins_.push_back(EventId(first));
   std::size_t at = 0;
-  for (std::uint32_t i = 0; clock.begins_.size() < windows && i < events.size(); ++i) {
+  for (std::uint32_t i = first; clock.begins_.size() < windows && i < events.size(); ++i) {
     if (clock.births_only_ ? !IsBirth(events, i) : !IsActivity(events, i)) continue;
     if (others(i)) continue;
     if (at++ == clock.begins_.size() * measure / windows) clock.begins_.push_back(EventId(i));

@@ -133,10 +133,7 @@ void CountBefore(const Session& session, Report* report) {
   for (const AllocationRecord& record : session.records()) {
     const bool block = record.layer == Layer::kBlock;
     if (!block && record.layer != Layer::kLinear) continue;
-    const ProcessInfo& process = session.processes()[session.ProcessOf(record.birth)];
-    if (process.run.before_attach == 0 || session.events().time(record.birth.value) !=
-                                              process.run.before_attach + process.clock_shift_ns)
-      continue;
+    if (!session.WasThereBefore(record)) continue;
     bytes[block] += record.bytes;
     ++count[block];
   }
@@ -149,8 +146,10 @@ void CountBefore(const Session& session, Report* report) {
 Report BuildReport(const Session& session) {
   Report report;
   report.events = CountEvents(session);
-  const auto attached = [](const ProcessInfo& process) { return process.run.attached; };
-  if (std::any_of(session.processes().begin(), session.processes().end(), attached))
+  const auto begins_late = [](const ProcessInfo& process) {
+    return process.run.before_attach != 0;
+  };
+  if (std::any_of(session.processes().begin(), session.processes().end(), begins_late))
     CountBefore(session, &report);
   report.steps = session.steps().size();
   report.peaks = *PeaksOf(session);

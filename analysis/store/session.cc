@@ -50,6 +50,21 @@ FrameId Session::StackFrame(StackId id) const {
   return id.value < data_.stack_frame.size() ? data_.stack_frame[id.value] : FrameId();
 }
 
+bool Session::EndsWithFailure() const {
+  for (std::size_t i = data_.events.size(); i-- > 0;) {
+    const Op op = data_.events.op(i);
+    if (op == Op::kAllocFailed || op == Op::kFrameworkOom) return true;
+    if (op == Op::kAlloc) return false;
+  }
+  return false;
+}
+
+bool Session::WasThereBefore(const AllocationRecord& a) const {
+  const ProcessInfo& process = data_.processes[ProcessOf(a.birth)];
+  return process.run.before_attach != 0 &&
+         data_.events.time(a.birth.value) == process.run.before_attach + process.clock_shift_ns;
+}
+
 std::int64_t Session::StepAt(TimeNs time) const { return NumberAt(data_.steps, time); }
 
 std::int64_t Session::StepAt(TimeNs time, std::uint32_t process) const {

@@ -136,6 +136,12 @@ class Session {
   std::size_t frame_count() const { return data_.frames.size(); }
   const Frame& frame(FrameId id) const { return data_.frames[id.value]; }
 
+  // Since the log began; 0 of what is older.
+  TimeNs SinceStart(TimeNs time) const { return time - std::min(time, data_.run.start_time); }
+  // Whether nothing was allocated after the last failed request.
+  bool EndsWithFailure() const;
+  // It was there when its process's log began: its birth is not known (RunInfo::before_attach).
+  bool WasThereBefore(const AllocationRecord& a) const;
   // The step that contains `time`, -1 before the first mark.
   std::int64_t StepAt(TimeNs time) const;
   // The same in the steps of a process.

@@ -260,7 +260,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   const bool estimated = !SamplingOf(session)->drawn.empty();
   Append(text, Heading(Cat("Top call sites over the whole run", estimated ? ", estimated" : "")),
          TrafficSection(session, symbols, top));
-  Append(text, Heading("Alive at the end, not growing"),
+  Append(text, Heading(AliveHeading(report.leaks)),
          AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
@@ -268,7 +268,9 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading("Anomalies"), AnomalySection(session, symbols));
   Append(text, Heading("Recorder"), RecorderText(session, report.events));
   if (report.before_attach_blocks > 0)
-    Append(text, "Before memprof was attached: ", FormatBytes(report.before_attach_bytes), " in ",
+    Append(text,
+           session.run().attached ? "Before memprof was attached: " : "Before its history begins: ",
+           FormatBytes(report.before_attach_bytes), " in ",
            FormatNumberOf(report.before_attach_blocks, "block"), ".\n");
   return text;
 }

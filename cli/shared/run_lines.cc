@@ -51,6 +51,17 @@ std::string ProcessLines(const Session& session) {
   return Cat(table.Text(kWidth), RunsLine(session));
 }
 
+std::string EndText(const Session& session) {
+  const analysis::RunInfo& run = session.run();
+  if (run.growing) return "still running: these are the figures so far";
+  if (!run.complete) return "ended without closing its log (killed or crashed)";
+  if (run.imported()) return "imported";
+  if (session.EndsWithFailure()) return "ended after a request for memory had failed";
+  return run.end_reason.empty() || run.end_reason == "exit"
+             ? "ended cleanly"
+             : Cat("ended cleanly (", Printable(run.end_reason), ")");
+}
+
 }  // namespace
 
 std::string RunLines(const Session& session, Drawn drawn) {
@@ -77,17 +88,7 @@ std::string RunLines(const Session& session, Drawn drawn) {
   if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);
   if (!several && !run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
   if (run.attached) Append(facts, ", attached to while it ran");
-  if (run.complete) {
-    Append(facts, ", ended cleanly");
-    if (!run.end_reason.empty() && run.end_reason != "exit") {
-      Append(facts, " (", Printable(run.end_reason), ")");
-    }
-  } else if (run.growing) {
-    Append(facts, ", still running: these are the figures so far");
-  } else {
-    Append(facts, ", ended without closing its log (killed or crashed)");
-  }
-  Append(text, Wrap(facts, kWidth, 0), "\n");
+  Append(text, Wrap(Cat(facts, ", ", EndText(session)), kWidth, 0), "\n");
   if (several) text += ProcessLines(session);
   if (Simulated(session)) {
     Append(text,

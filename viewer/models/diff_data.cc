@@ -66,8 +66,7 @@ QString NameOfRun(const Session& session) {
 }
 
 QString NameOfMoment(const Session& session, analysis::TimeNs time) {
-  const QString since =
-      FormatInstant(std::max<analysis::TimeNs>(0, time - session.run().start_time), 1'000'000);
+  const QString since = FormatInstant(session.SinceStart(time), 1'000'000);
   const std::int64_t step = session.StepAt(time);
   return step < 0 ? since : Tr("step %1, %2").arg(QString::number(step), since);
 }

@@ -243,11 +243,9 @@ void AddSteps(const Session& session, std::size_t most, PaletteNames* names) {
   const std::size_t first = steps.size() - std::min(most, steps.size());
   names->left_out += first;
   for (std::size_t i = first; i < steps.size(); ++i)
-    names->items.push_back(
-        {PaletteKind::kStep, Tr("step %1").arg(steps[i].number),
-         FormatInstant(std::max<analysis::TimeNs>(0, steps[i].begin - session.run().start_time),
-                       1'000'000),
-         0, static_cast<std::int64_t>(i)});
+    names->items.push_back({PaletteKind::kStep, Tr("step %1").arg(steps[i].number),
+                            FormatInstant(session.SinceStart(steps[i].begin), 1'000'000), 0,
+                            static_cast<std::int64_t>(i)});
 }
 
 }  // namespace

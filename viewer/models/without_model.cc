@@ -34,8 +34,7 @@ QString WhenOf(const analysis::Session& session, analysis::EventId event) {
     const std::int64_t step = session.StepOf(event);
     return step < 0 ? WithoutModel::tr("set-up") : WithoutModel::tr("step %1").arg(step);
   }
-  const analysis::TimeNs since = session.events().time(event.value) - session.run().start_time;
-  return FormatDuration(std::max<analysis::TimeNs>(0, since));
+  return FormatDuration(session.SinceStart(session.events().time(event.value)));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // PyTorch's snapshots as logs: two real ones against their own figures, and a toy allocator whose
 // state is known.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/leaks/leaks.h"
 #include "analysis/report/report.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/timeline/address_map.h"
@@ -18,6 +20,7 @@ using testing::Events;
 using testing::ImportAndLoad;
 using testing::Of;
 using testing::ReadData;
+using testing::SnapshotMaker;
 using testing::ToyAllocator;
 using testing::ToyOptions;
 
@@ -49,6 +52,36 @@ TEST(RealSnapshotTest, ATruncatedTraceOfTraining) {
     if (block.alive()) requested += block.requested;
   }
   EXPECT_EQ(requested, 37'165'688u);
+  EXPECT_EQ(report.before_attach_blocks, 13u);
+}
+
+// A history that began when nearly all was allocated: 78 layers, each with two parameters.
+TEST(SnapshotTest, WhatWasThereBeforeDoesNotGrow) {
+  SnapshotMaker maker;
+  PickleWriter& out = maker.out();
+  maker.Segments([&] {
+    out.Item();
+    out.BeginDict();
+    maker.Number("address", 0x7f0000000000);
+    maker.Number("total_size", 20 << 20);
+    out.Key("blocks");
+    out.BeginList();
+    for (int i = 0; i < 156; ++i) {
+      out.Item();
+      out.BeginDict();
+      maker.Number("size", i % 2 == 0 ? 36864 : 512);
+      maker.Text("state", "active_allocated");
+      out.EndDict();
+    }
+    out.EndList();
+    out.EndDict();
+  });
+  const auto session = ImportAndLoad(maker.Finish());
+  ASSERT_NE(session, nullptr);
+  const LeakReport report = FindLeaks(*session);
+  EXPECT_TRUE(report.leaks.empty());
+  EXPECT_TRUE(report.rising.empty());
+  EXPECT_THAT(report.verdict, ::testing::HasSubstr("larger max_entries"));
 }
 
 TEST(RealSnapshotTest, StacksAreThoseOfTheFile) {

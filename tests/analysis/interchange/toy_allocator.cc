@@ -357,7 +357,7 @@ std::shared_ptr<const Session> ImportAndLoad(std::string_view bytes, ImportSumma
   EXPECT_TRUE(imported.ok()) << imported.status();
   if (!imported.ok()) return nullptr;
   if (summary != nullptr) *summary = *imported;
-  EXPECT_TRUE(log.Finish(imported->end_time_ns));
+  EXPECT_TRUE(log.Finish(imported->end_time_ns, kImportReason));
   const TempDirectory directory;
   auto session = LoadLogs({directory.Write("import.mprof", log_bytes)}, {.find_steps = false});
   EXPECT_TRUE(session.ok()) << session.status();
