@@ -132,9 +132,10 @@ void SetTrains(const std::vector<Role>& roles, TokenStream* tokens) {
 FoundSteps StepsAt(const Session& session, const StepStream& stream,
                    const std::vector<std::uint32_t>& begins) {
   FoundSteps found;
-  for (std::size_t i = 0; i < begins.size(); ++i) {
-    const EventId event = BeginBefore(session, stream.births[begins[i]]);
-    found.steps.push_back({.number = static_cast<std::int64_t>(i),
+  for (const std::uint32_t begin : begins) {
+    const EventId event = BeginBefore(session, stream.births[begin]);
+    if (!found.steps.empty() && event <= found.steps.back().event) continue;  // nothing between
+    found.steps.push_back({.number = static_cast<std::int64_t>(found.steps.size()),
                            .begin = session.events().time(event.value),
                            .event = event});
   }
@@ -149,9 +150,20 @@ double ConfidenceOf(const Updates& updates) {
   return updates.by_optimizer ? kOptimizerWorks : kGradientsUsed;
 }
 
+// The step in which the program ran out of memory had no update, and is not as long as the others.
+void AddUnfinished(const Session& session, const Updates& updates,
+                   std::vector<std::uint32_t>* begins) {
+  if (updates.unfinished == 0 || begins->size() < 2 || !session.EndsWithFailure()) return;
+  const std::uint32_t last = begins->back();
+  if (updates.unfinished >= last + (last - (*begins)[begins->size() - 2]) / 2)
+    begins->push_back(updates.unfinished);
+}
+
 // Steps that each end with an update, whatever repeats.
 FoundSteps FromUpdates(const Session& session, const StepStream& stream, const Updates& updates) {
-  FoundSteps found = StepsAt(session, stream, updates.begins);
+  std::vector<std::uint32_t> begins = updates.begins;
+  AddUnfinished(session, updates, &begins);
+  FoundSteps found = StepsAt(session, stream, begins);
   found.origin.confidence = ConfidenceOf(updates);
   found.origin.why = absl::StrCat(
       updates.by_optimizer ? "after each backward pass, or several, the optimizer allocates: "
@@ -206,20 +218,23 @@ bool NothingRepeats(const Session& session, StepLayer layer, bool by_size) {
   return FindPeriod(middle.tokens).confidence < kHardly;
 }
 
-// The period of `stream`, and whether its sizes repeat too. If batches vary in shape, only the
-// places repeat.
+// The period of `stream`, and whether its sizes repeat too. If batches vary in shape, or their
+// shapes go round, only the places repeat from step to step.
 std::pair<Period, bool> BestPeriod(const Session& session, StepLayer layer,
                                    const StepStream& stream, const std::vector<Role>& roles,
                                    std::uint32_t optimizer_runs) {
   Period period = FindPeriod(stream.tokens, optimizer_runs);
-  if (period.confidence >= 0.9) return {std::move(period), true};
   StepStream places = StreamOf(session, layer, false);
   SetTrains(roles, &places.tokens);
   constexpr std::uint32_t kMinPlaces = 4;
   if (places.tokens.distinct < kMinPlaces) return {std::move(period), true};
   Period coarser = FindPeriod(places.tokens, optimizer_runs);
   coarser.confidence *= 0.95;
-  if (coarser.confidence <= period.confidence) return {std::move(period), true};
+  // Lengths that go round make a period of several steps. With places alone they are as alike as
+  // one another.
+  const bool finer = coarser.confidence >= kStepConfidence &&
+                     coarser.begins.size() + 1 >= 2 * period.begins.size();
+  if (coarser.confidence <= period.confidence && !finer) return {std::move(period), true};
   return {std::move(coarser), false};
 }
 
@@ -254,7 +269,9 @@ FoundSteps FromPattern(const Session& session, std::uint32_t optimizer_runs, boo
   }
   const std::vector<std::uint32_t> moved = OutOfPasses(
       roles, period.begins, updates.by_optimizer ? updates.begins : std::vector<std::uint32_t>());
-  found = StepsAt(session, stream, moved.empty() ? period.begins : moved);
+  std::vector<std::uint32_t> begins = moved.empty() ? period.begins : moved;
+  AddUnfinished(session, updates, &begins);
+  found = StepsAt(session, stream, begins);
   found.origin.confidence = period.confidence;
   found.origin.why = PeriodWhy(period, by_size, !moved.empty());
   if (agree) {
@@ -308,6 +325,7 @@ FoundSteps Find(const Session& session, StepChoice choice, bool hurry) {
 
 bool AgentWouldHelp(const Session& session) {
   bool torch = false;
+  if (session.run().imported()) return false;  // it is no run that could be recorded again
   for (const SourceInfo& source : session.sources()) {
     if (source.state != log::SOURCE_ON && source.state != log::SOURCE_LOST) continue;
     if (source.name == "agent") return false;

@@ -17,6 +17,8 @@ bool IsNamed(std::string_view function, std::string_view name) {
 
 // Also the functions that process all gradients just before the optimizer.
 bool IsOptimizer(std::string_view function, std::string_view file) {
+  // Of PyTorch's folder of optimizers, averages of weights are made after some updates only.
+  if (file.ends_with("/torch/optim/swa_utils.py")) return false;
   if (Contains(file, "/optim/") || Contains(file, "/optimizers/")) return true;
   if (file.ends_with("/torch/nn/utils/clip_grad.py")) return true;
   if (!file.ends_with("/torch/amp/grad_scaler.py")) return false;

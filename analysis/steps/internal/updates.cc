@@ -14,14 +14,29 @@ struct Work {
   StackId by;  // its caller
 };
 
-// Every run of the optimizer after a backward pass. None if it allocates too rarely: some allocate
-// at their first run only.
+// By position: whether what is allocated there is freed before the next backward pass.
+std::vector<bool> FreedBeforeNextPass(const Session& session, const StepStream& stream,
+                                      const std::vector<Role>& roles) {
+  std::vector<bool> freed(roles.size());
+  EventId pass(static_cast<std::uint32_t>(session.events().size()));  // the next
+  for (std::size_t p = roles.size(); p-- > 0;) {
+    if (roles[p] == Role::kBackward) pass = stream.births[p];
+    const AllocationId id = session.events().allocation(stream.births[p].value);
+    const EventId death = id.valid() ? session.record(id).death : EventId();
+    freed[p] = death.valid() && death < pass;
+  }
+  return freed;
+}
+
+// Every run of the optimizer after a backward pass that is seen. None if only some are: many
+// optimizers allocate their state at the first run, and nothing later.
 std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks,
                                 const StepStream& stream, const std::vector<Role>& roles) {
   std::vector<Work> all;
   // Number of backward passes; of those since the optimizer's last run.
   std::size_t passes = 0, unanswered = 0;
-  bool in_pass = false, works = false;
+  bool in_pass = false, works = false, temporaries = false;
+  const std::vector<bool> freed = FreedBeforeNextPass(session, stream, roles);
   for (std::uint32_t p = 0; p < roles.size(); ++p) {
     const bool optimizes = roles[p] == Role::kOptimizer;
     if (roles[p] == Role::kBackward && !in_pass) {
@@ -35,10 +50,14 @@ std::vector<Work> OptimizerWork(const Session& session, const StackRoles& stacks
       works = true;
       unanswered = 0;
     }
-    if (works && optimizes) all.back().end = p + 1;
+    if (works && optimizes) {
+      all.back().end = p + 1;
+      temporaries |= freed[p];
+    }
     if (in_pass) works = false;
   }
-  if (unanswered * 2 > passes) all.clear();
+  const bool state_alone = !temporaries && all.size() * 2 < passes;
+  if (unanswered * 2 > passes || state_alone) all.clear();
   return all;
 }
 
@@ -162,7 +181,12 @@ Updates FindUpdates(const Session& session, const StackRoles& stacks, const Step
   // The rest after the last update is a step only if it has a backward pass.
   const bool learns =
       std::find(roles.begin() + ends.back(), roles.end(), Role::kBackward) != roles.end();
-  if (ends.back() < roles.size() && !learns) updates.begins.pop_back();
+  if (ends.back() < roles.size() && !learns) {
+    const auto rest = roles.begin() + ends.back();
+    if (std::find(rest, roles.end(), Role::kForward) != roles.end())
+      updates.unfinished = updates.begins.back();
+    updates.begins.pop_back();
+  }
   updates.begins.insert(updates.begins.begin(),
                         FirstBegin(stream.tokens, roles, updates.begins, first_pass));
   return updates;

@@ -16,6 +16,9 @@ struct Updates {
   // the stream. Empty if there is no training, or its updates cannot be found.
   std::vector<std::uint32_t> begins;
   bool by_optimizer = false;  // else by gradients
+  // Where a forward pass begins after the last update that no backward pass followed: an
+  // evaluation, or a step that the program did not live to end. 0 = none.
+  std::uint32_t unfinished = 0;
   // Backward passes after forward passes: an upper bound of the steps. 0 = not known.
   std::uint32_t passes = 0;
 };

@@ -106,6 +106,39 @@ TEST(StepFramesTest, OptimizersThatTakeTurnsMakeOneStep) {
   }
 }
 
+// A new SGD with momentum in each stage allocates its buffers at its first run, and nothing later.
+TEST(StepFramesTest, BuffersOfAnOptimizerThatIsMadeAnewAreNoUpdates) {
+  for (const int stages : {2, 3, 6}) {
+    Loop loop;
+    std::mt19937 random(5);
+    std::vector<std::uint64_t> buffers;
+    for (int step = 0; step < 54; ++step) {
+      std::vector<std::uint64_t> gradients = Learn(&loop, 3 + static_cast<int>(random() % 20));
+      if (step % (54 / stages) == 0) {
+        FreeAll(&loop, &buffers);
+        for (int i = 0; i < 4; ++i) buffers.push_back(loop.Optimize(kMiB));
+      }
+      FreeAll(&loop, &gradients);
+    }
+    const FoundSteps found = FindSteps(*LoadLog(loop.log()));
+    EXPECT_EQ(found.steps.size(), 54u) << found.origin.why;
+    EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
+  }
+}
+
+TEST(StepFramesTest, AveragesOfWeightsAreNoUpdates) {
+  Loop loop;
+  std::mt19937 random(7);
+  for (int step = 0; step < 40; ++step) {
+    std::vector<std::uint64_t> gradients = Learn(&loop, 3 + static_cast<int>(random() % 20));
+    FreeAll(&loop, &gradients);
+    if (step >= 20 && step % 5 == 0)
+      loop.Free(loop.Alloc(kMiB, {"main (train.py:9)", "update (/v/torch/optim/swa_utils.py:3)"}));
+  }
+  const FoundSteps found = FindSteps(*LoadLog(loop.log()));
+  EXPECT_EQ(found.steps.size(), 40u) << found.origin.why;
+}
+
 TEST(StepFramesTest, AnOptimizerThatSeldomAllocatesMarksNoSteps) {
   std::vector<std::uint32_t> begins;
   const auto twice = NeverTheSame(3, 24, 18, &begins);

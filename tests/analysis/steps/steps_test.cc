@@ -263,6 +263,28 @@ TEST(StepsTest, StepsOfTheDriversLayersBeginInOrder) {
   EXPECT_GT(steps, 100u);
 }
 
+// Passes without gradients, whose lengths go round.
+TEST(StepsTest, LengthsThatGoRoundMakeNoLongerSteps) {
+  LogBuilder log;
+  std::vector<int> stacks;
+  for (int i = 0; i < 6; ++i)
+    stacks.push_back(log.Stack({"main (a.cc:1)", "Layer" + std::to_string(i) + " (a.cc:2)"}));
+  for (int pass = 0; pass < 40; ++pass) {
+    const std::uint64_t bytes = (100 + 40 * (pass % 5)) * 1024;
+    std::uint64_t before = 0;
+    for (const int stack : stacks) {
+      const std::uint64_t at = 0x100000000 + static_cast<std::uint64_t>(stack) * kMiB;
+      log.Alloc(Layer::kLinear, at, bytes, {.stack = stack});
+      if (before != 0) log.Free(before);
+      before = at;
+    }
+    log.Free(before);
+  }
+  const FoundSteps found = FindSteps(*LoadLog(log));
+  EXPECT_EQ(found.steps.size(), 40u) << found.origin.why;
+  EXPECT_GE(found.origin.confidence, kStepConfidence) << found.origin.why;
+}
+
 TEST(StepsTest, WarmUpEndsWithTheFirstTypicalStep) {
   EXPECT_EQ(WarmUpSteps(std::vector<double>{0.2, 0.7, 0.96, 1, 0.3}), 2);
   EXPECT_EQ(WarmUpSteps(std::vector<double>{1, 1}), 0);
