@@ -57,6 +57,7 @@ std::string ForwardOperatorOf(std::string_view function) {
 }
 
 bool MakesNode(std::string_view op, std::string_view node) {
+  if (node.starts_with(kPythonNode)) return op == node;
   const std::string wanted = Bare(WithoutBackward(node));
   if (wanted.empty()) return false;
   // The operator's name is followed by that of an overload: "add_Tensor", "nll_loss_forward".

@@ -27,6 +27,8 @@ std::string BackwardNodeOf(std::string_view function);
 // "add_Tensor" of at::_ops::add_Tensor::redispatch, which an operator calls after autograd has made
 // its node; "" for other functions.
 std::string ForwardOperatorOf(std::string_view function);
+// The operator that applies an autograd.Function, and its node, are both named "python NAME".
+inline constexpr std::string_view kPythonNode = "python ";
 // Whether the operator "add_Tensor" makes nodes "AddBackward0".
 bool MakesNode(std::string_view op, std::string_view node);
 

@@ -30,6 +30,11 @@ bool Asks(Op op) {
 
 }  // namespace
 
+std::uint32_t BackwardStacks::RunOf(Runs* runs, StackId parent, std::uint32_t name) const {
+  const auto number = static_cast<std::uint32_t>(tables_.stack_parent.size() + runs->size());
+  return runs->try_emplace({parent.valid() ? parent.value : kNone, name}, number).first->second;
+}
+
 BackwardStacks::BackwardStacks(SessionTables* tables, FunctionName name)
     : tables_(*tables), name_(std::move(name)) {}
 
@@ -79,6 +84,19 @@ BackwardStacks::FrameFacts BackwardStacks::Look(const Frame& frame) {
   return facts;
 }
 
+std::uint32_t BackwardStacks::FunctionOf(const Frame& frame, std::string_view method) {
+  if (!frame.function.valid()) return kNone;
+  std::string_view name = tables_.strings[frame.function.value];
+  // A checkpoint runs its part of the forward pass again, with stacks of its own.
+  if (frame.file.valid() &&
+      tables_.strings[frame.file.value].ends_with("/torch/utils/checkpoint.py"))
+    return kNone;
+  if (!name.ends_with(method)) return kNone;
+  name.remove_suffix(method.size());
+  if (!name.empty() && !name.ends_with('.')) return kNone;
+  return Name(std::string(kPythonNode).append(name));
+}
+
 // A node's caller comes before it, so that one pass is enough.
 void BackwardStacks::ReadStacks() {
   std::vector<FrameFacts> frames;
@@ -86,7 +104,7 @@ void BackwardStacks::ReadStacks() {
   // The function of a node may allocate in several of its lines (the generated functions of PyTorch
   // 2.6 do). All of them belong to one run of the node, which is identified by the node's caller
   // and name.
-  absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> runs;
+  Runs runs;
   for (const Frame& frame : tables_.frames) {
     frames.push_back(Look(frame));
     users.push_back(frame.python && IsUsers(frame));
@@ -97,11 +115,25 @@ void BackwardStacks::ReadStacks() {
     Facts facts = parent.valid() ? facts_[parent.value] : Facts();
     const std::uint32_t id = tables_.stack_frame[node].value;
     if (tables_.frames[id].python) {
-      // Callees of Python belong to it, not to a node around it.
-      facts = {.user = users[id] ? node : facts.user,
-               .python = node,
-               .level = facts.level,
-               .makes_nodes = facts.makes_nodes};
+      // Callees of Python belong to it, not to a node around it; but all that the functions of an
+      // autograd.Function call is theirs.
+      Facts inner{.user = users[id] ? node : facts.user,
+                  .python = node,
+                  .level = facts.level,
+                  .makes_nodes = facts.makes_nodes,
+                  .applied = facts.applied,
+                  .applied_at = facts.applied_at,
+                  .own_backward = facts.own_backward,
+                  .own_backward_at = facts.own_backward_at};
+      if (parent.valid() && frames[tables_.stack_frame[parent.value].value].applies) {
+        inner.applied = FunctionOf(tables_.frames[id], "forward");
+        inner.applied_at = parent.value;
+      }
+      if (facts.engine && facts.user == kNone) {
+        inner.own_backward = FunctionOf(tables_.frames[id], "backward");
+        inner.own_backward_at = RunOf(&runs, parent, inner.own_backward);
+      }
+      facts = inner;
     } else {
       const FrameFacts& frame = frames[id];
       const std::uint32_t module = tables_.frames[id].module;
@@ -113,10 +145,7 @@ void BackwardStacks::ReadStacks() {
       if (frame.applies) facts.makes_nodes = false;
       if (frame.backward != kNone && facts.backward == kNone) {
         facts.backward = frame.backward;
-        const auto number = static_cast<std::uint32_t>(tables_.stack_parent.size() + runs.size());
-        facts.backward_at =
-            runs.try_emplace({parent.valid() ? parent.value : kNone, frame.backward}, number)
-                .first->second;
+        facts.backward_at = RunOf(&runs, parent, frame.backward);
       }
       if (frame.forward != kNone && facts.forward == kNone) {
         facts.forward = frame.forward;
@@ -154,6 +183,14 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
       const std::uint32_t run = around.Backward(known ? names_[facts.backward] : "",
                                                 known ? facts.backward_at : request.place, request);
       late.push_back({row, run, &around});
+    } else if (facts.own_backward != kNone && facts.level > 0) {
+      BackwardCalls& around = calls[{kind.device, facts.level - 1}];
+      late.push_back({row,
+                      around.Backward(names_[facts.own_backward], facts.own_backward_at, request),
+                      &around});
+    } else if (facts.applied != kNone) {
+      calls[{kind.device, facts.level}].Forward(names_[facts.applied], facts.applied_at, request,
+                                                facts.applied_at);
     } else if (facts.python != kNone && !facts.engine && facts.forward != kNone &&
                facts.makes_nodes) {
       calls[{kind.device, facts.level}].Forward(names_[facts.forward], facts.forward_at, request,
@@ -165,6 +202,8 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
     RawEvents::Row& event = events->rows[at.row];
     const BackwardCalls::Partner partner = at.calls->PartnerOf(at.run);
     const std::uint32_t stack = event.stack.value;
+    // A function of Python's says itself where it is.
+    if (facts_[stack].own_backward != kNone && partner.stack == kNone) continue;
     event.stack = StackId(Under(stack, Described(facts_[stack], partner)));
   }
 }
@@ -176,7 +215,8 @@ std::uint32_t BackwardStacks::Described(const Facts& facts, const BackwardCalls:
     if (of == kNone) return kNone;
     return facts_[of].user != kNone ? facts_[of].user : facts_[of].python;
   };
-  const std::string node = facts.backward == kNone ? "" : names_[facts.backward];
+  const std::uint32_t name = facts.backward != kNone ? facts.backward : facts.own_backward;
+  const std::string node = name == kNone ? "" : names_[name];
   std::uint32_t at = place(partner.stack);
   // The code that sums up and stores gradients runs right after the node that made them.
   if (at == kNone && (node.empty() || node == "AccumulateGrad")) at = place(partner.before);

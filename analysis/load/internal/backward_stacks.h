@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,10 @@ class BackwardStacks {
     // the number of running engines: Python that a node calls is at 1
     std::uint32_t level = 0;
     bool makes_nodes = true;  // false within the forward function of an autograd.Function
+    // Of an autograd.Function whose forward or backward function runs, the name; where it was
+    // applied (a node of the stack), or its run.
+    std::uint32_t applied = kNone, applied_at = kNone;
+    std::uint32_t own_backward = kNone, own_backward_at = kNone;
     // The running node: its name, and the frame of its run.
     std::uint32_t backward = kNone, backward_at = kNone;
     // The outermost operator: its name, and its node of the stack.
@@ -57,7 +62,12 @@ class BackwardStacks {
 
   bool HasPyTorch();
   FrameFacts Look(const Frame& frame);
+  // By the node around it, and by name: numbers of runs, beyond those of nodes of stacks.
+  using Runs = absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
+  std::uint32_t RunOf(Runs* runs, StackId parent, std::uint32_t name) const;
   void ReadStacks();
+  // "python Fused" of the function "Fused.backward" for "backward"; kNone for others.
+  std::uint32_t FunctionOf(const Frame& frame, std::string_view method);
   bool IsUsers(const Frame& frame) const;
   std::uint32_t Name(std::string name);
   StringId Text(const std::string& text);

@@ -156,6 +156,25 @@ TEST(BackwardStacksTest, WhatAFunctionRunsMakesNoNodes) {
   EXPECT_EQ(process.MarkOf(2), "train.py:27 backward of Block.forward");
 }
 
+// The backward function of a package's autograd.Function runs in autograd's thread, too.
+TEST(BackwardStacksTest, ABackwardFunctionInPythonHasTheLineThatAppliedIt) {
+  Process process;
+  const std::string package = "/v/site-packages/fused/ops.py:";
+  for (const char* line : {"train.py:28", "train.py:29"})
+    process.Alloc({"train.py:70 main", std::string(line) + " Block.forward",
+                   "(anonymous namespace)::THPFunction_apply", package + "4 Fused.forward",
+                   "at::_ops::mm::redispatch", "!malloc"});
+  for (int run = 0; run < 2; ++run)
+    for (const char* line : {"7", "8"})
+      process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                     package + line + " Fused.backward", "at::_ops::mm::redispatch", "!malloc"});
+  process.Attribute();
+  EXPECT_EQ(process.MarkOf(2), "train.py:29 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(3), "train.py:29 backward of Block.forward");
+  EXPECT_EQ(process.MarkOf(5), "train.py:28 backward of Block.forward");
+  EXPECT_EQ(process.StackOf(5).front(), "train.py:70 main");
+}
+
 TEST(BackwardStacksTest, WithoutPyTorchNothingIsLookedUp) {
   Process process("/lib/libnottorch.so");
   process.Forward("train.py:27 Block.forward", "addmm");
