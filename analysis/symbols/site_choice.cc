@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
+
+#include "absl/container/flat_hash_set.h"
 
 namespace memprof::analysis {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 constexpr std::uint32_t kFewStacks = 4;
 // A frame that is in more than one of four stacks is not particular to any.
 constexpr std::uint32_t kOneOf = 4;
+// A line of Python that fewer lines call is no helper, however many stacks have it.
+constexpr std::uint32_t kCallersOfHelper = 4;
 
 // For a stack of plumbing only: its most informative frame. The innermost Python line; else the
 // called operator; else one that is neither CUDA's nor an allocator's.
@@ -49,6 +54,8 @@ SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
       wrappers_(session, symbols) {
   std::vector<bool> seen(session.frame_count(), false);
   std::vector<std::uint32_t> last_stack;  // that passed through a place
+  absl::flat_hash_set<std::pair<std::uint32_t, std::uint32_t>>
+      calls;  // of Python, by place: called, caller
   for (const AllocationRecord& allocation : session.records()) {
     if (!allocation.stack.valid() || allocation.stack.value >= group_of_stack_.size()) continue;
     std::int8_t& group = group_of_stack_[allocation.stack.value];
@@ -56,6 +63,7 @@ SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
     group = static_cast<std::int8_t>(GroupOf(allocation.layer));
     layer_of_stack_[allocation.stack.value] = allocation.layer;
     ++stacks_[static_cast<std::size_t>(group)];
+    std::optional<std::uint32_t> called;
     for (const FrameId frame : session.StackFrames(allocation.stack)) {
       const bool fresh = frame.value < seen.size() && !seen[frame.value];
       if (fresh) seen[frame.value] = true;
@@ -64,16 +72,26 @@ SiteChooser::SiteChooser(const Session& session, Symbols& symbols)
         const std::uint32_t place = resolved.found->place;
         if (place >= through_.size()) {
           through_.resize(place + 1);
+          callers_.resize(place + 1);
           last_stack.resize(place + 1, StackId::kNone);
         }
         if (std::exchange(last_stack[place], allocation.stack.value) != allocation.stack.value)
           ++through_[place][static_cast<std::size_t>(group)];
+        if (IsPythonCode(resolved)) {
+          if (called && calls.insert({*called, place}).second) ++callers_[*called];
+          called = place;
+        }
         if (!fresh) continue;
         python_ |= IsPythonCode(resolved);
         if (!IsPlumbing(resolved)) files_.Add(resolved);
       }
     }
   }
+}
+
+bool SiteChooser::IsOwnLine(const SourceFrame& frame) const {
+  return IsPythonCode(frame) && !IsPackage(frame) && frame.found &&
+         frame.found->place < callers_.size() && callers_[frame.found->place] < kCallersOfHelper;
 }
 
 std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame>& frames,
@@ -106,6 +124,7 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
     const bool shared = count * kOneOf > stacks;
     const bool door = !made.empty() && ScopeOf(frames[i].function) == made;
     if (!shared && !door) return i;
+    if (IsOwnLine(frames[i])) return best < i && IsPackage(frames[best]) ? best : i;
     if (shared && !door)
       made = IsConstructor(frames[i].function) ? ScopeOf(frames[i].function) : std::string_view();
     if (best == frames.size() || count < fewest) {

@@ -4,7 +4,8 @@
 // Clone()) that are in all stacks. So the stacks decide. From the allocation outward, there is
 // first the plumbing, which most stacks share; then the place that is particular to this stack;
 // then the loop and main, which all share again. The site is the innermost frame that at most a
-// quarter of the distinct stacks contain.
+// quarter of the distinct stacks contain. A line of the program in Python that few other lines call
+// is no plumbing, so that one line is one site.
 //
 // If the plumbing is a class that constructs itself (a shared constructor), its other members count
 // as plumbing too: Tensor::Clone() is rarely called, but is not the place where a tensor is cloned.
@@ -65,6 +66,11 @@ class SiteChooser {
   std::size_t Particular(StackId stack, const std::vector<SourceFrame>& frames, std::size_t begin,
                          const Skipped& skipped) const;
 
+  // A line of the program in Python that is no helper: it is the site of all stacks in which it is
+  // the innermost.
+  bool IsOwnLine(const SourceFrame& frame) const;
+
+  std::vector<std::uint32_t> callers_;  // lines of Python that call it, by place
   std::vector<std::array<std::uint32_t, kGroups>> through_;  // stacks, by SourceFrame::Found::place
   std::vector<std::int8_t> group_of_stack_;                  // -1: of no allocation
   std::vector<Layer> layer_of_stack_;
