@@ -168,8 +168,21 @@ static std::string LargerDeviceWords(const FailureReport& report) {
                       ", and what the rest of the pass needs");
 }
 
-std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
-                        const SiteNamer& site_name) {
+// Of a remedy that leaves what grows as it is.
+static std::string PostponesWords(const FailureReport& report, const Remedy& remedy) {
+  const bool makes_room =
+      remedy.kind <= RemedyKind::kPacked || remedy.kind == RemedyKind::kOtherProcesses;
+  if (!makes_room || !remedy.fits || !report.growth || report.growth->bytes_per_step <= 0)
+    return "";
+  const char* const turn = report.growth->iterations > 0 ? "iteration" : "step";
+  const auto turns = static_cast<std::uint64_t>(static_cast<double>(remedy.beyond) /
+                                                report.growth->bytes_per_step);
+  return turns == 0 ? absl::StrCat("; the growth fills it in the next ", turn)
+                    : absl::StrCat("; the growth fills it in ", FormatNumberOf(turns, turn));
+}
+
+static std::string ChangeWords(const Session& session, const FailureReport& report,
+                               const Remedy& remedy, const SiteNamer& site_name) {
   const std::string bytes = FormatBytes(remedy.bytes);
   switch (remedy.kind) {
     case RemedyKind::kReleaseCache:
@@ -221,6 +234,11 @@ std::string RemedyWords(const Session& session, const FailureReport& report, con
                           LargerDeviceWords(report));
   }
   return "";
+}
+
+std::string RemedyWords(const Session& session, const FailureReport& report, const Remedy& remedy,
+                        const SiteNamer& site_name) {
+  return ChangeWords(session, report, remedy, site_name) + PostponesWords(report, remedy);
 }
 
 std::uint64_t SpaceWhole(const DeviceSpace& space) {

@@ -1,174 +1,228 @@
-// Growth of a run that no step was found in: a line of the program that is run again and again, and
-// leaves more behind each time.
+// Growth of a run that no step was found in: a line of the program that a loop enters again and
+// again, and that leaves more behind each time.
+//
+// Layers of a model, tensors of a checkpoint and states of an optimizer repeat, too, within one
+// call of one line. So a line has an iteration only where the same function has allocated at
+// another of its lines since, and this other line's memory was freed again; and the loop is still
+// running: the failed request came from one of its lines.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "analysis/categories/words.h"
 #include "analysis/oom/internal/scene_parts.h"
 #include "analysis/store/lifetime_walk.h"
-#include "analysis/symbols/site_choice.h"
+#include "analysis/symbols/plumbing.h"
 
 namespace memprof::analysis::oom {
 namespace {
 
-// Fewer iterations are no evidence of growth, neither of lines that alternate with another one nor
-// of those found only by their allocations.
-constexpr std::size_t kFewIterations = 4;
+// Fewer iterations are no evidence of growth.
+constexpr std::size_t kFewIterations = 5;
 
-bool IsUsers(const SourceFrame& frame) {
-  return !IsPlumbing(frame) && frame.file.find("-packages/") == std::string::npos;
+bool IsSame(const SourceFrame& a, const SourceFrame& b) {
+  return a.function == b.function && a.file == b.file && a.line == b.line;
 }
 
-// The line that runs in iterations: in Python the program's last line, from the outermost frame
-// inward, before the first frame of a package (a model's modules loop over layers, not over
-// batches).
-SourceFrame IterationLine(Symbols& symbols, StackId stack) {
+bool IsUsers(const SourceFrame& frame) { return !IsPlumbing(frame) && !IsPackage(frame); }
+
+// The program's lines on the stack, outermost first, up to the line that may run in iterations: in
+// Python the last one before the first frame of a package (a model's modules loop over layers, not
+// over batches), else the site.
+std::vector<SourceFrame> UsersLines(Symbols& symbols, StackId stack) {
   const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
-  const SourceFrame* line = nullptr;
+  const bool python = std::any_of(frames.begin(), frames.end(),
+                                  [](const SourceFrame& f) { return f.python && IsUsers(f); });
+  const SourceFrame site = symbols.Site(stack);
+  std::vector<SourceFrame> lines;
   for (std::size_t i = frames.size(); i-- > 0;) {
-    if (!frames[i].python) continue;
-    if (IsUsers(frames[i]))
-      line = &frames[i];
-    else if (line != nullptr)
+    if (python && !frames[i].python) continue;
+    if (IsUsers(frames[i]) || IsSame(frames[i], site))
+      lines.push_back(frames[i]);
+    else if (python && !lines.empty())
       break;
+    if (!python && IsSame(frames[i], site)) break;
   }
-  return line != nullptr ? *line : symbols.Site(stack);
+  return lines;
 }
 
-bool IsWorkspace(Symbols& symbols, StackId stack) {
-  const std::vector<SourceFrame> frames = symbols.ResolveStack(stack);
-  return std::any_of(frames.begin(), frames.end(), [](const SourceFrame& frame) {
-    return PhaseOfFrame(frame) == Phase::kWorkspace;
-  });
-}
+// A line together with the calls that led to it.
+struct Place {
+  std::uint32_t caller = 0, function = 0;
+  std::size_t births = 0, deaths = 0;  // through it
+  EventId first;                       // birth
 
-using Kind = std::pair<std::uint32_t, std::uint64_t>;  // stack and bytes
+  // Lines of one function in one call of it.
+  bool Beside(const Place& other) const {
+    return caller == other.caller && function == other.function;
+  }
+};
+
+// How a line was entered in one function's loop: the innermost that it shares with the allocation
+// before.
+struct Turns {
+  std::vector<std::uint64_t> levels;  // of the line's live memory at each entry
+  absl::flat_hash_set<std::uint32_t>
+      others;    // places in the loop that had allocated before an entry
+  EventId last;  // entry
+};
 
 struct Line {
   StackId example;
-  std::string function;  // and file
+  SourceFrame frame;
   std::uint64_t live = 0;
-  EventId first, last;                          // births
-  absl::flat_hash_map<Kind, std::size_t> made;  // without workspaces of libraries
-  Kind marker;                                  // begins an iteration
-  std::vector<std::uint64_t> levels;            // live when iterations begin
+  std::map<std::uint32_t, Turns> turns;  // by the first place seen of the function that loops
 };
 
-// Follows the live memory of lines, in two passes: first with iterations that begin after another
-// line of the same function, then with iterations that begin with a line's marker.
+// Follows the live memory of lines.
 class Iterations {
  public:
   Iterations(const Session& session, Symbols& symbols, const FailedRequest& request)
-      : session_(session), symbols_(symbols), request_(request) {
-    line_of_.assign(session.stack_count() + 1, kUnseen);
-  }
+      : session_(session),
+        symbols_(symbols),
+        request_(request),
+        of_stack_(session.stack_count() + 1) {}
 
   void Birth(EventId event, AllocationId id) {
     const AllocationRecord& a = session_.record(id);
     if (!Counts(a)) return;
-    const std::uint32_t at = LineOf(a.stack);
-    Line& line = lines_[at];
-    const Kind kind{a.stack.value, a.bytes};
-    if (!by_marker_) {
-      const bool other = previous_ != at && previous_ < lines_.size() &&
-                         lines_[previous_].function == line.function;
-      if (other || !line.first.valid()) line.levels.push_back(line.live);
-      if (!line.first.valid()) line.first = event;
-      line.last = event;
-      if (!workspace_[a.stack.value]) ++line.made[kind];
-      previous_ = at;
-    } else if (kind == line.marker) {
-      line.levels.push_back(line.live);
+    const Stack& stack = Of(a.stack);
+    for (const std::uint32_t at : stack.path) {
+      Place& place = places_[at];
+      if (place.births++ == 0) place.first = event;
     }
+    Line& line = lines_[stack.line];
+    const Stack*& before = before_[session_.events().thread(event.value)];
+    if (before != nullptr && before != &stack) Enter(event, stack, *before, &line);
+    before = &stack;
     line.live += a.bytes;
   }
   void Death(EventId, AllocationId id) {
     const AllocationRecord& a = session_.record(id);
-    if (Counts(a)) lines_[LineOf(a.stack)].live -= a.bytes;
+    if (!Counts(a)) return;
+    const Stack& stack = Of(a.stack);
+    for (const std::uint32_t at : stack.path) ++places_[at].deaths;
+    lines_[stack.line].live -= a.bytes;
   }
   void After(EventId) {}
 
-  // Lines that alternate with no other line: an iteration begins with the allocation that the line
-  // makes least often.
-  void BeginByMarkers() {
-    by_marker_ = true;
-    for (Line& line : lines_) {
-      line.live = 0;
-      line.levels.clear();
-      std::size_t least = ~std::size_t{0};
-      for (const auto& [kind, count] : line.made)
-        if (count < least || (count == least && kind < line.marker)) {
-          least = count;
-          line.marker = kind;
+  // The line that left most behind in the loop that the failed request is in; its turns. Null if
+  // none did.
+  std::pair<const Line*, const Turns*> Largest(std::uint64_t* growth) {
+    std::pair<const Line*, const Turns*> largest;
+    if (!request_.stack.valid()) return largest;
+    const std::vector<std::uint32_t> failed = Of(request_.stack).path;
+    for (const Line& line : lines_)
+      for (const auto& [loop, turns] : line.turns) {
+        const std::uint64_t bytes = Growth(turns);
+        if (bytes > *growth && Passes(failed, loop, turns)) {
+          *growth = bytes;
+          largest = {&line, &turns};
         }
-    }
+      }
+    return largest;
   }
-  const std::vector<Line>& lines() const { return lines_; }
   bool IsOf(StackId stack, const Line& line) const {
-    const std::size_t slot = std::min<std::size_t>(stack.value, line_of_.size() - 1);
-    return line_of_[slot] != kUnseen && &lines_[line_of_[slot]] == &line;
+    const auto& of = of_stack_[Slot(stack)];
+    return of != nullptr && &lines_[of->line] == &line;
   }
 
  private:
-  static constexpr std::uint32_t kUnseen = ~std::uint32_t{0};
+  struct Stack {
+    std::vector<std::uint32_t> path;  // places, outermost first
+    std::uint32_t line = 0;
+  };
 
   bool Counts(const AllocationRecord& a) const {
     return a.device == request_.device && a.stack.valid() &&
            (request_.framework ? a.layer == Layer::kBlock : OccupiesDevice(a.layer));
   }
-  std::uint32_t LineOf(StackId stack) {
-    const std::size_t slot = std::min<std::size_t>(stack.value, line_of_.size() - 1);
-    if (line_of_[slot] != kUnseen) return line_of_[slot];
-    const SourceFrame frame = IterationLine(symbols_, stack);
-    const std::string function = frame.function + '\n' + frame.file;
-    const auto [at, fresh] = by_name_.try_emplace(function + '\n' + std::to_string(frame.line),
-                                                  static_cast<std::uint32_t>(lines_.size()));
-    if (fresh) {
-      lines_.emplace_back();
-      lines_.back().example = stack;
-      lines_.back().function = function;
+  std::size_t Slot(StackId stack) const {
+    return std::min<std::size_t>(stack.value, of_stack_.size() - 1);
+  }
+
+  const Stack& Of(StackId id) {
+    std::unique_ptr<Stack>& stack = of_stack_[Slot(id)];
+    if (stack != nullptr) return *stack;
+    stack = std::make_unique<Stack>();
+    std::vector<SourceFrame> frames = UsersLines(symbols_, id);
+    if (frames.empty()) frames.push_back(symbols_.Site(id));
+    std::uint32_t caller = 0;
+    std::string name;
+    for (const SourceFrame& frame : frames) {
+      const std::string function = frame.function + '\n' + frame.file;
+      name = function + '\n' + std::to_string(frame.line);
+      const std::uint32_t function_id = Number(&functions_, function);
+      const auto [at, fresh] =
+          numbers_.try_emplace({caller, name}, static_cast<std::uint32_t>(places_.size()));
+      if (fresh) places_.push_back({.caller = caller, .function = function_id});
+      stack->path.push_back(at->second);
+      caller = at->second;
     }
-    workspace_[stack.value] = IsWorkspace(symbols_, stack);
-    return line_of_[slot] = at->second;
+    stack->line = Number(&by_name_, name);
+    if (stack->line == lines_.size()) lines_.push_back({.example = id, .frame = frames.back()});
+    return *stack;
+  }
+  static std::uint32_t Number(absl::flat_hash_map<std::string, std::uint32_t>* numbers,
+                              const std::string& name) {
+    return numbers->try_emplace(name, static_cast<std::uint32_t>(numbers->size())).first->second;
+  }
+
+  void Enter(EventId event, const Stack& stack, const Stack& before, Line* line) {
+    const auto [now, then] =
+        std::mismatch(stack.path.begin(), stack.path.end(), before.path.begin(), before.path.end());
+    if (now == stack.path.end() || then == before.path.end() ||
+        !places_[*now].Beside(places_[*then]))
+      return;
+    const auto loop =
+        loops_.try_emplace({places_[*now].caller, places_[*now].function}, *now).first->second;
+    Turns& turns = line->turns[loop];
+    turns.levels.push_back(line->live);
+    turns.others.insert(*then);
+    turns.last = event;
+  }
+
+  // The bytes left behind in the iterations up to the last, if they rose all the time; else 0.
+  std::uint64_t Growth(const Turns& turns) const {
+    const std::vector<std::uint64_t>& levels = turns.levels;
+    if (levels.size() < kFewIterations || levels.back() <= levels.front()) return 0;
+    const std::uint64_t growth = levels.back() - levels.front();
+    for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+      const std::uint64_t before = levels[(levels.size() - 1) * quarter / 4];
+      if (levels[(levels.size() - 1) * (quarter + 1) / 4] < before + growth / 10) return 0;
+    }
+    const bool frees =
+        std::any_of(turns.others.begin(), turns.others.end(), [&](std::uint32_t other) {
+          const Place& place = places_[other];
+          return place.births >= kFewIterations - 1 && place.deaths >= place.births / 2;
+        });
+    return frees ? growth : 0;
+  }
+
+  // Whether the path leads through a line of the loop that had allocated in it before.
+  bool Passes(const std::vector<std::uint32_t>& path, std::uint32_t loop,
+              const Turns& turns) const {
+    return std::any_of(path.begin(), path.end(), [&](std::uint32_t at) {
+      const Place& place = places_[at];
+      return place.Beside(places_[loop]) && place.first.valid() && place.first < turns.last;
+    });
   }
 
   const Session& session_;
   Symbols& symbols_;
   const FailedRequest& request_;
-  bool by_marker_ = false;
-  std::vector<std::uint32_t> line_of_;  // by stack
-  absl::flat_hash_map<std::uint32_t, bool> workspace_;
-  absl::flat_hash_map<std::string, std::uint32_t> by_name_;
+  std::vector<std::unique_ptr<Stack>> of_stack_;
+  absl::flat_hash_map<std::string, std::uint32_t> functions_, by_name_;
+  absl::flat_hash_map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;  // of places
+  absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>
+      loops_;                                                // by caller and function
+  absl::flat_hash_map<std::uint32_t, const Stack*> before_;  // by thread
+  std::vector<Place> places_{{}};                            // the first is of no line
   std::vector<Line> lines_;
-  std::uint32_t previous_ = kUnseen;
 };
-
-// The bytes that a line left behind in its iterations up to the last, if they rose all the time and
-// still rise; else 0.
-std::uint64_t Growth(const Line& line, EventId failure) {
-  const std::vector<std::uint64_t>& levels = line.levels;
-  if (levels.size() < kFewIterations + 1 || levels.back() <= levels.front()) return 0;
-  const std::uint64_t growth = levels.back() - levels.front();
-  for (std::size_t quarter = 0; quarter < 4; ++quarter) {
-    const std::uint64_t before = levels[(levels.size() - 1) * quarter / 4];
-    if (levels[(levels.size() - 1) * (quarter + 1) / 4] < before + growth / 10) return 0;
-  }
-  const std::uint32_t length = failure.value - line.first.value;
-  return failure.value - line.last.value <= length / 4 ? growth : 0;
-}
-
-const Line* Largest(const std::vector<Line>& lines, EventId failure, std::uint64_t* growth) {
-  const Line* largest = nullptr;
-  for (const Line& line : lines) {
-    const std::uint64_t bytes = Growth(line, failure);
-    if (bytes <= *growth) continue;
-    *growth = bytes;
-    largest = &line;
-  }
-  return largest;
-}
 
 }  // namespace
 
@@ -180,16 +234,11 @@ std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols
   Iterations iterations(session, symbols, scene.request);
   WalkLifetimes(session, EventId(0), end, iterations);
   std::uint64_t growth = 0;
-  const Line* line = Largest(iterations.lines(), end, &growth);
-  if (line == nullptr) {
-    iterations.BeginByMarkers();
-    WalkLifetimes(session, EventId(0), end, iterations);
-    line = Largest(iterations.lines(), end, &growth);
-  }
+  const auto [line, turns] = iterations.Largest(&growth);
   if (line == nullptr) return std::nullopt;
-  FailureGrowth found{.stack = line->example, .site = IterationLine(symbols, line->example)};
+  FailureGrowth found{.stack = line->example, .site = line->frame};
   found.sites = 1;
-  found.iterations = line->levels.size();
+  found.iterations = turns->levels.size();
   found.bytes = line->live;
   found.bytes_per_step = static_cast<double>(growth) / static_cast<double>(found.iterations - 1);
   for (const AllocationId id : session.LiveAfter(end, kDeviceLayers | LayerBit(Layer::kBlock)))

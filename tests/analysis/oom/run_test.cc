@@ -110,24 +110,54 @@ Case Evaluation(int batches, bool keeps, bool loads) {
   return Load(log);
 }
 
-TEST(OomRunTest, WithoutStepsTheLineThatGrewWithEveryTurnIsNamed) {
-  for (const bool loads : {false, true}) {
-    const Case c = Evaluation(25, true, loads);
-    ASSERT_TRUE(c.last.growth) << loads;
-    EXPECT_EQ(c.last.growth->site.line, 8);
-    EXPECT_EQ(c.last.growth->iterations, 25u);
-    EXPECT_EQ(c.last.growth->bytes, 75 * kMiB);
-    EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 3.0 * kMiB);
-    ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites);
-    EXPECT_EQ(c.last.remedies[0].bytes, 75 * kMiB);
-    for (std::size_t i = 2; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
-      EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
-  }
+TEST(OomRunTest, WithoutStepsTheLineThatGrewInEachIterationIsNamed) {
+  const Case c = Evaluation(25, true, true);
+  ASSERT_TRUE(c.last.growth);
+  EXPECT_EQ(c.last.growth->site.line, 8);
+  EXPECT_EQ(c.last.growth->iterations, 25u);
+  EXPECT_EQ(c.last.growth->bytes, 75 * kMiB);
+  EXPECT_DOUBLE_EQ(c.last.growth->bytes_per_step, 3.0 * kMiB);
+  ASSERT_EQ(c.last.remedies.at(0).kind, RemedyKind::kSites);
+  EXPECT_EQ(c.last.remedies[0].bytes, 75 * kMiB);
+  for (std::size_t i = 2; i < c.last.remedies.size() && c.last.remedies[i].fits; ++i)
+    EXPECT_GE(c.last.remedies[i - 1].beyond, c.last.remedies[i].beyond);
 }
 
-TEST(OomRunTest, WithoutTurnsThatKeepSomethingNothingGrew) {
+TEST(OomRunTest, WithoutIterationsThatKeepSomethingNothingGrew) {
   EXPECT_FALSE(Evaluation(25, false, true).last.growth);
   EXPECT_FALSE(Evaluation(2, true, true).last.growth) << "too few iterations";
+}
+
+// A model's layers are one call of one line, as are the tensors of a checkpoint.
+TEST(OomRunTest, OneCallOfALineIsNoGrowth) {
+  EXPECT_FALSE(Evaluation(25, true, false).last.growth);
+}
+
+// One function allocates at two lines in turn: an activation that is kept, and one that is kept if
+// `keeps_both`. Then the request fails in this loop, or at a later line.
+Case Layers(bool keeps_both, bool in_loop) {
+  LogBuilder log;
+  log.Device(0, 512 * kMiB);
+  const int made = log.Stack({"main (a.cc:1)", "Forward (a.cc:6)"});
+  const int used = log.Stack({"main (a.cc:1)", "Forward (a.cc:7)"});
+  const int after = log.Stack({"main (a.cc:1)", "Forward (a.cc:9)"});
+  Segment(log, kBase, 60 * kMiB);
+  std::uint64_t at = kBase;
+  for (int layer = 0; layer < 15; ++layer) {
+    log.Alloc(Layer::kBlock, at, kMiB, {.stack = made});
+    log.Alloc(Layer::kBlock, at + kMiB, 3 * kMiB, {.stack = used});
+    if (!keeps_both) log.Free(Layer::kBlock, at);
+    at += 4 * kMiB;
+  }
+  DriverRefuses(log, 20 * kMiB, kMiB, 512 * kMiB, in_loop ? made : after);
+  AllocatorGivesUp(log, 20 * kMiB, in_loop ? made : after);
+  return Load(log);
+}
+
+TEST(OomRunTest, WhatOneLoopFilledGrewOnlyIfItGoesOn) {
+  EXPECT_TRUE(Layers(false, true).last.growth);
+  EXPECT_FALSE(Layers(true, true).last.growth) << "a table that is filled, or a forward pass";
+  EXPECT_FALSE(Layers(false, false).last.growth) << "the loop had ended";
 }
 
 // 10 MiB of parameters and 80 MiB of activations on a device of 100 MiB.

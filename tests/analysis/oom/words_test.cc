@@ -208,5 +208,21 @@ TEST(RemedyWords, NameSitesAndBytes) {
   EXPECT_TRUE(named);
 }
 
+TEST(RemedyWords, SayOfRoomThatGrowthFillsAgain) {
+  FailureReport report;
+  report.growth = {.iterations = 20, .bytes_per_step = 2.0 * kMiB};
+  const auto session = LoadLog(testing::LogBuilder());
+  Remedy remedy{
+      .kind = RemedyKind::kReleaseCache, .fits = true, .bytes = 9 * kMiB, .beyond = 7 * kMiB};
+  EXPECT_EQ(
+      RemedyWords(*session, report, remedy, {}),
+      "releasing unused segments to the driver: 9.00 MiB; the growth fills it in 3 iterations");
+  remedy.beyond = kMiB;
+  EXPECT_NE(RemedyWords(*session, report, remedy, {}).find("in the next iteration"),
+            std::string::npos);
+  report.growth.reset();
+  EXPECT_EQ(RemedyWords(*session, report, remedy, {}).find("growth"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace memprof::analysis
