@@ -61,6 +61,11 @@ double HeadroomForLeaks(const Session& session, const StepClock& clock,
   return std::max(0.0, left) + std::max(0.0, segments - blocks);
 }
 
+double StepsToOom(double headroom, double slope, std::int64_t completed) {
+  const double steps = headroom / slope;
+  return steps < 1000.0 * static_cast<double>(completed) ? steps : -1;
+}
+
 std::string StepsAhead(double steps) {
   if (steps < 1) return "in the next step";
   auto count = static_cast<std::uint64_t>(std::min(steps, 9e15));

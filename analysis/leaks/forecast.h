@@ -16,6 +16,10 @@ namespace memprof::analysis {
 double HeadroomForLeaks(const Session& session, const StepClock& clock,
                         const DeviceTimeline& timeline, const MemorySamples& samples, double slope);
 
+// In how many steps memory of `headroom` bytes is full, at `slope` bytes a step; -1 if that is a
+// thousand times what was observed or more, which nothing proves.
+double StepsToOom(double headroom, double slope, std::int64_t completed);
+
 // "in the next step", "in about 14 steps", "in about 247,000 steps": three digits; `steps` >= 0.
 std::string StepsAhead(double steps);
 

@@ -149,6 +149,53 @@ std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until
   return result;
 }
 
+namespace {
+
+// "`cache['a']` (global `cache`)" as "`cache[…]` (global `cache`)".
+std::string WithoutEntry(std::string path) {
+  const std::size_t end = path.find("]`");
+  if (end == std::string::npos || path.find('`') > end) return path;
+  int open = 0;
+  for (std::size_t i = end + 1; i-- > 0 && path[i] != '`';) {
+    open += path[i] == ']' ? 1 : path[i] == '[' ? -1 : 0;
+    if (open == 0) return path.replace(i + 1, end - i - 1, "…");
+  }
+  return path;
+}
+
+bool IsEcho(std::string_view path) {
+  constexpr std::string_view kEchoes[] = {"last_traceback", "last_exc", "last_value",
+                                          "user_ns_hidden", "bound method"};
+  return std::any_of(std::begin(kEchoes), std::end(kEchoes), [path](std::string_view echo) {
+    return path.find(echo) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::vector<Holder> SumUp(const std::vector<Holder>& holders) {
+  std::map<std::string, std::size_t> rows, entries;  // by path
+  for (const Holder& holder : holders) ++entries[WithoutEntry(holder.path)];
+  std::vector<Holder> sums;
+  for (const Holder& holder : holders) {
+    std::string path = WithoutEntry(holder.path);
+    if (entries[path] == 1) path = holder.path;
+    const auto [at, fresh] = rows.try_emplace(path, sums.size());
+    if (fresh) {
+      sums.push_back(holder);
+      sums.back().path = std::move(path);
+      continue;
+    }
+    sums[at->second].bytes += holder.bytes;
+    sums[at->second].blocks += holder.blocks;
+  }
+  std::stable_sort(sums.begin(), sums.end(), [](const Holder& a, const Holder& b) {
+    const bool echo = IsEcho(a.path), other = IsEcho(b.path);
+    return echo != other ? other : a.bytes > b.bytes;
+  });
+  return sums;
+}
+
 EventId Holders::LastStepOf(std::uint32_t process) const {
   const std::span<const StepInfo> steps = session_.StepsOf(process);
   return steps.empty() ? EventId() : steps.back().event;

@@ -94,6 +94,11 @@ class Holders {
       named_;  // of scans, by label, aux1
 };
 
+// For tables: entries of one container are one row, "`cache[…]`", and so are equal paths; what
+// holds most comes first, variables of the program before those that only repeat them (the last
+// exception, IPython's hidden ones).
+std::vector<Holder> SumUp(const std::vector<Holder>& holders);
+
 // Computed once a session: a scan's holders are named by reading symbol tables.
 std::shared_ptr<const Holders> HoldersOf(const Session& session);
 

@@ -75,7 +75,7 @@ void PredictOom(const Session& session, const StepClock& clock,
     if (timeline.device == kNoDevice || headroom < 0) continue;
     for (LeakCandidate& candidate : candidates) {
       if (candidate.leak.device == timeline.device) {
-        candidate.leak.steps_to_oom = headroom / slope->second;
+        candidate.leak.steps_to_oom = StepsToOom(headroom, slope->second, clock.completed());
       }
     }
   }
@@ -157,7 +157,7 @@ class ProcessLeaks {
     }
     for (std::size_t i = 0; i < sites_.size(); ++i)
       if (!leaks[i] && !sites_[i].alive_at_end.empty()) AddAlive(i, lost_memory, holders, report);
-    report->verdict = Verdict(*report, clock_, judged_, total_);
+    report->verdict = Verdict(*report, session_.run(), clock_, judged_, total_);
   }
 
  private:
@@ -276,6 +276,12 @@ class Verdicts {
   std::vector<Group> groups_;
 };
 
+// Whether steps were found that are too few to judge by: each may be a stage of many iterations.
+bool MayBeStages(const Session& session, std::uint32_t process, const StepClock& clock) {
+  return clock.of_steps() && clock.completed() < StepsNeeded(GuardSteps(0)) &&
+         session.StepOriginOf(process).source != StepSource::kMarks;
+}
+
 }  // namespace
 
 LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
@@ -286,9 +292,18 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   LeakReport report;
   Verdicts verdicts(session);
   for (std::uint32_t process = 0; process < clocks.size(); ++process) {
-    LeakReport one;
-    ProcessLeaks(session, options, clocks[process], sites[process])
-        .AddTo(lost_memory, *holders, &one);
+    const auto judge = [&](const StepClock& clock, const std::vector<LeakSite>& of_process) {
+      LeakReport one;
+      ProcessLeaks(session, options, clock, of_process).AddTo(lost_memory, *holders, &one);
+      return one;
+    };
+    LeakReport one = judge(clocks[process], sites[process]);
+    if (one.leaks.empty() && MayBeStages(session, process, clocks[process])) {
+      std::vector<StepClock> windows = clocks;
+      windows[process] = StepClock::OfActivity(session, process);
+      LeakReport by_time = judge(windows[process], GroupLeakSites(session, windows)[process]);
+      if (!by_time.leaks.empty()) one = std::move(by_time);
+    }
     verdicts.Add(process, one);
     Merge(process, std::move(one), &report);
   }

@@ -136,15 +136,34 @@ std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
   return all;
 }
 
+// Whether nothing of the layer of `id` was allocated between `freed` and its own birth: it replaces
+// what was freed.
+static bool Replaces(const Session& session, AllocationId id, EventId freed) {
+  constexpr std::uint32_t kFew = 8;  // of other layers, which one allocation causes
+  const Layer layer = session.record(id).layer;
+  for (std::uint32_t i = id.value; i-- > 0 && session.record(AllocationId(i)).birth > freed;)
+    if (session.record(AllocationId(i)).layer == layer || id.value - i > kFew) return false;
+  return true;
+}
+
 std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
-                                  const LeakSite& site) {
+                                  const LeakSite& site, bool bridged) {
   std::vector<std::pair<EventId, std::int64_t>> changes;
-  for (const AllocationId id : site.members) {
-    const AllocationRecord& a = session.record(id);
+  // A workspace that settles at its size is no growth: only a buffer that has doubled counts.
+  const bool doubled = bridged && session.record(site.members.back()).bytes >=
+                                      2 * session.record(site.members.front()).bytes;
+  for (std::size_t i = 0; i < site.members.size(); ++i) {
+    const AllocationRecord& a = session.record(site.members[i]);
     if (!a.birth.valid() || a.birth >= clock.judged_at()) continue;
     changes.emplace_back(a.birth, static_cast<std::int64_t>(a.bytes));
-    if (!a.alive() && a.death.valid() && a.death < clock.judged_at())
-      changes.emplace_back(a.death, -static_cast<std::int64_t>(a.bytes));
+    if (a.alive() || !a.death.valid()) continue;
+    // A buffer that is freed just before a larger one takes its place counts as held meanwhile.
+    const bool last = i + 1 == site.members.size();
+    const EventId next = last ? EventId() : session.record(site.members[i + 1]).birth;
+    const bool replaced =
+        doubled && !last && a.death < next && Replaces(session, site.members[i + 1], a.death);
+    const EventId end = replaced ? next : a.death;
+    if (end < clock.judged_at()) changes.emplace_back(end, -static_cast<std::int64_t>(a.bytes));
   }
   // Within one event, allocations precede frees, so that a buffer that grows in place counts as
   // held all the time.
@@ -184,7 +203,7 @@ SiteHistory HistoryOf(const Session& session, const StepClock& clock, const Leak
     const auto [it, fresh] = last_of_size.try_emplace(survivor.bytes, step);
     history.sizes_return |= !fresh && it->second != step;
   }
-  history.lows = LowsOf(session, clock, site);
+  history.lows = LowsOf(session, clock, site, true);
   return history;
 }
 

@@ -34,9 +34,10 @@ std::vector<bool> SelectJudged(const Session& session);
 std::vector<std::vector<LeakSite>> GroupLeakSites(const Session& session,
                                                   std::span<const StepClock> clocks);
 
-// The least bytes that `site` holds in each completed step.
+// The least bytes that `site` holds in each completed step. `bridged`: a buffer that is freed just
+// before a larger one takes its place counts as held meanwhile; the site has members.
 std::vector<std::uint64_t> LowsOf(const Session& session, const StepClock& clock,
-                                  const LeakSite& site);
+                                  const LeakSite& site, bool bridged = false);
 // The rule's input for `site`: its surviving blocks, by birth.
 SiteHistory HistoryOf(const Session& session, const StepClock& clock, const LeakSite& site);
 // The same for the bytes that the site holds, whichever blocks hold them: a buffer that is replaced

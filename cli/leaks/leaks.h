@@ -24,8 +24,11 @@ std::string LeakText(analysis::Symbols& symbols, const analysis::Leak& leak, std
 // Borderline sites with their scores, under a heading; "" for none.
 std::string RisingText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& rising);
 
-// A table of memory that is alive at the end and no leak, at most `top` rows (0 = all), with the
-// steps of birth if the log has steps.
+// Of the table below: that nothing of it grows is said only if all of it was judged.
+std::string AliveHeading(const analysis::LeakReport& report);
+
+// A table of memory that is alive at the end and no leak, with who holds it if that is known, at
+// most `top` rows (0 = all), with the steps of birth if the log has steps.
 std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
                       std::size_t top, bool has_steps);
 

@@ -14,6 +14,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/leaks/leaks.h"
+#include "cli/shared/holder_table.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -70,14 +71,15 @@ std::string BornLabel(const Leak& leak) {
 std::string HolderText(const Leak& leak) {
   constexpr std::size_t kShown = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, leak.holders.size()); ++i) {
-    const analysis::Holder& holder = leak.holders[i];
+  const std::vector<analysis::Holder> holders = analysis::SumUp(leak.holders);
+  for (std::size_t i = 0; i < std::min(kShown, holders.size()); ++i) {
+    const analysis::Holder& holder = holders[i];
     Append(text, Labelled(i == 0 ? "holder" : "and",
                           Cat(Printable(holder.path), ", ", FormatNumberOf(holder.blocks, "block"),
                               ", ", FormatBytes(holder.bytes))));
   }
-  if (leak.holders.size() > kShown)
-    Append(text, "             … and ", leak.holders.size() - kShown, " more\n");
+  if (holders.size() > kShown)
+    Append(text, "             … and ", holders.size() - kShown, " more\n");
   return text;
 }
 
@@ -174,6 +176,11 @@ std::string RisingText(analysis::Symbols& symbols, const std::vector<Leak>& risi
   return text;
 }
 
+std::string AliveHeading(const analysis::LeakReport& report) {
+  return report.horizon_too_short || !report.rising.empty() ? "Alive at the end"
+                                                            : "Alive at the end, not growing";
+}
+
 std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
                       bool has_steps) {
   const AliveTable own = AliveRows(symbols, alive, top, has_steps, false);
@@ -184,6 +191,11 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
   } else {
     text = Cat("  ", FormatBytes(own.bytes), " in ", FormatNumberOf(own.blocks, "block"), " of ",
                FormatNumberOf(own.sites, "site"), ":\n", own.text);
+    std::vector<analysis::Holder> holders;
+    for (const Leak& leak : alive)
+      holders.insert(holders.end(), leak.holders.begin(), leak.holders.end());
+    if (!holders.empty())
+      Append(text, "\n  Held by, when looked at last:\n", HolderTable(holders, own.bytes, top));
   }
   if (imported.sites > 0) {
     Append(text, "\n  Imported and never closed (owned elsewhere, in no total): ",

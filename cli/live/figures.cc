@@ -23,10 +23,6 @@ using analysis::DeviceTimeline;
 using analysis::Session;
 using analysis::TimeNs;
 
-TimeNs SinceStart(const Session& session, TimeNs time) {
-  return time - std::min(time, session.run().start_time);
-}
-
 std::string CommandOf(const analysis::RunInfo& run) {
   std::string command;
   for (const std::string& argument : run.arguments)
@@ -47,7 +43,7 @@ void AddRun(const Session& session, LiveProcess* process) {
                                   : LiveState::kKilled;
   process->end_reason = run.end_reason;
   process->start_unix_ns = run.start_unix_ns;
-  process->last_event = process->judged = SinceStart(session, run.end_time);
+  process->last_event = process->judged = session.SinceStart(run.end_time);
   process->simulated = Simulated(session);
   process->sampling = SamplingWords(session, analysis::Drawn::kLeftOut);
   process->recorder_bytes = session.self().resident_bytes;
@@ -135,13 +131,14 @@ class LiveFigures {
                                              process.by_time ? 0 : device->growth);
     if (by_steps >= 0) device->headroom = by_steps;
     if (device->growth <= 0 || device->headroom < 0) return;
-    const double left = device->headroom / device->growth;
+    const double left = analysis::StepsToOom(device->headroom, device->growth, clock_.completed());
     if (process.by_time) {
-      device->seconds_to_oom = left;
+      device->seconds_to_oom = device->headroom / device->growth;
       return;
     }
     device->steps_to_oom = left;
-    if (process.steps_per_second > 0) device->seconds_to_oom = left / process.steps_per_second;
+    if (left >= 0 && process.steps_per_second > 0)
+      device->seconds_to_oom = left / process.steps_per_second;
   }
 
   void AddParts(const DeviceTimeline& timeline, LiveDevice* device) const {
@@ -164,7 +161,7 @@ class LiveFigures {
 
   void AddCurve(const analysis::Series& series, LiveDevice* device) const {
     const TimeNs start = session_.run().start_time;
-    device->curve_end = SinceStart(session_, end_) / kLiveSlot + 1;
+    device->curve_end = session_.SinceStart(end_) / kLiveSlot + 1;
     for (std::uint64_t slot = device->curve_end - std::min(device->curve_end, kLivePoints);
          slot < device->curve_end; ++slot) {
       const auto part = series.Between(start + slot * kLiveSlot,
@@ -192,7 +189,7 @@ void AddLeaks(const Session& session, analysis::Symbols& symbols, LiveProcess* p
 void AddFailures(const Session& session, analysis::Symbols& symbols, LiveProcess* process) {
   constexpr TimeNs kSettled = 1'000'000'000;
   const auto describe = [&](const analysis::FailedRequest& request) {
-    return LiveFailure{request.device, request.bytes,     SinceStart(session, request.time),
+    return LiveFailure{request.device, request.bytes,     session.SinceStart(request.time),
                        request.step,   request.recovered, SiteLabel(symbols, request.stack)};
   };
   const auto failures = analysis::FailuresOf(session);

@@ -7,6 +7,7 @@
 #include "analysis/leaks/internal/access.h"
 #include "analysis/leaks/internal/groups.h"
 #include "analysis/leaks/internal/level.h"
+#include "analysis/leaks/internal/longer.h"
 #include "analysis/leaks/internal/pass.h"
 #include "analysis/store/sampling.h"
 
@@ -39,9 +40,8 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
   }
   for (const AllocationId id : site.members) {
     const AllocationRecord& a = session.record(id);
-    if (a.birth >= clock.judged_at()) break;
     ++candidate.evidence.allocations;
-    candidate.evidence.frees += !AliveWhenJudged(clock, a);
+    candidate.evidence.frees += a.birth < clock.judged_at() && !AliveWhenJudged(clock, a);
   }
   candidate.evidence.thinned = session.events().Has(Op::kThinned);
   for (const EventId id : SamplingOf(session)->drawn) {
@@ -236,6 +236,7 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
   JudgeGroups(session, clock, sites, &judged);
   DemoteLevelGrowth(session, clock, sites, &judged);
   if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
+  DemoteLongerInputs(session, clock, sites, &judged);
   JudgeUse(session, clock, judged.leaks);
   CountSiblings(judged.leaks);
   std::stable_sort(

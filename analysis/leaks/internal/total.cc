@@ -67,9 +67,9 @@ std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
                                 const std::vector<LeakSite>& sites, JudgedSites* judged) {
   std::string words;
   if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
-  // A single pass rises, too.
+  // A single pass rises, too, and so do inputs that get longer.
   for (const LeakCandidate& one : judged->rising)
-    if (one.evidence.level) return words;
+    if (one.evidence.level || one.evidence.longer) return words;
   if (sites.empty()) return words;
   for (const auto& [device, ends] : HeldAtEnds(session, clock, sites.front().process)) {
     const SiteJudgement judgement = JudgeSite(StackedGrowth(ends));

@@ -19,9 +19,12 @@ std::string DefiniteWords(const LeakReport& report) {
 std::string GrowthWords(const LeakReport& report, const std::string& total) {
   double slope = 0;
   std::size_t growing = 0;
+  bool lost = false;  // what grows has lost its pointers
   for (const Leak& leak : report.leaks) {
     slope += leak.bytes_per_step;
     growing += leak.basis == report.basis;
+    lost |=
+        leak.basis == LeakBasis::kScan && (leak.bytes_per_step > 0 || leak.bytes_per_second > 0);
   }
   const bool steps = report.basis == LeakBasis::kSteps;
   const std::string judged =
@@ -44,15 +47,23 @@ std::string GrowthWords(const LeakReport& report, const std::string& total) {
                                     decided == 1 ? " rises" : " rise", ", with a score of ",
                                     std::lround(report.rising.front().score), " of 100 at most"),
         ".");
-  return steps ? absl::StrCat("No growth ", judged, ".")
-               : absl::StrCat("No growth, judged ", judged, ".");
+  return absl::StrCat(lost ? "No other growth" : "No growth", steps ? " " : ", judged ", judged,
+                      ".");
 }
 
-std::string Verdict(const LeakReport& report, const StepClock& clock, const JudgedSites& judged,
-                    const std::string& total) {
-  if (clock.completed() == 0)
-    return "No training steps were marked, and too little is freed to judge growth by time: call "
-           "memprof_step(n), or memprof.step() in Python, at the start of each step.";
+static std::string NothingToJudgeBy(const RunInfo& run) {
+  if (run.imported())
+    return "The recorded history is too short to tell what grows: record more of it (of PyTorch, a "
+           "larger max_entries of "
+           "torch.cuda.memory._record_memory_history, and earlier).";
+  return "No training steps were marked, and too little is freed to judge growth by time: call "
+         "memprof_step(n), or "
+         "memprof.step() in Python, at the start of each step.";
+}
+
+std::string Verdict(const LeakReport& report, const RunInfo& run, const StepClock& clock,
+                    const JudgedSites& judged, const std::string& total) {
+  if (clock.completed() == 0) return NothingToJudgeBy(run);
   if (report.horizon_too_short && judged.undecided == 0) {
     return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
                         " in the log, and at least ", judged.steps_needed,

@@ -19,8 +19,8 @@ std::string GrowthWords(const LeakReport& report, const std::string& total);
 
 // The first sentences of the report: what leaks, or what cannot be judged yet. `total`: of
 // DescribeTotalGrowth.
-std::string Verdict(const LeakReport& report, const StepClock& clock, const JudgedSites& judged,
-                    const std::string& total);
+std::string Verdict(const LeakReport& report, const RunInfo& run, const StepClock& clock,
+                    const JudgedSites& judged, const std::string& total);
 
 // Makes `leak` definite: `lost` is the part of it without pointers, by scans of so much host
 // memory.

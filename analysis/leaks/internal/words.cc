@@ -176,6 +176,10 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
         &why,
         " But all other memory of that period was allocated in one pass through a network: its "
         "layers look like iterations of a loop. Mark steps, or record several.");
+  if (evidence.longer)
+    absl::StrAppend(&why,
+                    " But what the steps allocate and free elsewhere becomes larger alike: their "
+                    "inputs get longer.");
   if (evidence.access_known) {
     absl::StrAppend(&why,
                     evidence.in_use

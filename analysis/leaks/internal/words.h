@@ -16,9 +16,10 @@ struct LeakEvidence {
   std::size_t sites = 1;  // that were judged together
   bool level = false;     // judged not to be growth of the run
   bool one_pass = false;  // GrowsWithinOnePass
+  bool longer = false;    // DemoteLongerInputs
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
-  std::uint64_t allocations = 0, frees = 0;  // of the whole site, up to the judged instant
+  std::uint64_t allocations = 0, frees = 0;  // of the whole site; frees up to the judged instant
   bool thinned = false;        // others that lived shortly can be left out of the log,
   double short_lived = 0;      // an estimate of their number
   bool freed_on_exit = false;  // the survivors were freed only after the last completed step

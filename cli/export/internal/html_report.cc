@@ -237,7 +237,7 @@ class ReportPage {
   }
 
   void Rest() {
-    Heading("alive", "Alive at the end, not growing");
+    Heading("alive", AliveHeading(report_.leaks));
     Preformatted(AliveText(symbols_, report_.leaks.live_at_exit, kRows, report_.steps > 0));
     Heading("fragmentation", "Fragmentation");
     Preformatted(FragmentationText(session_, symbols_, report_.fragmentation, 10));

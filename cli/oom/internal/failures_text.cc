@@ -9,6 +9,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/oom/internal/failures.h"
+#include "cli/shared/holder_table.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -59,19 +60,6 @@ std::string SiteTable(analysis::Symbols& symbols, const analysis::SiteGroups& si
                FormatCount(use.count), SiteLabel(symbols, sites, use.site)});
   }
   return table.Text(kWidth) + MoreLine(Shown(report.sites.size(), top), report.sites.size());
-}
-
-// What holds memory with others counts at each of them.
-std::string HolderTable(const FailureReport& report, std::size_t top) {
-  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
-  table.Header({"bytes", "share", "blocks", "holder"});
-  for (std::size_t i = 0; i < Shown(report.holders.size(), top); ++i) {
-    const analysis::Holder& holder = report.holders[i];
-    table.Row({FormatBytes(holder.bytes),
-               Percent(static_cast<double>(holder.bytes), static_cast<double>(report.space.total)),
-               FormatCount(holder.blocks), Printable(holder.path)});
-  }
-  return table.Text(kWidth) + MoreLine(Shown(report.holders.size(), top), report.holders.size());
 }
 
 std::string ChangeTable(analysis::Symbols& symbols, const analysis::SiteGroups& sites,
@@ -159,7 +147,8 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
   if (!report.sites.empty())
     Append(text, "\n  Live then, by call site:\n", SiteTable(symbols, sites, report, top));
   if (!report.holders.empty())
-    Append(text, "\n  Held by, when looked at last:\n", HolderTable(report, top));
+    Append(text, "\n  Held by, when looked at last:\n",
+           HolderTable(report.holders, report.space.total, top));
   if (report.compared_step >= 0) {
     Append(text, "\n  Since ", report.same_call ? "the same call in step " : "the end of step ",
            report.compared_step, ": ", SignedBytes(report.live_before, report.live_after),

@@ -38,9 +38,14 @@ TEST(LeaksTest, FiguresOfASteadyLeak) {
   EXPECT_DOUBLE_EQ(leak.bytes_per_step, 4.0 * kMiB);
   EXPECT_EQ(session->allocation(leak.example).birth_step, 4);
   EXPECT_THAT(leak.why, HasSubstr("4.00 MiB per step"));
-  EXPECT_THAT(leak.why, HasSubstr("None of its 49 allocations was freed"));
+  EXPECT_THAT(leak.why, HasSubstr("None of its 50 allocations was freed"));
   EXPECT_THAT(leak.disproof, HasSubstr("record a longer run"));
   EXPECT_GT(leak.steps_to_oom, 0);
+}
+
+TEST(Forecast, IsNotToldFarBeyondWhatWasObserved) {
+  EXPECT_DOUBLE_EQ(StepsToOom(4000, 2, 10), 2000);
+  EXPECT_EQ(StepsToOom(20000, 2, 10), -1);
 }
 
 // A run that ends out of memory: each step keeps `kLeak` and also needs `kWork`, on a device of

@@ -337,5 +337,26 @@ TEST(ManyProcesses, EachHasItsOwnLooks) {
   }
 }
 
+TEST(SumUpHolders, EntriesOfAContainerAreOneRow) {
+  const auto holder = [](std::string path, std::uint64_t bytes) {
+    Holder made;
+    made.path = std::move(path);
+    made.bytes = bytes;
+    made.blocks = 1;
+    return made;
+  };
+  const std::vector<Holder> sums = SumUp({holder("`x`, held by `last_traceback`", 900),
+                                          holder("`staged['a[0].weight']` (global `staged`)", 3),
+                                          holder("`staged['b']` (global `staged`)", 4),
+                                          holder("`alone[0]`", 5), holder("`alone[0]`", 6)});
+  ASSERT_EQ(sums.size(), 3u);
+  EXPECT_EQ(sums[0].path, "`alone[…]`");
+  EXPECT_EQ(sums[0].bytes, 11u);
+  EXPECT_EQ(sums[1].path, "`staged[…]` (global `staged`)");
+  EXPECT_EQ(sums[1].bytes, 7u);
+  EXPECT_EQ(sums[1].blocks, 2u);
+  EXPECT_EQ(sums[2].bytes, 900u) << "the program's variables come first";
+}
+
 }  // namespace
 }  // namespace memprof::analysis

@@ -127,6 +127,53 @@ TEST(LeaksTest, ATensorReplacedByALargerOneGrows) {
   }
 }
 
+// A buffer that is freed, and then allocated larger, with marks of steps and without.
+TEST(LeaksTest, ABufferThatIsFreedBeforeALargerOneIsAllocatedGrows) {
+  for (const bool marked : {false, true}) {
+    LogBuilder log;
+    const int buffer = log.Stack({"main (a.cc:1)", "Resize (a.cc:7)"});
+    const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:9)"});
+    for (std::uint64_t step = 0; step < 100; ++step) {
+      if (marked) log.Step(step);
+      if (step > 0) log.Free(0x100000000 + (step - 1) % 2 * 0x10000000);
+      log.Alloc(Layer::kLinear, 0x100000000 + step % 2 * 0x10000000, (step + 1) * 64 * 1024,
+                {.stack = buffer});
+      log.Alloc(Layer::kLinear, 0x900000000, 4096, {.stack = work});
+      log.Free(0x900000000);
+    }
+    const LeakReport report = FindLeaks(*LoadLog(log));
+    ASSERT_EQ(report.leaks.size(), 1u) << marked << ": " << report.verdict;
+    EXPECT_EQ(report.leaks[0].tier, LeakTier::kGrowing);
+  }
+}
+
+// The batch of a step is alive when the next one begins, and what is computed from it becomes
+// larger with it.
+TEST(LeaksTest, InputsThatGetLongerAreNoGrowth) {
+  for (const bool alone : {false, true}) {
+    LogBuilder log;
+    const int batch = log.Stack({"main (a.py:1)", "Load (a.py:7)"});
+    int layers[3];
+    for (int i = 0; i < 3; ++i)
+      layers[i] = log.Stack({"main (a.py:1)", "Forward (a.py:" + std::to_string(9 + i) + ")"});
+    for (std::uint64_t step = 0; step < 60; ++step) {
+      log.Step(step);
+      const std::uint64_t bytes = (500 + 3 * step) * 1024;
+      log.Alloc(Layer::kBlock, 0x100000000 + step % 2 * 0x10000000, bytes, {.stack = batch});
+      if (step > 0) log.Free(Layer::kBlock, 0x100000000 + (step - 1) % 2 * 0x10000000);
+      for (const int layer : layers) {
+        log.Alloc(Layer::kBlock, 0x900000000, alone ? 512 * 1024 : bytes, {.stack = layer});
+        log.Free(Layer::kBlock, 0x900000000);
+      }
+    }
+    const LeakReport report = FindLeaks(*LoadLog(log));
+    EXPECT_EQ(report.leaks.empty(), !alone) << report.verdict;
+    if (!alone) {
+      EXPECT_THAT(report.verdict, HasSubstr("No site is sure to leak"));
+    }
+  }
+}
+
 // Many sites leak little each. They have in common the line that calls them or, for wrappers around
 // wrappers, all lines.
 TEST(LeaksTest, SitesOfOneLineAreSummedUp) {

@@ -192,7 +192,11 @@ class Top(unittest.TestCase):
         self.assertGreater(device["growth_bytes"], 0)
         self.assertIn(device["growth_tier"], ("suspected", "definite", "growing"))
         self.assertGreater(device["headroom_bytes"], 0)
-        self.assertAlmostEqual(device["steps_to_oom"], device["headroom_bytes"] / device["growth_bytes"], delta=1)
+        left = device["headroom_bytes"] / device["growth_bytes"]
+        if device["steps_to_oom"] is None:  # not told so far ahead
+            self.assertGreater(left, 1000 * 5)
+        else:
+            self.assertAlmostEqual(device["steps_to_oom"], left, delta=1)
         self.assertIn("history", first["leaks"][0]["site"])
 
         def later():
