@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Draft {
   TimeNs gap = 0;                    // time of the gaps, summed
   std::uint64_t unknown = 0;  // cases in which launches without known pointers lie in the gap
   std::uint64_t other = 0;    // by pattern: see words.cc
+  std::optional<std::int64_t> tried;  // bytes that a replay of the change saves at the peak
   std::vector<std::pair<std::uint64_t, AdviceExample>> examples;  // with their weight
 };
 

@@ -1,4 +1,4 @@
-// Patterns in requests to the driver and to a framework's allocator: leaks, rounding, reserve,
+// Patterns in requests to the driver and to a framework's allocator: leaks, rounding,
 // churn, retries.
 #include <algorithm>
 #include <vector>
@@ -8,12 +8,10 @@
 #include "analysis/advice/internal/drafts.h"
 #include "analysis/base/units.h"
 #include "analysis/leaks/leaks.h"
-#include "analysis/peak/finder.h"
 
 namespace memprof::analysis::advice {
 namespace {
 
-constexpr double kReserveShare = 0.1;       // of peak reserve that was never in use
 constexpr std::uint64_t kMaxEvents = 4096;  // between a failure and its retry
 constexpr std::uint64_t kMin = 3;           // times that segments are allocated again
 
@@ -52,10 +50,6 @@ std::uint64_t Waste(const Session& session, const AllocationRecord& a) {
   const std::uint64_t width = session.events().aux1(a.birth.value);
   if (pitch == 0 || width == 0 || width > pitch || a.bytes % pitch != 0) return 0;
   return (pitch - width) * (a.bytes / pitch);
-}
-
-std::size_t ReserveSum(const AllocationRecord& a) {
-  return a.layer == Layer::kSegment ? 0 : a.layer == Layer::kBlock ? 1 : 2;
 }
 
 // Each call may wait for the device, or costs a system call and zeroed pages; pools do neither.
@@ -161,31 +155,6 @@ void FindRounding(Drafts& drafts) {
     draft.changes.push_back(Resized(a, a.bytes - waste));
     draft.finding.byte_seconds +=
         static_cast<double>(waste) * static_cast<double>(drafts.Between(a.birth, a.death)) * 1e-9;
-  }
-}
-
-void FindOverReservation(Drafts& drafts) {
-  const Session& session = drafts.session();
-  const PeakFinder<2> finder(session, ReserveSum);
-  for (const auto& [device, mark] : finder.marks()) {
-    const std::uint64_t reserved = mark.peak[0], used = mark.highest[1];
-    if (reserved == 0 || used == 0 || used > reserved ||
-        static_cast<double>(reserved - used) < kReserveShare * static_cast<double>(reserved))
-      continue;
-    Draft& draft = drafts.At(Pattern::kOverReservation, device, Layer::kSegment, StackId());
-    drafts.Count(draft, reserved - used, {mark.event, {}, {}, {}});
-    Finding& finding = draft.finding;
-    finding.saves_bytes = reserved - used;
-    finding.upper_bound = true;
-    const Level* driver = drafts.levels().Find(device, PeakLayer::kDriver);
-    if (driver != nullptr) {
-      finding.peak_of = PeakLayer::kDriver;
-      finding.new_peak = driver->peak();
-      finding.new_peak.bytes -= std::min(finding.new_peak.bytes, finding.saves_bytes);
-    }
-    draft.other = used;
-    draft.reserved = reserved;
-    Weaken(draft, Confidence::kPossible);
   }
 }
 

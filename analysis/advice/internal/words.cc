@@ -184,6 +184,45 @@ Sentences OfTransfers(const advice::Draft& draft) {
   }
 }
 
+// What segments that grow would do is said as a replay found it.
+std::string GrowingSegmentsWords(std::optional<std::int64_t> saved) {
+  constexpr char kWhich[] = "'memprof fragmentation' shows which blocks separate the free memory.";
+  if (!saved)
+    return absl::StrCat("'memprof replay' tries other settings of the allocator; ", kWhich);
+  if (*saved > 0)
+    return absl::StrCat(
+        "Let segments grow (PyTorch: expandable_segments:True): by a replay of all requests ",
+        FormatBytes(static_cast<std::uint64_t>(*saved)), " less at the peak; ", kWhich);
+  return absl::StrCat("Segments that grow (expandable_segments:True) would take ",
+                      *saved == 0
+                          ? "as much"
+                          : absl::StrCat(FormatBytes(static_cast<std::uint64_t>(-*saved)), " more"),
+                      ", by a replay of all requests; ", kWhich);
+}
+
+Sentences OfReserve(const advice::Draft& draft) {
+  const Finding& f = draft.finding;
+  if (f.layer == Layer::kStreamOrdered)
+    return {absl::StrCat("At the last look the driver's pools held ", FormatBytes(draft.reserved),
+                         " that nothing used: no leak, but no other process can have it."),
+            "Trim the pool (cudaMemPoolTrimTo), or lower its release threshold "
+            "(cudaMemPoolAttrReleaseThreshold).",
+            "What the pool released, it has to take from the driver again when it is needed."};
+  const bool idle = draft.unknown * 2 >= f.bytes;  // most of it
+  return {
+      absl::StrCat("At its peak the allocator held ", FormatBytes(draft.reserved),
+                   " of segments, and at most ", FormatBytes(draft.other),
+                   " of blocks were in use at once.",
+                   idle ? absl::StrCat(" ", FormatBytes(draft.unknown), " of it belonged to ",
+                                       FormatNumberOf(draft.launches, "stream"),
+                                       " without any block: each stream has segments of its own.")
+                        : ""),
+      idle ? "Make the streams once, and use them again." : GrowingSegmentsWords(draft.tried),
+      f.upper_bound
+          ? "An allocator needs at least what is in use: the saving is a bound, not a forecast."
+          : ""};
+}
+
 Sentences OfTheDriver(const advice::Draft& draft) {
   const Finding& f = draft.finding;
   switch (f.pattern) {
@@ -198,12 +237,7 @@ Sentences OfTheDriver(const advice::Draft& draft) {
                   : "Choose sizes just below the allocator's steps, or join small allocations.",
               ""};
     case Pattern::kOverReservation:
-      return {absl::StrCat("At its peak the allocator held ", FormatBytes(draft.reserved),
-                           " of segments, and at most ", FormatBytes(draft.other),
-                           " of blocks were in use at once."),
-              "Let segments grow (PyTorch: expandable_segments:True), or limit splitting; 'memprof "
-              "fragmentation' shows which blocks separate the free memory.",
-              "An allocator needs at least what is in use: the saving is a bound, not a forecast."};
+      return OfReserve(draft);
     case Pattern::kWaiting:
       return {absl::StrCat(FormatBytes(f.bytes), " of the ", FormatBytes(draft.reserved),
                            " that the allocator held then were freed, but waited for other streams "
@@ -356,6 +390,9 @@ std::string MissingFor(const Session& session, Pattern pattern, const AccessEvid
       return evidence.copies + evidence.memsets > 0 ? ""
                                                     : "copies and memsets (memprof run --cupti)";
     case Pattern::kOverReservation:
+      return HasSegments(session) || session.events().Has(Op::kPoolSample)
+                 ? ""
+                 : "a framework's allocator";
     case Pattern::kCacheChurn:
     case Pattern::kWaiting:
       return HasSegments(session) ? "" : "a framework's allocator";

@@ -101,6 +101,37 @@ TEST(AdviceReserveTest, SegmentsThatWereNeverFull) {
   EXPECT_TRUE(IsTradeOff(found[0].pattern));
 }
 
+// 600 MiB that a pool of the driver keeps after all was freed, of 700 in use.
+TEST(AdviceReserveTest, APoolOfTheDriverKeepsMemory) {
+  Scenario s;
+  const auto block = s.Alloc("Request", 600 * kMiB, Layer::kStreamOrdered);
+  s.Free(block, Layer::kStreamOrdered);
+  s.log().AdvanceTime(1'000'000'000);
+  s.log().Event(Op::kPoolSample, Layer::kStreamOrdered, 0, 600 * kMiB, 0, {});
+  s.log().Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 324 * kMiB, 0, {.aux0 = 1024 * kMiB});
+  const auto found = s.Of(s.Advice(), Pattern::kOverReservation);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].bytes, 600 * kMiB);
+  EXPECT_EQ(found[0].layer, Layer::kStreamOrdered);
+  EXPECT_THAT(found[0].fix, ::testing::HasSubstr("cudaMemPoolTrimTo"));
+}
+
+// Each of four streams has had a segment of its own for one block.
+TEST(AdviceReserveTest, StreamsThatAreNotUsedAgainKeepTheirSegments) {
+  Scenario s;
+  for (std::uint64_t stream = 1; stream <= 4; ++stream) {
+    const auto segment = s.Alloc("Segment", 20 * kMiB);
+    s.log().Alloc(Layer::kSegment, segment, 20 * kMiB, {.stream = stream});
+    s.log().Alloc(Layer::kBlock, segment, 20 * kMiB, {.stream = stream});
+    if (stream < 4) s.Free(segment, Layer::kBlock);
+  }
+  const auto found = s.Of(s.Advice(), Pattern::kOverReservation);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].why,
+              ::testing::HasSubstr("60.0 MiB of it belonged to 3 streams without any block"));
+  EXPECT_THAT(found[0].fix, ::testing::HasSubstr("Make the streams once"));
+}
+
 TEST(AdviceReserveTest, NearMisses) {
   Scenario s;
   const auto segment = s.Alloc("Segment", 20 * kMiB);
