@@ -127,6 +127,7 @@ std::vector<FragmentationRow> FragmentationOf(const Source& source) {
 
 std::vector<AdviceRow> AdviceOf(const Source& source) {
   AdviceOptions options;
+  options.symbols = &source.symbols;
   options.site_of = [&source](StackId stack) { return source.sites.NumberOf(stack); };
   options.max_examples = 0;
   std::vector<AdviceRow> rows;

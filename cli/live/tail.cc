@@ -113,7 +113,8 @@ void LogTail::ApplyStep(const Change& change, LiveProcess* figures) {
 
 void LogTail::ApplyMemory(const Change& change, LiveProcess* figures) {
   const bool birth = change.op == Op::kAlloc;
-  if (birth && !Counts(change.layer)) return;
+  // The end of a tensor or a segment is not that of the memory at its address.
+  if (!Counts(change.layer) && (birth || change.layer != Layer::kUnspecified)) return;
   const std::pair key(SpaceOf(change.layer), change.address);
   const auto old = live_.find(key);
   if (!birth && old == live_.end()) return;

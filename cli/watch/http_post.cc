@@ -17,19 +17,20 @@ using Clock = std::chrono::steady_clock;
 
 class Connection {
  public:
-  explicit Connection(int fd, Clock::time_point until) : fd_(fd), until_(until) {}
-  ~Connection() { close(fd_); }
+  explicit Connection(Clock::time_point until) : until_(until) {}
+  ~Connection() { Close(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  bool Connect(const addrinfo& to) {
-    if (connect(fd_, to.ai_addr, to.ai_addrlen) == 0) return true;
-    if (errno != EINPROGRESS || !Ready(POLLOUT)) return false;
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
-    errno = error;
-    return error == 0;
+  // To the first of these addresses that answers: "localhost" is ::1, too, where nothing may
+  // listen.
+  bool Connect(const addrinfo* to) {
+    for (; to != nullptr; to = to->ai_next) {
+      Close();
+      fd_ = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      if (fd_ >= 0 && ConnectTo(*to)) return true;
+    }
+    return false;
   }
   bool Send(std::string_view text) {
     while (!text.empty()) {
@@ -52,6 +53,18 @@ class Connection {
   }
 
  private:
+  void Close() {
+    if (fd_ >= 0) close(fd_);
+  }
+  bool ConnectTo(const addrinfo& to) {
+    if (connect(fd_, to.ai_addr, to.ai_addrlen) == 0) return true;
+    if (errno != EINPROGRESS || !Ready(POLLOUT)) return false;
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    return error == 0;
+  }
   bool Ready(short events) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(until_ - Clock::now()).count();
@@ -61,7 +74,7 @@ class Connection {
     return ready > 0;
   }
 
-  const int fd_;
+  int fd_ = -1;
   const Clock::time_point until_;
 };
 
@@ -76,13 +89,8 @@ absl::Status PostJson(const MetricsAddress& to,
   if (const int error = getaddrinfo(to.host.c_str(), Cat(to.port).c_str(), &hints, &found);
       error != 0)
     return absl::UnavailableError(Cat(place, ": ", gai_strerror(error)));
-  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    freeaddrinfo(found);
-    return absl::UnavailableError(Cat(place, ": ", std::strerror(errno)));
-  }
-  Connection connection(fd, Clock::now() + kMostWait);
-  const bool connected = connection.Connect(*found);
+  Connection connection(Clock::now() + kMostWait);
+  const bool connected = connection.Connect(found);
   freeaddrinfo(found);
   const bool six = to.host.find(':') != std::string::npos;
   std::string head = Cat("POST ", to.path, " HTTP/1.1\r\nHost: ", six ? "[" : "", to.host,

@@ -4,6 +4,7 @@ import shlex
 import textwrap
 
 from . import catalog, engines, text
+from .errors import FleetError
 
 # What is wrong comes first, then how memory is spread, then how good the recordings are: (question, rows).
 REPORT = (("ooms", 5), ("leaks", 8), ("outliers", 8), ("divergence", 8), ("foreign", 5), ("settings", 5),
@@ -17,8 +18,17 @@ def as_json(question, rows):
 
 def answer(engine, name, settings=()):
     question = catalog.load(name)
-    rows = engine.ask(question, catalog.values(question, settings))
+    values = catalog.values(question, settings)
+    for parameter in question.parameters:
+        job = values[parameter.name]
+        if job and parameter.words.startswith("the job") and not (jobs := _jobs(engine)).count(job):
+            raise FleetError(f"--set {parameter.name}={job}: there is no such job; there are {', '.join(jobs)}")
+    rows = engine.ask(question, values)
     return question, [_plain(question, row) for row in rows]
+
+
+def _jobs(engine):
+    return sorted(row[0] for row in engine.rows("SELECT DISTINCT job FROM runs") if row[0])
 
 
 def _plain(question, row):

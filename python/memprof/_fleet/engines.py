@@ -70,6 +70,7 @@ class DuckDB:
         duckdb = needed("duckdb")
         self.error = duckdb.Error
         self.connection = duckdb.connect()
+        self.fleet, self.ready, self.mixed = fleet, set(), False
         self._do(f"SET memory_limit = '{options.memory.replace(chr(39), '')}'")
         if options.threads:
             self._do(f"SET threads = {int(options.threads)}")
@@ -77,7 +78,6 @@ class DuckDB:
         spilled = tempfile.mkdtemp(prefix="memprof-fleet-")
         weakref.finalize(self, shutil.rmtree, spilled, ignore_errors=True)
         self._do(f"SET temp_directory = '{spilled.replace(chr(39), chr(39) * 2)}'")
-        self.fleet, self.ready, self.mixed = fleet, set(), False
         self._register(fleet)
         self._tolerant(self._open)
         self._do("CREATE TEMP TABLE failed_logs (log VARCHAR, reason VARCHAR)")

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/advice/advice.h"
 #include "analysis/categories/categories.h"
 #include "analysis/fleet/hash.h"
 #include "analysis/oom/oom.h"
 #include "analysis/report/report.h"
 #include "analysis/symbols/site_key.h"
 #include "tests/analysis/fleet/rolled_up.h"
+#include "tests/analysis/remedies/training_log.h"
 #include "tests/support/random_log.h"
 #include "tests/support/training_log.h"
 
@@ -43,6 +45,15 @@ TEST(FleetFindings, AreTheReports) {
             std::max(peak.bytes, peak.by_layer[int{static_cast<int>(Layer::kBlock)}]));
   EXPECT_FALSE(fleet.rows.advice.empty());
   EXPECT_EQ(fleet.rows.run.verdict, report.leaks.verdict);
+}
+
+TEST(FleetFindings, HaveTheRemediesOfThePeak) {
+  const Fleet fleet(  // the peak is in the optimizer's step
+      testing::TrainingLog({.kept = 512 * 1024, .result = 128 * 1024, .scratch = 64 * 1024})
+          .Load());
+  EXPECT_TRUE(std::ranges::any_of(fleet.rows.advice, [](const AdviceRow& row) {
+    return row.kind == PatternId(Pattern::kFusedStep);
+  }));
 }
 
 TEST(FleetFragmentation, NamesWhoPins) {

@@ -12,8 +12,8 @@
 namespace memprof::analysis {
 namespace {
 
+using testing::TrainedAs;
 using testing::TrainingLog;
-using testing::TrainingOptions;
 
 struct Judged {
   std::shared_ptr<const Session> session;
@@ -27,7 +27,7 @@ struct Judged {
   }
 };
 
-Judged Judge(const TrainingOptions& options) {
+Judged Judge(const TrainedAs& options) {
   Judged judged{.session = TrainingLog(options).Load()};
   Symbols symbols(judged.session);
   const Categories categories(*judged.session, &symbols);
@@ -37,7 +37,7 @@ Judged Judge(const TrainingOptions& options) {
   return judged;
 }
 
-std::uint64_t PeakOf(const TrainingOptions& options) { return Judge(options).peak; }
+std::uint64_t PeakOf(const TrainedAs& options) { return Judge(options).peak; }
 
 std::uint64_t Predicted(const Judged& judged, RemedyOfPeak kind) {
   const PeakRemedy* remedy = judged.Of(kind);
@@ -45,12 +45,10 @@ std::uint64_t Predicted(const Judged& judged, RemedyOfPeak kind) {
 }
 
 // Small activations: the peak is in the optimizer's step.
-TrainingOptions Narrow() {
-  return {.kept = 512 * 1024, .result = 128 * 1024, .scratch = 64 * 1024};
-}
+TrainedAs Narrow() { return {.kept = 512 * 1024, .result = 128 * 1024, .scratch = 64 * 1024}; }
 
 TEST(Remedies, FusedStep) {
-  TrainingOptions options = Narrow();
+  TrainedAs options = Narrow();
   const Judged judged = Judge(options);
   options.temporaries = false;
   EXPECT_EQ(Predicted(judged, RemedyOfPeak::kFusedStep), PeakOf(options));
@@ -63,7 +61,7 @@ TEST(Remedies, FusedStep) {
 }
 
 TEST(Remedies, StateOnTheHostAndOf8Bits) {
-  TrainingOptions options = Narrow();
+  TrainedAs options = Narrow();
   const Judged judged = Judge(options);
   options.temporaries = false;
   options.state = (options.parameter / 4 + options.parameter / 256 + 511) / 512 * 512;
@@ -73,7 +71,7 @@ TEST(Remedies, StateOnTheHostAndOf8Bits) {
 }
 
 TEST(Remedies, FreedGradients) {
-  TrainingOptions options;
+  TrainedAs options;
   options.keep_gradients = true;
   const Judged judged = Judge(options);
   options.keep_gradients = false;
@@ -82,7 +80,7 @@ TEST(Remedies, FreedGradients) {
 }
 
 TEST(Remedies, Checkpointing) {
-  TrainingOptions options;
+  TrainedAs options;
   const Judged judged = Judge(options);
   const PeakRemedy* remedy = judged.Of(RemedyOfPeak::kCheckpointing);
   ASSERT_NE(remedy, nullptr);
@@ -97,7 +95,7 @@ TEST(Remedies, Checkpointing) {
 
 // The last pass has no backward pass, and the state seems to be freed like the rest.
 TEST(Remedies, OfARunThatRanOutOfMemory) {
-  TrainingOptions options;
+  TrainedAs options;
   options.steps = 2;
   options.runs_out = true;
   options.kept = 32 * kMiB;
@@ -115,14 +113,14 @@ TEST(Remedies, OfARunThatRanOutOfMemory) {
 }
 
 TEST(Remedies, SmallBatches) {
-  TrainingOptions options;
+  TrainedAs options;
   const Judged judged = Judge(options);
   options.parts = 2;
   EXPECT_EQ(Predicted(judged, RemedyOfPeak::kSmallBatches), PeakOf(options));
 }
 
 TEST(Remedies, ChunkedLoss) {
-  TrainingOptions options;
+  TrainedAs options;
   options.logits = 64 * kMiB;
   const Judged judged = Judge(options);
   const PeakRemedy* remedy = judged.Of(RemedyOfPeak::kChunkedLoss);
@@ -144,7 +142,7 @@ TEST(Remedies, ChunkedLoss) {
 }
 
 TEST(Remedies, BucketViews) {
-  TrainingOptions options = Narrow();
+  TrainedAs options = Narrow();
   options.bucket = 4 * options.parameter;
   const Judged judged = Judge(options);
   const PeakRemedy* remedy = judged.Of(RemedyOfPeak::kBucketViews);
@@ -167,7 +165,7 @@ TEST(Remedies, CombinationsSaveMoreThanTheirParts) {
 }
 
 TEST(Remedies, OnlyOfPyTorch) {
-  TrainingOptions options;
+  TrainedAs options;
   options.torch = false;
   EXPECT_TRUE(Judge(options).found.remedies.empty());
   // A log that names no release has its libraries.
@@ -211,17 +209,17 @@ class RemediesTwin : public ::testing::TestWithParam<unsigned> {};
 TEST_P(RemediesTwin, SavingsAreThoseOfALoop) {
   std::mt19937 random(GetParam());
   const auto some = [&random](std::uint64_t most) { return (1 + random() % most) * 64 * 1024; };
-  const TrainingOptions options{.modules = 2 + static_cast<int>(random() % 5),
-                                .parameter = some(40),
-                                .kept = some(80),
-                                .result = some(30),
-                                .scratch = some(80),
-                                .logits = random() % 2 * some(400),
-                                .wide_loss = random() % 2 == 0,
-                                .bucket = random() % 2 * some(100),
-                                .state = some(40),
-                                .keep_gradients = random() % 2 == 0,
-                                .parts = 1 + static_cast<int>(random() % 2)};
+  const TrainedAs options{.modules = 2 + static_cast<int>(random() % 5),
+                          .parameter = some(40),
+                          .kept = some(80),
+                          .result = some(30),
+                          .scratch = some(80),
+                          .logits = random() % 2 * some(400),
+                          .wide_loss = random() % 2 == 0,
+                          .bucket = random() % 2 * some(100),
+                          .state = some(40),
+                          .keep_gradients = random() % 2 == 0,
+                          .parts = 1 + static_cast<int>(random() % 2)};
   const Judged judged = Judge(options);
   EXPECT_EQ(SlowPeak(*judged.session, {}), judged.peak);
   for (const PeakRemedy& remedy : judged.found.remedies) {

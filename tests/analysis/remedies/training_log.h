@@ -14,7 +14,7 @@
 
 namespace memprof::analysis::testing {
 
-struct TrainingOptions {
+struct TrainedAs {
   int modules = 4, steps = 3;
   std::uint64_t parameter = kMiB + 1536;  // bytes of each of the modules' weights
   std::uint64_t kept = 6 * kMiB, result = 2 * kMiB, scratch = kMiB;  // activations of each module
@@ -32,7 +32,7 @@ struct TrainingOptions {
 
 class TrainingLog {
  public:
-  explicit TrainingLog(const TrainingOptions& options) : o_(options) {
+  explicit TrainingLog(const TrainedAs& options) : o_(options) {
     log_.Device(0, 4096 * kMiB);
     log_.header().set_executable("/opt/tool/python");
     log_.header().set_pid(4711);
@@ -170,7 +170,7 @@ class TrainingLog {
     gradients_.clear();
   }
 
-  const TrainingOptions o_;
+  const TrainedAs o_;
   LogBuilder log_;
   std::uint64_t next_ = 0x7f0000000000;
   std::vector<std::uint64_t> gradients_;

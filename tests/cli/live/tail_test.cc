@@ -40,6 +40,10 @@ std::string RandomLog(std::mt19937_64& random, bool framework) {
   for (int i = 0; i < 600; ++i) {
     if (i % 37 == 0) log.Step(i / 37);
     log.AdvanceTime(random() % 20'000'000);
+    if (framework && i % 41 == 0) {  // its end is not that of the segment in which it is
+      log.Alloc(Layer::kTensor, 0x100000000, 512, {.device = 0});
+      log.Free(Layer::kTensor, 0x100000000, {.device = 0});
+    }
     if (!live.empty() && random() % 2 == 0) {
       std::swap(live[random() % live.size()], live.back());
       log.Free(live.back().block ? Layer::kBlock : Layer::kLinear, live.back().address,

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -199,6 +200,27 @@ TEST_F(MetricsServerTest, ReplacesOnlyASocketOnWhichNobodyListens) {
     close(fd);
   }
   EXPECT_TRUE(Listener::Open(address).ok());
+}
+
+// "localhost" may be ::1 first, where a collector of 127.0.0.1 does not listen, or the other way
+// round.
+TEST(PostJsonTest, TriesEachAddressOfAName) {
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    auto listener = Listener::Open({.kind = MetricsAddress::Kind::kTcp, .host = host});
+    if (!listener.ok()) continue;  // no such protocol here
+    MetricsAddress to{.kind = MetricsAddress::Kind::kOtlp, .path = "/", .host = "localhost"};
+    to.port = listener->port();
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    ASSERT_EQ(getaddrinfo("localhost", nullptr, &hints, &found), 0);
+    bool listed = false;
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next)
+      listed |= one->ai_family == (host[0] == ':' ? AF_INET6 : AF_INET);
+    freeaddrinfo(found);
+    const MetricsServer server(*std::move(listener), "", MetricsText);
+    EXPECT_TRUE(!listed || absl::IsFailedPrecondition(PostJson(to, {}, "{}")))
+        << host << ": it answers 404";
+  }
 }
 
 TEST(MetricsAddressTest, OnlyThisMachineCanAsk) {
