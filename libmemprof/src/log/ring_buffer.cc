@@ -267,9 +267,7 @@ bool RingBuffer::Grow(std::uint32_t slabs) {
 }
 
 std::uint32_t RingBuffer::PopFree(std::uint32_t spare) {
-  if (spare != 0 && slabs_ready() == header_->slab_count &&
-      free_slabs_.load(std::memory_order_relaxed) <= static_cast<std::int32_t>(spare))
-    return 0;
+  if (slabs_ready() == header_->slab_count && IsScarce(spare)) return 0;
   std::uint64_t head = header_->free_list.load(std::memory_order_acquire);
   while (static_cast<std::uint32_t>(head) != 0) {
     const std::uint32_t index = static_cast<std::uint32_t>(head) - 1;
@@ -325,14 +323,23 @@ bool RingBuffer::WaitForRelease(Wait* wait) {
 }
 
 SlabHeader* RingBuffer::Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid) {
-  const std::uint32_t spare = kind == ring::SlabKind::kEvents ? reserved_slabs_ : 0;
-  Wait wait;
-  std::uint32_t index;
-  wait.seen = released_.load(std::memory_order_acquire);
-  while ((index = PopFree(spare)) == 0) {
-    if (Grow(kGrowSlabs)) continue;
-    if (AllAreOwned(spare) || !WaitForRelease(&wait)) return nullptr;
+  Wait wait(*this);
+  for (;;) {
+    SlabHeader* taken = TryAcquire(kind, thread, tid, wait);
+    if (taken != nullptr) return taken;
+    if (!WaitAfterTry(kind, &wait)) return nullptr;
   }
+}
+
+bool RingBuffer::WaitAfterTry(ring::SlabKind kind, Wait* wait) {
+  return !AllAreOwned(Spare(kind)) && WaitForRelease(wait);
+}
+
+SlabHeader* RingBuffer::TryAcquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid,
+                                   const Wait& wait) {
+  std::uint32_t index;
+  while ((index = PopFree(Spare(kind))) == 0)
+    if (!Grow(kGrowSlabs)) return nullptr;
   if (wait.began_ns != 0) {
     const std::uint64_t patience = patience_ns_.load(std::memory_order_relaxed);
     patience_ns_.store(patience * 2 < kMaxPatienceNs ? patience * 2 : kMaxPatienceNs,

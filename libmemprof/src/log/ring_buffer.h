@@ -55,6 +55,22 @@ class RingBuffer {
   // from then on without a wait until the writer releases a slab. The writer's own thread never
   // waits.
   ring::SlabHeader* Acquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid);
+  // Acquire in its two steps, for a caller that keeps signals off during the first one only: an
+  // attempt, null if no slab is free; and the wait after it, false when the caller should give up.
+  struct Wait {
+    explicit Wait(const RingBuffer& ring) : seen(ring.released_.load(std::memory_order_acquire)) {}
+    std::uint32_t seen;  // released_ before the attempt
+    std::uint32_t heartbeat = 0;
+    std::uint64_t began_ns = 0;
+    std::uint64_t quiet_since_ns = 0;  // when the heartbeat last changed
+  };
+  ring::SlabHeader* TryAcquire(ring::SlabKind kind, std::uint32_t thread, std::uint32_t tid,
+                               const Wait& wait);
+  bool WaitAfterTry(ring::SlabKind kind, Wait* wait);
+  // Whether an attempt may succeed. Approximate.
+  bool MayHaveSlab(ring::SlabKind kind) const {
+    return slabs_ready() != header_->slab_count || !IsScarce(Spare(kind));
+  }
   // The slab is complete; its owner must not touch it any more.
   void Seal(ring::SlabHeader* slab);
   // The writer has written everything in the slab to the log.
@@ -90,13 +106,14 @@ class RingBuffer {
   bool IsOurFile(int fd) const;
   // Closes the descriptor if the program may need it.
   void ReturnDescriptor();
-  // What one caller of Acquire has observed while it waits.
-  struct Wait {
-    std::uint64_t began_ns = 0;
-    std::uint64_t quiet_since_ns = 0;  // when the heartbeat last changed
-    std::uint32_t heartbeat = 0;
-    std::uint32_t seen = 0;  // released_ before the caller searched for a slab
-  };
+  // Slabs that the kind has to leave to others.
+  std::uint32_t Spare(ring::SlabKind kind) const {
+    return kind == ring::SlabKind::kEvents ? reserved_slabs_ : 0;
+  }
+  bool IsScarce(std::uint32_t spare) const {
+    return spare != 0 &&
+           free_slabs_.load(std::memory_order_relaxed) <= static_cast<std::int32_t>(spare);
+  }
   // False when the caller should give up.
   bool WaitForRelease(Wait* wait);
   // Index + 1 of a slab; 0 when at most `spare` are free. Approximate, because other threads change

@@ -119,21 +119,37 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
 
 void Recorder::ReleaseThread(ThreadState* state) {
   SystemSection section;
+  const SignalsOff signals_off;
+  LeaveSlab(state);
+  state->memo.Release();
+}
+
+void Recorder::LeaveSlab(ThreadState* state) {
   if (state->slab != nullptr) ring_.Seal(state->slab);
   state->slab = nullptr;
-  state->memo.Release();
   state->used = 0;
   state->room = 0;
 }
 
+// If a handler left in between by a jump, the thread would seal the slab again, or go on with it,
+// when it already belongs to another thread or to the definitions; or a slab would be lost. But
+// handlers run during the wait.
 bool Recorder::TakeSlab(ThreadState* state) {
   SystemSection section;
-  if (state->slab != nullptr) ring_.Seal(state->slab);
-  state->slab = ring_.Acquire(ring::SlabKind::kEvents, state->thread_id, state->tid);
-  state->used = 0;
-  state->room = state->slab == nullptr ? 0 : ring::kEventsPerSlab;
-  if (state->slab == nullptr) Count(log::Anomaly::kEventsLost);
-  return state->slab != nullptr;
+  constexpr auto kKind = ring::SlabKind::kEvents;
+  RingBuffer::Wait wait(ring_);
+  do {
+    // Without system calls for each event that is lost while the ring is full.
+    if (state->slab == nullptr && !ring_.MayHaveSlab(kKind)) continue;
+    const SignalsOff signals_off;
+    LeaveSlab(state);
+    state->slab = ring_.TryAcquire(kKind, state->thread_id, state->tid, wait);
+    if (state->slab == nullptr) continue;
+    state->room = ring::kEventsPerSlab;
+    return true;
+  } while (ring_.WaitAfterTry(kKind, &wait));
+  Count(log::Anomaly::kEventsLost);
+  return false;
 }
 
 ThreadState* BindHere(ThreadSlot* slot) {

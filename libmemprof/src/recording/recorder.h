@@ -67,6 +67,8 @@ class Recorder {
 
  private:
   bool TakeSlab(ThreadState* state);
+  // Signals are off.
+  void LeaveSlab(ThreadState* state);
 
   Settings settings_;
   std::uint64_t epoch_;
