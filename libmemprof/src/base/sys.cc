@@ -209,32 +209,31 @@ CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); 
 
 namespace {
 
-thread_local constinit std::uint32_t t_signals_off __attribute__((tls_model("initial-exec"))) = 0;
-thread_local constinit const sigset_t* t_mask_before __attribute__((tls_model("initial-exec"))) =
+thread_local constinit const SignalsOff* t_outermost __attribute__((tls_model("initial-exec"))) =
     nullptr;
 
 }  // namespace
 
-// The count is only ever changed while signals are off.
+// The pointer is only ever changed while signals are off.
 SignalsOff::SignalsOff() {
-  if (t_signals_off == 0) {
-    sigset_t set;
-    sigfillset(&set);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
-      sigdelset(&set, own);
-    pthread_sigmask(SIG_BLOCK, &set, &before_);
-    t_mask_before = &before_;
-  }
-  ++t_signals_off;
+  if (t_outermost != nullptr) return;
+  sigset_t set;
+  sigfillset(&set);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    sigdelset(&set, own);
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  t_outermost = this;
 }
 
 SignalsOff::~SignalsOff() {
-  if (--t_signals_off == 0) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (t_outermost != this) return;
+  t_outermost = nullptr;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 void SignalsOff::MaskOfProgram(sigset_t* mask) {
-  if (t_signals_off != 0)
-    *mask = *t_mask_before;
+  if (t_outermost != nullptr)
+    *mask = t_outermost->before_;
   else
     pthread_sigmask(SIG_SETMASK, nullptr, mask);
 }
