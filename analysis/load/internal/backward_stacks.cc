@@ -125,13 +125,15 @@ void BackwardStacks::ReadStacks() {
                   .applied_at = facts.applied_at,
                   .own_backward = facts.own_backward,
                   .own_backward_at = facts.own_backward_at};
-      if (parent.valid() && frames[tables_.stack_frame[parent.value].value].applies) {
+      if (facts.applies != kNone) {
         inner.applied = FunctionOf(tables_.frames[id], "forward");
-        inner.applied_at = parent.value;
+        inner.applied_at = facts.applies;
       }
-      if (facts.engine && facts.user == kNone) {
+      // PyTorch's own frame, which calls the function, may come first.
+      if ((facts.engine || facts.awaits_backward) && facts.user == kNone) {
         inner.own_backward = FunctionOf(tables_.frames[id], "backward");
         inner.own_backward_at = RunOf(&runs, parent, inner.own_backward);
+        inner.awaits_backward = inner.own_backward == kNone && inner.user == kNone;
       }
       facts = inner;
     } else {
@@ -142,7 +144,10 @@ void BackwardStacks::ReadStacks() {
         facts.engine = facts.makes_nodes = true;
         ++facts.level;
       }
-      if (frame.applies) facts.makes_nodes = false;
+      if (frame.applies) {
+        facts.makes_nodes = false;
+        facts.applies = node;
+      }
       if (frame.backward != kNone && facts.backward == kNone) {
         facts.backward = frame.backward;
         facts.backward_at = RunOf(&runs, parent, frame.backward);

@@ -47,6 +47,9 @@ class BackwardStacks {
     bool makes_nodes = true;  // false within the forward function of an autograd.Function
     // Of an autograd.Function whose forward or backward function runs, the name; where it was
     // applied (a node of the stack), or its run.
+    std::uint32_t applies =
+        kNone;  // applies one, whose Python is not reached yet: a node of the stack
+    bool awaits_backward = false;  // the same of an engine's node in Python
     std::uint32_t applied = kNone, applied_at = kNone;
     std::uint32_t own_backward = kNone, own_backward_at = kNone;
     // The running node: its name, and the frame of its run.

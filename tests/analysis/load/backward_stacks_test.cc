@@ -162,11 +162,12 @@ TEST(BackwardStacksTest, ABackwardFunctionInPythonHasTheLineThatAppliedIt) {
   const std::string package = "/v/site-packages/fused/ops.py:";
   for (const char* line : {"train.py:28", "train.py:29"})
     process.Alloc({"train.py:70 main", std::string(line) + " Block.forward",
-                   "(anonymous namespace)::THPFunction_apply", package + "4 Fused.forward",
-                   "at::_ops::mm::redispatch", "!malloc"});
+                   "(anonymous namespace)::THPFunction_apply", "!cfunction_call",
+                   package + "4 Fused.forward", "at::_ops::mm::redispatch", "!malloc"});
   for (int run = 0; run < 2; ++run)
     for (const char* line : {"7", "8"})
       process.Alloc({"!start_thread", "torch::autograd::Engine::evaluate_function",
+                     "/v/site-packages/torch/autograd/function.py:311 BackwardCFunction.apply",
                      package + line + " Fused.backward", "at::_ops::mm::redispatch", "!malloc"});
   process.Attribute();
   EXPECT_EQ(process.MarkOf(2), "train.py:29 backward of Block.forward");
