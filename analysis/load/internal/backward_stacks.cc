@@ -17,6 +17,8 @@ constexpr std::string_view kEngine = "torch::autograd::Engine::evaluate_function
 // In torch.autograd.Function: its callees run without a graph; the graph has one node for the whole
 // function.
 constexpr std::string_view kApplyFunction = "THPFunction_apply";
+// Allocations of one run of a Python function that may be at one place.
+constexpr std::size_t kNeighbours = 16;
 
 bool IsCore(std::string_view path) {
   const std::string_view name = BaseName(path);
@@ -167,6 +169,7 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
   struct Late {
     std::uint32_t row, run;
     BackwardCalls* calls;
+    std::uint32_t own = kNone;  // Facts::own_backward_at
   };
   // By device, and by the number of engines that run around the event: the operators of a hook, and
   // recomputed operators of a checkpoint, do not belong to the outer nodes.
@@ -190,9 +193,9 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
       late.push_back({row, run, &around});
     } else if (facts.own_backward != kNone && facts.level > 0) {
       BackwardCalls& around = calls[{kind.device, facts.level - 1}];
-      late.push_back({row,
-                      around.Backward(names_[facts.own_backward], facts.own_backward_at, request),
-                      &around});
+      const std::uint32_t run =
+          around.Backward(names_[facts.own_backward], facts.own_backward_at, request);
+      late.push_back({row, run, &around, facts.own_backward_at});
     } else if (facts.applied != kNone) {
       calls[{kind.device, facts.level}].Forward(names_[facts.applied], facts.applied_at, request,
                                                 facts.applied_at);
@@ -203,12 +206,26 @@ void BackwardStacks::Attribute(const std::vector<std::uint32_t>& order, RawEvent
     }
   }
   for (auto& [where, around] : calls) around.Finish();
-  for (const Late& at : late) {
-    RawEvents::Row& event = events->rows[at.row];
-    const BackwardCalls::Partner partner = at.calls->PartnerOf(at.run);
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    RawEvents::Row& event = events->rows[late[i].row];
     const std::uint32_t stack = event.stack.value;
-    // A function of Python's says itself where it is.
-    if (facts_[stack].own_backward != kNone && partner.stack == kNone) continue;
+    const std::uint32_t own = late[i].own;
+    BackwardCalls::Partner partner = late[i].calls->PartnerOf(late[i].run);
+    // One run of a Python function may allocate several times at one place, which counts as several
+    // runs: these have the partner of their neighbours. Without any, such a stack says itself where
+    // it is, and stays as it is.
+    const auto take = [&](std::size_t near) {
+      if (near >= late.size() || late[near].own != own) return false;
+      partner = late[near].calls->PartnerOf(late[near].run);
+      return partner.stack == kNone;
+    };
+    if (own != kNone && partner.stack == kNone) {
+      for (std::size_t near = 1; near <= kNeighbours && take(i - near); ++near) continue;
+      for (std::size_t near = 1; partner.stack == kNone && near <= kNeighbours && take(i + near);
+           ++near)
+        continue;
+    }
+    if (own != kNone && partner.stack == kNone) continue;
     event.stack = StackId(Under(stack, Described(facts_[stack], partner)));
   }
 }
