@@ -15,6 +15,12 @@ namespace memprof::recorder {
 
 struct PythonThread;
 
+// The stream of PyTorch that a thread used last (torch/internal/stream.cc).
+struct LastTorchStream {
+  std::uint64_t id_and_device;  // 0 = none
+  std::uint64_t handle;
+};
+
 struct ThreadSlot;
 
 // The state of a thread between events.
@@ -32,6 +38,7 @@ struct ThreadState {
   ContextCache context;
   PythonThread* python;  // null until it is needed, or without memory for it
   ChosenPools chosen_pools;
+  LastTorchStream torch_stream;
   LoaderFlag loader;
   bool loader_registered;
   StackCache stacks;

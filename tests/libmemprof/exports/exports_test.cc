@@ -94,7 +94,7 @@ TEST(Exports, ThreadLocalStorageIsSmall) {
     if (!(words >> kind >> offset >> address >> physical >> file_size >> size) || kind != "TLS")
       continue;
     seen = true;
-    EXPECT_LE(std::stoul(size, nullptr, 16), 72u);
+    EXPECT_LE(std::stoul(size, nullptr, 16), 64u);
   }
   EXPECT_TRUE(seen);
 }

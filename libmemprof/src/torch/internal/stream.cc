@@ -77,14 +77,6 @@ bool Ask(Result (*function)(Argument), Argument argument, Result* answer) {
   return false;
 }
 
-// The handle of a stream never changes, and each query costs PyTorch two calls of the runtime. Ids
-// are small numbers or addresses, and each device has the same small ones.
-struct LastStream {
-  std::uint64_t id_and_device = 0;
-  std::uint64_t handle = 0;
-};
-thread_local LastStream t_last __attribute__((tls_model("initial-exec")));
-
 }  // namespace
 
 std::uint64_t TorchStreamHere(std::int32_t device) {
@@ -100,16 +92,24 @@ std::uint64_t TorchStreamHere(std::int32_t device) {
     return 0;
   }
   if (stream.id == 0) return 0;
+  // The handle of a stream never changes, and each query costs PyTorch two calls of the runtime.
+  // Ids are small numbers or addresses, and each device has the same small ones.
+  LastTorchStream& last = CurrentThread().state->torch_stream;
   const std::uint64_t id_and_device =
       static_cast<std::uint64_t>(stream.id) ^ static_cast<std::uint64_t>(device) << 56;
-  if (t_last.id_and_device != id_and_device) {
+  if (last.id_and_device != id_and_device) {
     void* handle = nullptr;
     if (!Ask(g_handle.load(std::memory_order_relaxed), static_cast<const TorchStream*>(&stream),
              &handle))
       return 0;
-    t_last = {id_and_device, reinterpret_cast<std::uint64_t>(handle)};
+    // In steps, because a handler may leave by a jump.
+    last.id_and_device = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    last.handle = reinterpret_cast<std::uint64_t>(handle);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    last.id_and_device = id_and_device;
   }
-  return t_last.handle;
+  return last.handle;
 }
 
 }  // namespace memprof::recorder

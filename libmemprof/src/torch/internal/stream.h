@@ -10,7 +10,8 @@
 
 namespace memprof::recorder {
 
-// Handle of the calling thread's stream on a device; 0 = the default stream, or not known.
+// Handle of the calling thread's stream on a device; 0 = the default stream, or not known. The
+// thread is bound to the recording.
 std::uint64_t TorchStreamHere(std::int32_t device);
 
 }  // namespace memprof::recorder
