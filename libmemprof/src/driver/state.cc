@@ -45,8 +45,15 @@ CallContext DriverState::ResolveContext(ContextCache* cache, CUcontext context,
   if (driver.cuCtxGetDevice == nullptr || driver.cuCtxGetDevice(&device) != CUDA_SUCCESS) return {};
   if (on_context_ != nullptr) on_context_();
   const std::uint32_t id = ContextId(context, device, ContextKind::kUnknown, true);
-  *cache = {context, {id, device}, generation};
-  return cache->context;
+  const CallContext resolved{id, device};
+  // In steps, because a handler may leave by a jump: a cache of which only a part is new is void.
+  cache->generation = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache->handle = context;
+  cache->context = resolved;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  cache->generation = generation;
+  return resolved;
 }
 
 CUcontext DriverState::AnyContext() {
@@ -70,6 +77,7 @@ std::uint32_t DriverState::ContextId(CUcontext context, std::int32_t device, Con
   const bool primary = kind == ContextKind::kPrimary ||
                        (kind == ContextKind::kUnknown && PrimaryContext(device) == nullptr &&
                         PrimaryIsActive(device));
+  const SignalsOff signals_off;  // what is in the table is also defined
   std::uint32_t id;
   {
     LockGuard lock(mutex_);
@@ -210,6 +218,7 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
 }
 
 void DriverState::DefinePool(std::uint64_t pool, std::int32_t device, bool is_default) {
+  const SignalsOff signals_off;  // what is in the table is also defined
   if (AddPool(pool, device) && device != kHost)
     definitions_->AddPool(pool, static_cast<std::uint32_t>(device), is_default);
 }

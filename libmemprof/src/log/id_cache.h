@@ -5,6 +5,7 @@
 // thread-safe: belongs to one thread, and lies in zeroed memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -51,10 +52,14 @@ class IdCache {
   void Store(const IdCacheKey& key, std::uint64_t hash, std::uint32_t id) {
     if (!key.fits() || id == 0) return;
     Entry& entry = entries_[hash % kEntries];
+    // In steps, because a handler may leave by a jump: no key has the length 0.
+    entry.bytes = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     entry.hash = hash;
     entry.id = id;
-    entry.bytes = static_cast<std::uint32_t>(key.bytes());
     std::memcpy(entry.key, key.data(), key.bytes());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    entry.bytes = static_cast<std::uint32_t>(key.bytes());
   }
 
  private:

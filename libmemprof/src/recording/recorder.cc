@@ -85,7 +85,6 @@ void Recorder::Finish() {
 
 ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   SystemSection section;
-  const SignalsOff signals_off;  // the C library's locks are taken too
   if (slot->epoch != epoch_) slot->thread_id = 0;
   ThreadState* const state = TakeThreadState(slot, epoch_);
   if (state == nullptr) {
@@ -102,6 +101,7 @@ ThreadState* Recorder::BindThread(ThreadSlot* slot) {
   state->tid = CurrentTid();
   state->context = {};
   state->chosen_pools = {};
+  state->torch_stream = {};
   state->stack_bounds = FindStackBounds();
   stacks_.Reset(&state->memo);
   if (slot->thread_id == 0) {
@@ -153,7 +153,10 @@ bool Recorder::TakeSlab(ThreadState* state) {
 }
 
 ThreadState* BindHere(ThreadSlot* slot) {
-  Visit visit;
+  // A visit that never ends would keep the recording from being taken down; the C library's locks
+  // are taken too.
+  const SignalsOff signals_off;
+  const Visit visit;
   return Recording() ? TheRecorder()->BindThread(slot) : nullptr;
 }
 

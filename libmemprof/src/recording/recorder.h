@@ -31,6 +31,7 @@ class Recorder {
   // Ends the log. Later events are appended, and the log is ended again.
   void Finish();
 
+  // Signals are off.
   ThreadState* BindThread(ThreadSlot* slot);
   // Releases what a thread held of this recording.
   void ReleaseThread(ThreadState* state);

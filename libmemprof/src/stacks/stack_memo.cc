@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
+
 #include "libmemprof/src/base/sys.h"
 
 namespace memprof::recorder {
@@ -18,6 +20,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline std::uint6
 
 void StackMemo::Reset(std::uint32_t generation) {
   ++epoch_;  // entries start with 0, which is thus never the current epoch
+  // A handler may leave by a jump: entries are void before the generation is the new one.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   generation_ = generation;
   next_word_ = 0;
 }
