@@ -205,9 +205,11 @@ std::uint64_t DriverState::CurrentPool(std::int32_t device) {
       driver.cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS)
     return 0;
   const auto handle = reinterpret_cast<std::uint64_t>(pool);
+  std::int32_t of_pool;
+  if (FindRecent(handle, &of_pool)) return handle;
   {
     LockGuard lock(mutex_);
-    if (Find(handle) != nullptr) return handle;
+    if (FindAndKeep(handle) != nullptr) return handle;
   }
   CUmemoryPool default_pool = nullptr;
   const bool is_default = driver.cuDeviceGetDefaultMemPool != nullptr &&
@@ -230,9 +232,21 @@ void DriverState::DefineSeenPool(std::uint64_t pool, CUdeviceptr pointer, std::i
 }
 
 std::int32_t DriverState::PoolDevice(std::uint64_t pool, std::int32_t fallback) {
+  std::int32_t device;
+  if (FindRecent(pool, &device)) return device;
   LockGuard lock(mutex_);
-  const PoolEntry* known = Find(pool);
+  const PoolEntry* known = FindAndKeep(pool);
   return known == nullptr ? fallback : known->device;
+}
+
+const DriverState::PoolEntry* DriverState::FindAndKeep(std::uint64_t pool) {
+  const PoolEntry* known = Find(pool);
+  if (known == nullptr || pool == 0 || pool >> 56 != 0 || known->device < kHost ||
+      known->device >= kMaxDevices)
+    return known;
+  Recent(pool).store(pool << 8 | static_cast<std::uint64_t>(known->device + kDeviceBias),
+                     std::memory_order_relaxed);
+  return known;
 }
 
 bool DriverState::RemovePool(std::uint64_t pool, std::int32_t* device) {
@@ -240,6 +254,9 @@ bool DriverState::RemovePool(std::uint64_t pool, std::int32_t* device) {
   const PoolEntry* known = Find(pool);
   if (known == nullptr) return false;
   *device = known->device;
+  std::atomic<PackedPool>& recent = Recent(pool);
+  if (recent.load(std::memory_order_relaxed) >> 8 == pool)
+    recent.store(0, std::memory_order_relaxed);
   pools_.Erase(known);
   return true;
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 #include "libmemprof/src/base/locks.h"
 #include "libmemprof/src/base/mapped_array.h"
@@ -144,6 +145,10 @@ class DriverState {
     std::int32_t device;
   };
   static constexpr int kMaxDevices = 64;
+  // Of a pool that is in the table: its handle, and 8 bits of kDeviceBias + its device. 0 = none.
+  using PackedPool = std::uint64_t;
+  static constexpr std::int32_t kDeviceBias = 2;  // kHost is not 0 either
+  static constexpr std::size_t kRecentPools = 16;
   static constexpr std::uint64_t kMemorySampleNs = 100'000'000;
 
   static bool TakeTurn(std::atomic<std::uint64_t>* next, std::uint64_t now_ns,
@@ -158,8 +163,24 @@ class DriverState {
   PoolEntry* Find(std::uint64_t pool) {
     return pools_.Find([pool](const PoolEntry& known) { return known.handle == pool; });
   }
+  // As Find, and makes the pool one that FindRecent finds.
+  const PoolEntry* FindAndKeep(std::uint64_t pool);
   // Removes the context from the table, if it is there.
   CallContext Take(const ContextEntry* known);
+  // Without the lock: for a pool that was found lately. Every cuMemAllocAsync asks.
+  bool FindRecent(std::uint64_t pool, std::int32_t* device) const {
+    const PackedPool packed = Recent(pool).load(std::memory_order_relaxed);
+    if (packed == 0 || packed >> 8 != pool) return false;
+    *device = static_cast<std::int32_t>(packed & 0xff) - kDeviceBias;
+    return true;
+  }
+  // Handles are addresses of objects.
+  const std::atomic<PackedPool>& Recent(std::uint64_t pool) const {
+    return recent_pools_[(pool >> 4 ^ pool >> 8 ^ pool >> 12) % kRecentPools];
+  }
+  std::atomic<PackedPool>& Recent(std::uint64_t pool) {
+    return const_cast<std::atomic<PackedPool>&>(std::as_const(*this).Recent(pool));
+  }
   // `is_current`: a context of the device is current, so that its memory can be queried.
   void DefineDevice(std::int32_t device, bool is_current);
 
@@ -168,6 +189,7 @@ class DriverState {
   Mutex<LockRank::kDriverState> mutex_;
   MappedArray<ContextEntry> contexts_;
   MappedArray<PoolEntry> pools_;
+  std::atomic<PackedPool> recent_pools_[kRecentPools] = {};  // written with the lock held
   std::uint32_t last_context_id_ = 0;
   std::atomic<std::uint32_t> generation_{1};  // of contexts_: makes older caches void
   std::atomic<std::uint64_t> known_devices_{0};
