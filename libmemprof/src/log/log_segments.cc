@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "libmemprof/src/base/folder.h"
 #include "libmemprof/src/log/log_file.h"
 #include "libmemprof/src/log/output_name.h"
 
@@ -60,24 +61,11 @@ void LogFile::Adopt(int folder, const char* name) {
   last_segment_ = std::max(last_segment_, number);
 }
 
-// Without opendir, which allocates.
 void LogFile::AdoptSegments() {
-  constexpr std::size_t kLength = 16, kName = 19;  // where linux_dirent64 has them
   char path[kMaxPathBytes];
   strcpy(path, path_);
   strrchr(path, '/')[1] = '\0';
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  alignas(8) char entries[4096];
-  long got = 0;
-  while ((got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
-    for (long at = 0; at < got;) {
-      std::uint16_t bytes = 0;
-      memcpy(&bytes, entries + at + kLength, sizeof bytes);
-      Adopt(folder, entries + at + kName);
-      at += bytes;
-    }
-  close(folder);
+  ForEachEntry(path, [this](int folder, const char* name) { Adopt(folder, name); });
   std::sort(segments_.begin(), segments_.end(),
             [](const Segment& a, const Segment& b) { return a.number < b.number; });
 }

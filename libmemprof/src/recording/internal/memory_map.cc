@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 
 #include "libmemprof/src/arch/arch.h"
+#include "libmemprof/src/base/folder.h"
 #include "libmemprof/src/base/loader_gate.h"
 #include "libmemprof/src/recording/thread.h"
 
@@ -21,25 +21,6 @@ constexpr std::uint64_t kSetAside = std::uint64_t{1} << 40;  // as in a pass
 constexpr std::uint64_t kDescriptionBytes = 2304;            // glibc's struct pthread, on x86-64
 constexpr std::uint64_t kDescriptionAlignment = 64;
 constexpr std::uint64_t kMostStack = std::uint64_t{64} << 20;  // that is searched for its thread
-
-// Calls `visit` with the number of each thread; allocates nothing.
-template <typename Visit>
-void ForEachThread(Visit visit) {
-  constexpr std::size_t kLength = 16, kName = 19;  // where linux_dirent64 has them
-  const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (tasks < 0) return;
-  alignas(8) char entries[4096];
-  long got = 0;
-  while ((got = syscall(SYS_getdents64, tasks, entries, sizeof entries)) > 0)
-    for (long at = 0; at < got;) {
-      std::uint16_t bytes = 0;
-      memcpy(&bytes, entries + at + kLength, sizeof bytes);
-      const auto tid = static_cast<std::uint32_t>(strtoul(entries + at + kName, nullptr, 10));
-      if (tid != 0) visit(tid);
-      at += bytes;
-    }
-  close(tasks);
-}
 
 // The stack pointer of a thread that waits; 0 if it runs.
 std::uint64_t StackPointerOf(std::uint32_t tid) {
@@ -126,8 +107,9 @@ bool MemoryMap::ReadThreads(std::uint64_t frame) {
   AddThread({frame, arch::kThreadsPointToThemselves ? self : 0, CurrentTid()});
   if (threads_.empty()) return false;
   static_bytes_ = modules_.StaticBytes(threads_[0].pointer);
-  ForEachThread([&](std::uint32_t tid) {
-    if (tid == threads_[0].tid) return;
+  ForEachEntry("/proc/self/task", [&](int, const char* name) {
+    const auto tid = static_cast<std::uint32_t>(strtoul(name, nullptr, 10));
+    if (tid == 0 || tid == threads_[0].tid) return;
     const std::uint64_t sp = StackPointerOf(tid);
     const Line* line = LineOf(sp);
     if (line == nullptr) return;
