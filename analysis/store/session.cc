@@ -2,6 +2,7 @@
 #include "analysis/store/session.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "analysis/store/internal/session_index.h"
@@ -51,10 +52,16 @@ FrameId Session::StackFrame(StackId id) const {
 }
 
 bool Session::EndsWithFailure() const {
+  std::set<std::uint32_t> went_on;
   for (std::size_t i = data_.events.size(); i-- > 0;) {
+    const std::uint32_t process = ProcessOf(EventId(static_cast<std::uint32_t>(i)));
     const Op op = data_.events.op(i);
-    if (op == Op::kAllocFailed || op == Op::kFrameworkOom) return true;
-    if (op == Op::kAlloc) return false;
+    if ((op == Op::kAllocFailed || op == Op::kFrameworkOom) && !went_on.contains(process))
+      return true;
+    if (op == Op::kAlloc || op == Op::kStep || op == Op::kThinned) {
+      went_on.insert(process);
+      if (went_on.size() == data_.processes.size()) return false;
+    }
   }
   return false;
 }

@@ -138,7 +138,8 @@ class Session {
 
   // Since the log began; 0 of what is older.
   TimeNs SinceStart(TimeNs time) const { return time - std::min(time, data_.run.start_time); }
-  // Whether nothing was allocated after the last failed request.
+  // Whether a process's last failed request is the last that it asked for or did: no allocation and
+  // no step of it follows.
   bool EndsWithFailure() const;
   // It was there when its process's log began: its birth is not known (RunInfo::before_attach).
   bool WasThereBefore(const AllocationRecord& a) const;
