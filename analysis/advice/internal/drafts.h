@@ -26,9 +26,15 @@ struct Draft {
   TimeNs gap = 0;                    // time of the gaps, summed
   std::uint64_t unknown = 0;  // cases in which launches without known pointers lie in the gap
   std::uint64_t other = 0;    // by pattern: see words.cc
+  std::uint64_t idle_streams = 0, idle_bytes = 0;  // of segments at the peak, without any block
   std::optional<std::int64_t> tried;  // bytes that a replay of the change saves at the peak
   std::vector<std::pair<std::uint64_t, AdviceExample>> examples;  // with their weight
 };
+
+// Of a reserve: whether most of it belongs to streams that have no block.
+inline bool OfIdleStreams(const Draft& draft) {
+  return draft.idle_bytes * 2 >= draft.finding.bytes;
+}
 
 // How often something happens in the training loop, which begins with the second step.
 class LoopCount {

@@ -22,7 +22,7 @@ std::size_t ReserveSum(const AllocationRecord& a) {
 
 // What segments that grow would have saved of the peak, by a replay of all requests; negative if
 // they would have taken more. None if the replay of the recorded allocator is not near the
-// recording.
+// recording, or if its segments grow already.
 std::optional<std::int64_t> SavedByGrowingSegments(const Session& session, int device) {
   ReplayOptions options{.device = device, .placement_seconds = 0};
   allocators::AllocatorSpec growing;
@@ -30,7 +30,8 @@ std::optional<std::int64_t> SavedByGrowingSegments(const Session& session, int d
   options.others = {growing};
   std::optional<std::int64_t> saved;
   for (const DeviceReplay& replay : ReplayAllocators(session, options)) {
-    if (replay.uncertain || replay.others.empty() || !replay.others.front().done)
+    if (replay.uncertain || replay.replayed.spec.caching.expandable || replay.others.empty() ||
+        !replay.others.front().done)
       return std::nullopt;
     saved = saved.value_or(0) + replay.others.front().saving;
   }
@@ -53,8 +54,8 @@ void CountIdleStreams(const Session& session, int device, EventId at, Draft* dra
   }
   for (const auto& [stream, bytes] : idle) {
     if (busy.contains(stream)) continue;
-    draft->unknown += bytes;
-    ++draft->launches;
+    draft->idle_bytes += bytes;
+    ++draft->idle_streams;
   }
 }
 
@@ -69,7 +70,8 @@ void FindSegments(Drafts& drafts) {
     Draft& draft = drafts.At(Pattern::kOverReservation, device, Layer::kSegment, StackId());
     drafts.Count(draft, reserved - used, {mark.event, {}, {}, {}});
     Finding& finding = draft.finding;
-    draft.tried = SavedByGrowingSegments(session, device);
+    CountIdleStreams(session, device, mark.event, &draft);
+    if (!OfIdleStreams(draft)) draft.tried = SavedByGrowingSegments(session, device);
     finding.upper_bound = draft.tried.value_or(0) <= 0;
     finding.saves_bytes =
         finding.upper_bound ? reserved - used : static_cast<std::uint64_t>(*draft.tried);
@@ -81,7 +83,6 @@ void FindSegments(Drafts& drafts) {
     }
     draft.other = used;
     draft.reserved = reserved;
-    CountIdleStreams(session, device, mark.event, &draft);
     Weaken(draft, Confidence::kPossible);
   }
 }

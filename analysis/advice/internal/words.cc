@@ -208,13 +208,13 @@ Sentences OfReserve(const advice::Draft& draft) {
             "Trim the pool (cudaMemPoolTrimTo), or lower its release threshold "
             "(cudaMemPoolAttrReleaseThreshold).",
             "What the pool released, it has to take from the driver again when it is needed."};
-  const bool idle = draft.unknown * 2 >= f.bytes;  // most of it
+  const bool idle = OfIdleStreams(draft);
   return {
       absl::StrCat("At its peak the allocator held ", FormatBytes(draft.reserved),
                    " of segments, and at most ", FormatBytes(draft.other),
                    " of blocks were in use at once.",
-                   idle ? absl::StrCat(" ", FormatBytes(draft.unknown), " of it belonged to ",
-                                       FormatNumberOf(draft.launches, "stream"),
+                   idle ? absl::StrCat(" ", FormatBytes(draft.idle_bytes), " of it belonged to ",
+                                       FormatNumberOf(draft.idle_streams, "stream"),
                                        " without any block: each stream has segments of its own.")
                         : ""),
       idle ? "Make the streams once, and use them again." : GrowingSegmentsWords(draft.tried),
