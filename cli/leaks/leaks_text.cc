@@ -193,7 +193,7 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
                FormatNumberOf(own.sites, "site"), ":\n", own.text);
     std::vector<analysis::Holder> holders;
     for (const Leak& leak : alive)
-      holders.insert(holders.end(), leak.holders.begin(), leak.holders.end());
+      if (!leak.imported()) holders.insert(holders.end(), leak.holders.begin(), leak.holders.end());
     if (!holders.empty())
       Append(text, "\n  Held by, when looked at last:\n", HolderTable(holders, own.bytes, top));
   }
