@@ -37,6 +37,8 @@ absl::StatusOr<std::string> FindAgent(const std::string& program_directory);
 absl::Status PrepareOutput(const std::string& path, const log::AlwaysOnBudget& always_on = {});
 // The same, but nothing is removed: whether there is something that PrepareOutput would remove.
 absl::StatusOr<bool> CheckOutput(const std::string& path);
+// Whether the file is empty or begins as a log does; an errno if it cannot be read.
+absl::StatusOr<bool> MayBeReplaced(const std::string& path);
 
 // `value`, followed by a colon-separated list.
 std::string Prepend(const std::string& value, const char* list);

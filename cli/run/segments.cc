@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/run/rings.h"
+#include "cli/run/run.h"
 
 namespace memprof::cli {
 namespace {

@@ -5,15 +5,11 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace memprof::cli {
 
 // The log at `path`, of a program that has ended, becomes the newest segment ("run.mprof" becomes
 // "run.segment-7.mprof", as in libmemprof/src/log/log_segments.cc); the `kept` newest ones stay.
 absl::Status KeepAsSegment(const std::string& path, std::uint32_t kept);
-
-// logs.cc. Whether the file is empty or begins as a log does; an errno if it cannot be read.
-absl::StatusOr<bool> MayBeReplaced(const std::string& path);
 
 }  // namespace memprof::cli
