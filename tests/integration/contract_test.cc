@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 
 #include "tests/integration/attach_program.h"
 
@@ -13,8 +14,8 @@ namespace {
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
-enum class Way { kRun, kInjected, kAttached };
-constexpr const char* kWayNames[] = {"Run", "Injected", "Attached"};
+enum class Way { kRun, kPreloaded, kInjected, kAttached, kAlwaysOn };
+constexpr const char* kWayNames[] = {"Run", "Preloaded", "Injected", "Attached", "AlwaysOn"};
 
 struct Case {
   const char* name;
@@ -40,10 +41,23 @@ class Contract : public ::testing::TestWithParam<std::tuple<Way, Case>> {
     GuestOptions options{.arguments = guest.arguments, .directory = directory_.path()};
     options.longest_s = 40;
     if (way == Way::kAttached) return RunAttached(guest.guest, options);
-    options.preload = way == Way::kRun;
+    if (way == Way::kRun) return RunByCommand(guest.guest, options);
+    options.preload = way != Way::kInjected;
+    if (way == Way::kAlwaysOn) options.environment["MEMPROF_ALWAYS_ON"] = "100MB/1d";
     if (way == Way::kInjected)
       options.environment["CUDA_INJECTION64_PATH"] = BuildPath("lib/libmemprof.so");
     return RunGuest(guest.guest, options);
+  }
+  // Without what the command itself says.
+  GuestResult RunByCommand(const std::string& name, GuestOptions options) {
+    options.preload = false;
+    options.output = "";
+    std::vector<std::string> words = {"run", "-o", directory_.File("g.mprof"), "--",
+                                      GuestPath(name)};
+    options.arguments.insert(options.arguments.begin(), words.begin(), words.end());
+    GuestResult result = RunProgram(BuildPath("bin/memprof"), options);
+    result.err = std::regex_replace(result.err, std::regex("(^|\n)memprof: [^\n]*\n"), "$1");
+    return result;
   }
   GuestResult RunAttached(const std::string& name, GuestOptions options) {
     options.preload = false;
@@ -83,8 +97,9 @@ TEST_P(Contract, IsKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Contract,
-                         ::testing::Combine(::testing::Values(Way::kRun, Way::kInjected,
-                                                              Way::kAttached),
+                         ::testing::Combine(::testing::Values(Way::kRun, Way::kPreloaded,
+                                                              Way::kInjected, Way::kAttached,
+                                                              Way::kAlwaysOn),
                                             ::testing::ValuesIn(kCases)),
                          [](const auto& instance) {
                            return kWayNames[static_cast<int>(std::get<0>(instance.param))] +
