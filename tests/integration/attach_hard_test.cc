@@ -17,6 +17,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
+class Guest : public Program {
+ public:
+  Guest(const TempDirectory& directory, const std::string& how,
+        const std::string& name = "guest_attach_hard")
+      : Program(directory, how, false, {}, name) {}
+};
+
 class AttachHard : public AttachTest {
  protected:
   GuestResult Attach(const Program& program, std::vector<std::string> more = {}) {
@@ -33,6 +40,21 @@ class AttachHard : public AttachTest {
     EXPECT_EQ(report.status, 0) << report.err;
     EXPECT_THAT(report.out, HasSubstr("ended cleanly"));
   }
+  // A program that does `how` is recorded, goes on, and its log is whole.
+  void GoesOn(const std::string& how, bool detaches) {
+    Guest guest(directory_, how);
+    guest.Go(3);
+    const GuestResult attached = Attach(guest);
+    ATTACH_OR_SKIP(attached);
+    guest.Go(10);
+    if (detaches) {
+      const GuestResult detached = Detach(guest);
+      EXPECT_EQ(detached.status, 0) << detached.err;
+      guest.Go(3);
+    }
+    EXPECT_EQ(guest.End(), 0);
+    ExpectLog();
+  }
   static bool Refused(const GuestResult& result, const std::string& why) {
     return result.status == 1 && result.err.find(why) != std::string::npos &&
            std::count(result.err.begin(), result.err.end(), '\n') == 1;
@@ -41,47 +63,16 @@ class AttachHard : public AttachTest {
   const TempDirectory directory_;
 };
 
-class Guest : public Program {
- public:
-  Guest(const TempDirectory& directory, const std::string& how,
-        const std::string& name = "guest_attach_hard")
-      : Program(directory, how, false, {}, name) {}
-};
-
 TEST_F(AttachHard, ThreadsThatEndedByTheBareCallDoNotHinderDetach) {
-  Guest guest(directory_, "bare");
-  guest.Go(3);
-  const GuestResult attached = Attach(guest);
-  ATTACH_OR_SKIP(attached);
-  guest.Go(10);
-  const GuestResult detached = Detach(guest);
-  EXPECT_EQ(detached.status, 0) << detached.err;
-  guest.Go(3);
-  EXPECT_EQ(guest.End(), 0);
-  ExpectLog();
+  GoesOn("bare", /*detaches=*/true);
 }
 
 TEST_F(AttachHard, AMainThreadThatLeavesEndsTheProcessWithTheLastThread) {
-  Guest guest(directory_, "leaves");
-  guest.Go(3);
-  const GuestResult attached = Attach(guest);
-  ATTACH_OR_SKIP(attached);
-  guest.Go(3);
-  EXPECT_EQ(guest.End(), 0);
-  ExpectLog();
+  GoesOn("leaves", /*detaches=*/false);
 }
 
 TEST_F(AttachHard, AMainThreadThatHasLeftIsNotTheEndOfTheProcess) {
-  Guest guest(directory_, "left");
-  guest.Go(3);
-  const GuestResult attached = Attach(guest);
-  ATTACH_OR_SKIP(attached);
-  guest.Go(3);
-  const GuestResult detached = Detach(guest);
-  EXPECT_EQ(detached.status, 0) << detached.err;
-  guest.Go(3);
-  EXPECT_EQ(guest.End(), 0);
-  ExpectLog();
+  GoesOn("left", /*detaches=*/true);
 }
 
 // It may have come in the middle of malloc, and the earlier log is kept.
