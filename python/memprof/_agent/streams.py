@@ -40,26 +40,25 @@ class Streams:
         if not address or calls.stream_use(device, address, handle) != 0:
             return
         self._devices.add(device)
-        began = time.perf_counter()
-        if began >= self._next:
-            self._ask(device)
-            ended = time.perf_counter()
-            self._next = ended + _PAUSE * (ended - began)
+        if time.perf_counter() >= self._next:
+            self._ask_all([device])
 
     def step(self, ends=False):
         """A step has ended, or the program ends."""
         if guard.off:
             return
         try:
-            began = time.perf_counter()
             # Without calls of the method it can only be C++'s: then a part of the steps will do.
-            if (self._devices or began >= self._next or ends) and self._cuda.is_initialized():
-                for device in self._devices | {self._cuda.current_device()}:
-                    self._ask(device)
-                ended = time.perf_counter()
-                self._next = ended + _PAUSE * (ended - began)
+            if (self._devices or time.perf_counter() >= self._next or ends) and self._cuda.is_initialized():
+                self._ask_all(self._devices | {self._cuda.current_device()})
         except Exception:  # pylint: disable=broad-except
             guard.failed("the count of what waits for streams")
+
+    def _ask_all(self, devices):
+        began = time.thread_time()  # what other programs take from the thread is not its cost
+        for device in devices:
+            self._ask(device)
+        self._next = time.perf_counter() + _PAUSE * (time.thread_time() - began)
 
     def _ask(self, device):
         count = self._count(device)
