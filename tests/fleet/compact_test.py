@@ -3,6 +3,7 @@
 usage: compact_test.py SOURCE_DIR
 """
 import json
+import shutil
 import sys
 import unittest
 
@@ -89,6 +90,8 @@ class Compact(Case):
         questions, steps = ("leaks", "divergence"), 0
         begin()
         part, expected = self.part(), self.answers(questions)
+        kept = self.folder / "kept"
+        shutil.copytree(self.fleet, kept)
         while True:
             try:
                 compact._part(Mortal(steps), str(self.fleet), part)
@@ -102,7 +105,7 @@ class Compact(Case):
                 self.assertEqual(self.answers(questions), expected, steps)
             for path in (*self.files(), *(self.fleet / compact.MERGED).glob("*")):
                 path.unlink()
-            begin()
+            shutil.copytree(kept, self.fleet, dirs_exist_ok=True)
             steps += 1
 
     def test_it_may_be_killed_at_any_point(self):
