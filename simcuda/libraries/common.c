@@ -39,6 +39,7 @@ struct driver {
   int (*get_attribute)(int*, int, int);
   int (*retain)(void**, int);
   int (*set_current)(void*);
+  int (*get_current)(void**);
   int (*copy)(uint64_t, uint64_t, size_t, void*);
   int (*copy_now)(uint64_t, uint64_t, size_t);
   int (*synchronize)(void*);
@@ -62,6 +63,7 @@ static int open_driver(struct driver* driver) {
       {"cuDeviceGetAttribute", &driver->get_attribute},
       {"cuDevicePrimaryCtxRetain", &driver->retain},
       {"cuCtxSetCurrent", &driver->set_current},
+      {"cuCtxGetCurrent", &driver->get_current},
       {"cuMemcpyAsync", &driver->copy},
       {"cuMemcpy", &driver->copy_now},
       {"cuStreamSynchronize", &driver->synchronize},
@@ -94,6 +96,26 @@ int standin_device(void) {
   return device;
 }
 
+void* standin_context(void) {
+  void* context = NULL;
+  const struct driver* driver = the_driver();
+  return driver != NULL && driver->get_current(&context) == 0 ? context : NULL;
+}
+
+void standin_use_context(void* context) {
+  const struct driver* driver = the_driver();
+  if (driver != NULL) driver->set_current(context);
+}
+
+int standin_use_device(int device) {
+  const struct driver* driver = the_driver();
+  if (driver == NULL) return 100; /* no device */
+  void* context = NULL;
+  int result = driver->init(0);
+  if (result == 0) result = driver->retain(&context, device);
+  return result != 0 ? result : driver->set_current(context);
+}
+
 int standin_capability(void) {
   enum { kMajor = 75, kMinor = 76 }; /* CUdevice_attribute */
   int major = 9, minor = 0;
@@ -110,10 +132,7 @@ int standin_device_alloc(size_t bytes, uint64_t* address) {
   if (driver == NULL) return 100; /* no device */
   int device = 0;
   if (driver->get_device(&device) != 0) {
-    void* context = NULL;
-    int result = driver->init(0);
-    if (result == 0) result = driver->retain(&context, 0);
-    if (result == 0) result = driver->set_current(context);
+    const int result = standin_use_device(0);
     if (result != 0) return result;
   }
   return driver->alloc(address, bytes);
@@ -132,10 +151,15 @@ int standin_copy(void* to, const void* from, size_t bytes, void* stream) {
   return driver->copy((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, stream);
 }
 
-int standin_copy_now(void* to, const void* from, size_t bytes, void* stream) {
+int standin_capturing(void* stream) {
   const struct driver* driver = the_driver();
   int capturing = 0;
-  if (driver == NULL || driver->is_capturing(stream, &capturing) != 0 || capturing != 0) return 0;
+  return driver == NULL || driver->is_capturing(stream, &capturing) != 0 || capturing != 0;
+}
+
+int standin_copy_now(void* to, const void* from, size_t bytes, void* stream) {
+  const struct driver* driver = the_driver();
+  if (standin_capturing(stream)) return 0;
   if (driver->synchronize(stream) != 0) return 0;
   return bytes == 0 ||
          driver->copy_now((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes) == 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "half.h"
 #include "libcublas.h"
 
 enum kind { kReal32, kReal64, kComplex32, kComplex64, kHalf, kBrain, kUnknown };
@@ -41,22 +42,6 @@ static enum kind kind_of(int type) {
   }
 }
 
-static double half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const double fraction = bits & 1023;
-  const double size = exponent == 0    ? ldexp(fraction, -24)
-                      : exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
-                                       : ldexp(1024 + fraction, exponent - 25);
-  return bits >> 15 ? -size : size;
-}
-
-static double brain_value(uint16_t bits) {
-  const uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 /* An element as real and imaginary part. */
 static void load(enum kind kind, const char* from, double* value) {
   float single[2];
@@ -88,25 +73,8 @@ static void load(enum kind kind, const char* from, double* value) {
   }
 }
 
-/* A number that is added and subtracted again rounds to an integer. Release builds do not need the
- * mathematical library, whose functions have other versions in old systems. */
-static const double kRounds = 1LL << 52;
-
-static uint16_t half_bits(double value) {
-  const uint16_t sign = signbit(value) ? 0x8000 : 0;
-  double size = fabs(value);
-  if (isnan(size)) return sign | 0x7e00;
-  if (size >= 65520) return sign | 0x7c00;
-  int exponent = 0;
-  frexp(size, &exponent);
-  if (exponent < -13 || size == 0) exponent = -13;
-  const double steps = ldexp(size, 11 - exponent) + kRounds - kRounds; /* of 2^(exponent - 11) */
-  return sign | (uint16_t)(steps + (exponent + 13) * 1024);
-}
-
 static size_t store(enum kind kind, const double* value, char* to) {
   const float single[2] = {(float)value[0], (float)value[1]};
-  uint32_t wide;
   uint16_t bits;
   switch (kind) {
     case kReal32:
@@ -122,8 +90,7 @@ static size_t store(enum kind kind, const double* value, char* to) {
       memcpy(to, &bits, 2);
       break;
     case kBrain:
-      memcpy(&wide, single, 4);
-      bits = (uint16_t)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
+      bits = brain_bits(single[0]);
       memcpy(to, &bits, 2);
       break;
     default:

@@ -13,7 +13,6 @@
 
 #include "libnccl.h"
 
-enum { kSuccess = 0, kCudaError = 1, kSystemError = 2 };
 enum { kPage = 2 << 20, kSimple = 4 << 20, kLl = 512 << 10, kLl128 = 4800 << 10 };
 enum { kNetwork = 256 << 20, kAlone = 4 << 20, kConnectsLate = 22200 };
 

@@ -20,7 +20,8 @@ STANDIN_API void standin_free(void* handle);
  * there is none). A CUresult. */
 STANDIN_API int standin_device_alloc(size_t bytes, uint64_t* address);
 STANDIN_API int standin_device_free(uint64_t address);
-/* Copies within devices, in a stream. A CUresult. */
+/* Copies in a stream; if one side is plain host memory, it returns when that was read or written. A
+ * CUresult. */
 STANDIN_API int standin_copy(void* to, const void* from, size_t bytes, void* stream);
 /* Copies between memory of any kind after the work of the stream, and waits for it. False if that
  * is not possible: no driver, or the stream is being captured. */
@@ -30,6 +31,12 @@ enum standin_library { kStandinNone, kStandinCublas, kStandinCudnn };
 /* Functions that enqueue kernels call this: the first of a library on a device loads its code. In a
  * stream that is being captured, it adds a node. */
 STANDIN_API void standin_ran(enum standin_library library, void* stream);
+/* Whether work of the stream is only recorded, into a graph; also if there is no driver. */
+STANDIN_API int standin_capturing(void* stream);
+/* The current context, to be restored; and the primary context of a device, a CUresult. */
+STANDIN_API void* standin_context(void);
+STANDIN_API void standin_use_context(void* context);
+STANDIN_API int standin_use_device(int device);
 /* The ordinal of the current context's device, or 0. */
 STANDIN_API int standin_device(void);
 /* The version of the library whose function was called last on this thread, as its header encodes
