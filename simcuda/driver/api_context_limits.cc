@@ -12,14 +12,14 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
   const CUresult result = RequireContext(&context);
   if (result != CUDA_SUCCESS) return result;
   if (pvalue == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return context->GetLimit(limit, pvalue);
+  return context->limits().Get(limit, pvalue);
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   std::shared_ptr<Context> context;
   const CUresult result = RequireContext(&context);
   if (result != CUDA_SUCCESS) return result;
-  return context->SetLimit(limit, value);
+  return context->limits().Set(limit, value);
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {

@@ -13,8 +13,9 @@ CUresult Load(CUmodule* module, const void* image, size_t bytes) {
   const CUresult result = RequireContext(&context);
   if (result != CUDA_SUCCESS) return result;
   if (module == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *module = reinterpret_cast<CUmodule>(LoadModule(context, image, bytes).get());
-  return CUDA_SUCCESS;
+  const auto loaded = LoadModule(context, image, bytes);
+  *module = reinterpret_cast<CUmodule>(loaded.get());
+  return loaded == nullptr ? CUDA_ERROR_SHARED_OBJECT_INIT_FAILED : CUDA_SUCCESS;
 }
 
 std::shared_ptr<Module> FindModule(CUmodule handle) { return AllHandles<Module>().Find(handle); }

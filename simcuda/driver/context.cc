@@ -35,6 +35,7 @@ Context::Context(Device* device, bool primary, unsigned context_flags)
       device_(device),
       uid_(g_next_uid++),
       primary_(primary),
+      limits_(&device->memory()),
       code_(&device->memory()) {
   legacy_ = std::make_shared<Stream>(Stream::Kind::kLegacy, 1, this, 0, 0);
   streams_.push_back(legacy_);
@@ -80,6 +81,7 @@ void Context::Destroy() {
   alive_ = false;
   UnloadModulesOf(this);
   code_.Clear();
+  limits_.Clear();
   AllHandles<Event>().RemoveIf([this](const Event& made) { return made.context() == this; });
   AllHandles<Stream>().RemoveIf([this](const Stream& made) { return made.context() == this; });
   FreeAllocationsOf(uid_);
@@ -203,39 +205,13 @@ bool Context::BlockingIdle() {
 }
 
 bool Context::EnablePeer(uint32_t uid) {
-  const std::lock_guard lock(limits_mutex_);
+  const std::lock_guard lock(peers_mutex_);
   return peers_.insert(uid).second;
 }
 
 bool Context::DisablePeer(uint32_t uid) {
-  const std::lock_guard lock(limits_mutex_);
+  const std::lock_guard lock(peers_mutex_);
   return peers_.erase(uid) != 0;
-}
-
-CUresult Context::GetLimit(CUlimit limit, size_t* value) {
-  static const std::map<CUlimit, size_t> kDefaults = {
-      {CU_LIMIT_STACK_SIZE, 1024},
-      {CU_LIMIT_PRINTF_FIFO_SIZE, 7 << 20},
-      {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20},
-      {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
-      {CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
-      {CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 64},
-      {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
-  const std::lock_guard lock(limits_mutex_);
-  const auto fallback = kDefaults.find(limit);
-  if (fallback == kDefaults.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  const auto set = limits_.find(limit);
-  *value = set == limits_.end() ? fallback->second : set->second;
-  return CUDA_SUCCESS;
-}
-
-CUresult Context::SetLimit(CUlimit limit, size_t value) {
-  size_t before = 0;
-  const CUresult known = GetLimit(limit, &before);
-  if (known != CUDA_SUCCESS) return known;
-  const std::lock_guard lock(limits_mutex_);
-  limits_[limit] = value;
-  return CUDA_SUCCESS;
 }
 
 }  // namespace memprof::simcuda

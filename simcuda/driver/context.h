@@ -5,12 +5,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <vector>
 
+#include "simcuda/driver/context_limits.h"
 #include "simcuda/driver/cuda_headers.h"
 #include "simcuda/driver/handles.h"
 #include "simcuda/driver/kernel_code.h"
@@ -66,9 +66,7 @@ class Context : public std::enable_shared_from_this<Context> {
   bool EnablePeer(uint32_t uid);
   bool DisablePeer(uint32_t uid);
 
-  CUresult GetLimit(CUlimit limit, size_t* value);
-  CUresult SetLimit(CUlimit limit, size_t value);
-
+  ContextLimits& limits() { return limits_; }
   KernelCode& code() { return code_; }
 
  private:
@@ -88,10 +86,10 @@ class Context : public std::enable_shared_from_this<Context> {
   std::shared_ptr<Stream> legacy_;
   uint32_t next_stream_ = 2;
 
-  std::mutex limits_mutex_;
-  std::map<CUlimit, size_t> limits_;
-  std::set<uint32_t> peers_;  // also under limits_mutex_
+  std::mutex peers_mutex_;
+  std::set<uint32_t> peers_;
 
+  ContextLimits limits_;
   KernelCode code_;
 };
 

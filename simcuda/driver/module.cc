@@ -209,6 +209,7 @@ CUdeviceptr Module::FindGlobal(const std::string& name, size_t* bytes) {
 
 std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
                                    size_t bytes) {
+  if (!context->limits().TakeHeap()) return nullptr;
   auto module = std::make_shared<Module>(context, image, bytes != 0 ? bytes : ImageBytes(image));
   module->LoadCode();
   AllHandles<Module>().Add(module);
@@ -254,7 +255,8 @@ std::shared_ptr<Function> FindFunction(CUfunction handle) {
   const auto library = kernel == nullptr ? nullptr : kernel->library.lock();
   const auto context = CurrentContext();
   if (library == nullptr || context == nullptr || !context->alive()) return nullptr;
-  return library->ModuleIn(context)->FindFunction(kernel->name);
+  const auto module = library->ModuleIn(context);
+  return module == nullptr ? nullptr : module->FindFunction(kernel->name);
 }
 
 std::string FunctionName(const void* handle) {

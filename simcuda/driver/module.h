@@ -100,7 +100,8 @@ class Module {
   std::map<std::string, Global> globals_;
 };
 
-// Loads an image into the context, and reports that to the listener.
+// Loads an image into the context, and reports that to the listener. Null if the device has too
+// little memory for the heap of the context's kernels.
 std::shared_ptr<Module> LoadModule(const std::shared_ptr<Context>& context, const void* image,
                                    size_t bytes);
 bool UnloadModule(const void* handle);

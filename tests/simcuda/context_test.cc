@@ -110,11 +110,62 @@ TEST_F(ContextTest, EveryThreadHasItsStack) {
 }
 
 TEST_F(ContextTest, Limits) {
-  CHECK_CU(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 4096));
   size_t value = 0;
-  CHECK_CU(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+  CHECK_CU(cuCtxGetLimit(&value, CU_LIMIT_PRINTF_FIFO_SIZE));
   EXPECT_EQ(value, 4096u);
   EXPECT_EQ(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, CU_LIMIT_MAX));
+  // For devices before 9.0.
+  EXPECT_EQ(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 4));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 4096));
+  CHECK_CU(cuCtxGetLimit(&value, CU_LIMIT_MAX_L2_FETCH_GRANULARITY));
+  EXPECT_EQ(value, 128u);
+}
+
+TEST_F(ContextTest, StacksAreTakenForAllThreadsAtOnce) {
+  const uint64_t before = Memory().context_bytes;
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024 + 256));
+  EXPECT_EQ(Memory().context_bytes - before, uint64_t{256} * 132 * 2048);  // of an H100
+  EXPECT_EQ(CUDA_ERROR_OUT_OF_MEMORY, cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 64 << 10));
+  size_t value = 0;
+  CHECK_CU(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+  EXPECT_EQ(value, 1024u + 256);
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1 << 20));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 512));
+  EXPECT_EQ(Memory().context_bytes, before);
+}
+
+constexpr char kImage[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+TEST_F(ContextTest, TheHeapOfKernelsIsTakenWithTheFirstModule) {
+  const uint64_t before = Memory().context_bytes;
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 100 << 20));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (200 << 20) - 5));
+  EXPECT_EQ(Memory().context_bytes, before);
+  CUmodule module = nullptr;
+  CHECK_CU(cuModuleLoadData(&module, kImage));
+  EXPECT_EQ(Memory().context_bytes - before, uint64_t{200} << 20);
+  // Its size is fixed, for other modules too.
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 300 << 20));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, (200 << 20) - 5));
+  CHECK_CU(cuModuleUnload(module));
+  EXPECT_EQ(Memory().context_bytes - before, uint64_t{200} << 20);
+}
+
+TEST_F(ContextTest, AHeapThatIsSetAfterTheFirstModuleIsTakenAtOnce) {
+  CUmodule module = nullptr;
+  CHECK_CU(cuModuleLoadData(&module, kImage));
+  const uint64_t before = Memory().context_bytes;
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 64 << 20));
+  EXPECT_EQ(Memory().context_bytes - before, uint64_t{64} << 20);
+}
+
+TEST_F(ContextTest, WithoutRoomForTheHeapNoModuleIsLoaded) {
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 3 * kGiB));
+  CUmodule module = nullptr;
+  EXPECT_EQ(CUDA_ERROR_SHARED_OBJECT_INIT_FAILED, cuModuleLoadData(&module, kImage));
+  CHECK_CU(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 1 << 20));
+  CHECK_CU(cuModuleLoadData(&module, kImage));
 }
 
 TEST_F(ContextTest, ForkedChildMustNotUseTheDriver) {
