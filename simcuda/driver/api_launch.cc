@@ -97,7 +97,11 @@ CUresult Launch(CUfunction handle, const LaunchShape& shape, CUstream stream_han
     node.sharedMemBytes = static_cast<unsigned>(shape.shared);
     return CaptureWork(stream, CU_GRAPH_NODE_TYPE_KERNEL, std::move(work), KeepArguments(node));
   }
-  KernelRan();
+  // Waiting for other work of the stream could block a program that goes on to end it.
+  if (DeviceKeepsContents() || !stream->Idle() ||
+      !RunTorchKernel(FindFunction(handle)->torch_kernel(), shape.grid, params)) {
+    KernelRan();
+  }
   // A kernel without a host version does nothing, at once.
   if (work != nullptr) context->Enqueue(stream, std::move(work), Stream::Mode::kAsync);
   return CUDA_SUCCESS;

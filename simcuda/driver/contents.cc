@@ -67,6 +67,19 @@ void KnownBytes::Read(uint64_t address, void* to, size_t bytes) const {
   }
 }
 
+bool KnownBytes::Knows(uint64_t address, size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  auto page = pages_.lower_bound(address / kPage);
+  for (; page != pages_.end() && page->first * kPage < address + bytes; ++page) {
+    const uint64_t base = page->first * kPage;
+    const uint64_t high = std::min(address + bytes, base + kPage);
+    for (uint64_t at = std::max(address, base); at < high; ++at) {
+      if (page->second.known.test(at - base)) return true;
+    }
+  }
+  return false;
+}
+
 void KnownBytes::Clear() {
   const std::lock_guard lock(mutex_);
   pages_.clear();

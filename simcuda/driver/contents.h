@@ -1,5 +1,5 @@
 // Device memory without contents (SIMCUDA=contents=none): unknown bytes read as zeros. Only small
-// writes are stored, until a kernel, which might overwrite them, is launched.
+// writes are stored, until a kernel is launched that might overwrite them.
 #ifndef SIMCUDA_DRIVER_CONTENTS_H
 #define SIMCUDA_DRIVER_CONTENTS_H
 
@@ -15,19 +15,21 @@ namespace memprof::simcuda {
 // Known bytes by address. Thread-safe.
 class KnownBytes {
  public:
-  static constexpr size_t kMaxWrite = size_t{64} << 10;  // larger writes make their range unknown
-  static constexpr size_t kMaxPages = 4096;              // beyond 1 MiB everything is dropped
+  static constexpr size_t kMaxWrite = size_t{1} << 20;  // larger writes make their range unknown
+  static constexpr size_t kMaxPages = 4096;             // beyond 16 MiB everything is dropped
 
   void Write(uint64_t address, const void* from, size_t bytes);
   void Fill(uint64_t address, uint8_t value, size_t bytes);
   void Forget(uint64_t address, size_t bytes);
   // Unknown bytes are zeros.
   void Read(uint64_t address, void* to, size_t bytes) const;
+  // Whether any of these bytes is known.
+  bool Knows(uint64_t address, size_t bytes) const;
   void Clear();
   size_t pages() const;
 
  private:
-  static constexpr size_t kPage = 256;
+  static constexpr size_t kPage = 4096;
   struct Page {
     std::array<uint8_t, kPage> bytes{};
     std::bitset<kPage> known;
@@ -43,7 +45,7 @@ class KnownBytes {
 bool DeviceKeepsContents();
 // The known bytes of this process, if it does not.
 KnownBytes& DeviceContents();
-// A kernel was launched, or a graph.
+// A kernel was launched that may write anywhere, or a graph.
 inline void KernelRan() {
   if (!DeviceKeepsContents()) DeviceContents().Clear();
 }

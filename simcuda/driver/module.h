@@ -12,6 +12,7 @@
 #include "simcuda/driver/cuda_headers.h"
 #include "simcuda/driver/fatbin.h"
 #include "simcuda/driver/ptx.h"
+#include "simcuda/driver/torch_kernels.h"
 #include "simcuda/simcuda.h"
 
 namespace memprof::simcuda {
@@ -43,9 +44,11 @@ ParamLayout LayOut(const std::vector<size_t>& sizes);
 // A kernel in a module. Thread-safe.
 class Function {
  public:
-  Function(std::string name, Module* module) : name_(std::move(name)), module_(module) {}
+  Function(std::string name, Module* module)
+      : name_(std::move(name)), module_(module), torch_kernel_(ReadTorchKernel(name_)) {}
   const std::string& name() const { return name_; }
   Module* module() const { return module_; }
+  const TorchKernel& torch_kernel() const { return torch_kernel_; }
   void SetHost(simcuda_host_kernel kernel, ParamLayout layout);
   void SetLayout(ParamLayout layout);
   simcuda_host_kernel host() const;
@@ -56,6 +59,7 @@ class Function {
  private:
   const std::string name_;
   Module* const module_;
+  const TorchKernel torch_kernel_;
   mutable std::mutex mutex_;
   simcuda_host_kernel host_ = nullptr;
   ParamLayout layout_;

@@ -29,7 +29,8 @@
  *                        which segments of PyTorch's allocator stay reserved. windows is also the
  *                        order in its subsystem for Linux
  *   contents=kept|none   none: device memory has no contents and takes no memory of the machine. It
- *                        reads as zeros, except for what small copies wrote since the last kernel.
+ *                        reads as zeros, except for what small copies wrote since a kernel that
+ *                        may have overwritten it.
  *                        For programs whose kernels do not run. Default: kept
  * An unknown key is reported once on stderr and ignored. SIMCUDA_DEFAULTS, if set, is such a list
  * too; keys in SIMCUDA override it.
