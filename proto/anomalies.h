@@ -14,8 +14,8 @@ enum class Severity { kInfo, kNotice, kDataLoss, kError };
 
 #define MEMPROF_ANOMALIES(X)                                                                     \
   X(kEventsLost, "events_lost", kDataLoss,                                                       \
-    "The program produced events faster than they could be written, and some were dropped. "     \
-    "Raise MEMPROF_RING_EVENTS, or write the log to a faster disk.")                             \
+    "Events were dropped: the program produced them faster than they could be written (raise "   \
+    "MEMPROF_RING_EVENTS, or write the log to a faster disk), or the log could not grow.")       \
   X(kDefinitionsLost, "definitions_lost", kDataLoss,                                             \
     "Names or call stacks were dropped because their buffer was full; the events concerned are " \
     "there without them. Raise MEMPROF_RING_EVENTS.")                                            \

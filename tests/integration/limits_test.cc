@@ -49,6 +49,49 @@ TEST(Hardship, NoNewDescriptorAfterTheStartLosesNothing) {
   ExpectNothingLost(directory, Hardship(directory, {"descriptors", "3", "late"}));
 }
 
+// The signal of a file that is too large would end the program. The message goes to a file too.
+TEST(Hardship, SmallFilesDoNotEndTheProgram) {
+  for (const char* when : {"early", "late"})
+    for (const char* bytes : {"0", "1", "100", "1000", "5000", "300000", "100000000"})
+      for (const char* budget : {"", "1MB/1h"}) {
+        SCOPED_TRACE(std::string(when) + " " + bytes + " " + budget);
+        TempDirectory directory;
+        std::map<std::string, std::string> environment;
+        if (*budget != '\0') environment["MEMPROF_ALWAYS_ON"] = budget;
+        const GuestResult guest = Hardship(directory, {"filesize", bytes, when}, environment);
+        EXPECT_EQ(guest.status, 0) << guest.err;
+        EXPECT_LE(std::count(guest.err.begin(), guest.err.end(), '\n'), 1) << guest.err;
+        const bool enough = std::atoi(bytes) >= 300000, is_late = std::string(when) == "late";
+        if (std::atoi(bytes) >= 1000 && !enough && !is_late)
+          EXPECT_THAT(guest.err, HasSubstr("File too large"));
+        if (!enough || *budget != '\0') continue;
+        const Log log = ReadLog(directory.File("g.mprof"));
+        EXPECT_TRUE(log.has_trailer);
+        EXPECT_EQ(RecordedCalls(log.ByTime()).size(), is_late ? 602u : 600u);
+      }
+}
+
+// Where the end of the log still fits, it has the number; else `memprof run` appends the ring.
+TEST(Hardship, WhatAFullFileDidNotTakeIsCountedOrRecovered) {
+  for (const char* bytes : {"0", "1000"})
+    for (const char* budget : {"", "--always-on=1MB/1h"}) {
+      SCOPED_TRACE(std::string(bytes) + " " + budget);
+      TempDirectory directory;
+      GuestOptions options{.preload = false, .output = "", .directory = directory.path()};
+      options.arguments = {
+          "run", "-o",  directory.File("g.mprof"), "--", GuestPath("guest_hardship"), "filesize",
+          bytes, "late"};
+      if (*budget != '\0') options.arguments.insert(options.arguments.begin() + 1, budget);
+      const GuestResult run = RunProgram(BuildPath("bin/memprof"), options);
+      EXPECT_EQ(run.status, 0) << run.err;
+      const Log log = ReadLog(directory.File("g.mprof"));
+      EXPECT_EQ(log.error, "");
+      EXPECT_EQ(log.counters.count("write_errors"), 1u);
+      EXPECT_EQ(log.counters.count("events_lost") + log.counters.count("ring_recovered"), 1u);
+      EXPECT_THAT(directory.Files("ring"), IsEmpty());
+    }
+}
+
 TEST(Hardship, LittleAddressSpaceToBeginWith) {
   if (MEMPROF_IS_SANITIZED) GTEST_SKIP() << "sanitizers need address space themselves";
   int recorded = 0;

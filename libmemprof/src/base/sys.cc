@@ -56,6 +56,7 @@ void Message(const char* format, ...) {
     if (static_cast<unsigned char>(*at) < ' ' || *at == 0x7f) *at = '?';
   text[kPrefix + length] = '\n';
   SystemSection section;
+  const FileSizeSignalOff signal_off;  // it may be a file
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, kPrefix + length + 1);
 }
 
@@ -236,6 +237,39 @@ void SignalsOff::MaskOfProgram(sigset_t* mask) {
     *mask = t_outermost->before_;
   else
     pthread_sigmask(SIG_SETMASK, nullptr, mask);
+}
+
+namespace {
+
+bool FileSizeSignalIsPending() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+}
+
+sigset_t FileSizeSignal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
+}  // namespace
+
+FileSizeSignalOff::FileSizeSignalOff() {
+  const sigset_t set = FileSizeSignal();
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &set, &before);
+  was_blocked_ = sigismember(&before, SIGXFSZ) == 1;
+  was_pending_ = FileSizeSignalIsPending();
+}
+
+// What our write raised waits for this thread: it is taken away. What waited before stays.
+FileSizeSignalOff::~FileSizeSignalOff() {
+  const SystemSection section;
+  const sigset_t set = FileSizeSignal();
+  const timespec now{};
+  if (!was_pending_ && FileSizeSignalIsPending()) sigtimedwait(&set, nullptr, &now);
+  if (!was_blocked_) pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 SystemSection::SystemSection() : errno_(errno) {}

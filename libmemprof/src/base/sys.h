@@ -114,6 +114,19 @@ class SignalsOff {
   sigset_t before_;
 };
 
+// Around our writes to files: the program may have limited their size (RLIMIT_FSIZE), and a write
+// beyond that raises SIGXFSZ, which would end it. The write then only fails, with EFBIG.
+class FileSizeSignalOff {
+ public:
+  FileSizeSignalOff();
+  ~FileSizeSignalOff();
+  FileSizeSignalOff(const FileSizeSignalOff&) = delete;
+  FileSizeSignalOff& operator=(const FileSizeSignalOff&) = delete;
+
+ private:
+  bool was_blocked_, was_pending_;
+};
+
 // For everything beyond putting an event into the ring: system calls, tables, calls of the loader
 // or the driver that the recorder makes for itself. Keeps errno, and the thread cannot be
 // cancelled. The program's own calls stay outside, so that cancellation works there as without the

@@ -77,7 +77,7 @@ int LogFile::Create(const char* pattern) {
   char base[kMaxPathBytes - 64];
   if (const int error = ExpandAbsolute(pattern, base, sizeof base)) return error;
   if (const int error = MakeFolders(pattern, base)) return error;
-  // The header is written by the program's thread, everything else by a thread that blocks SIGXFSZ.
+  // Nothing of use would fit.
   if (FileSizeLimit() < kMinLimit) return EFBIG;
   const std::size_t extension = ExtensionAt(base);
   int error = EEXIST;
@@ -201,6 +201,7 @@ std::uint64_t LogFile::end_bytes() const {
 // moment then leaves the old end or the new one. (The kernel may still stop between two pages.)
 int LogFile::Write(int error) {
   if (batch_.size() == 0) return 0;
+  const FileSizeSignalOff signal_off;
   const std::uint64_t start = end();
   const int fd = FileDescriptor();
   if (error == 0) error = fd < 0 ? errno : batch_.failed() ? ENOMEM : 0;

@@ -159,8 +159,7 @@ bool RingBuffer::MapFile(int fd, std::uint32_t slabs) {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   const std::size_t bytes = ring::kRingHeaderBytes + std::size_t{slabs} * ring::kSlabBytes;
-  // A file larger than the limit would raise SIGXFSZ in the program's thread.
-  if (bytes > FileSizeLimit()) return false;
+  const FileSizeSignalOff signal_off;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) return false;
   fd_ = fd;
   // Shows processes that clean up, also in other pid namespaces, that the ring is in use. Without
@@ -243,6 +242,7 @@ bool RingBuffer::Back(std::uint64_t offset, std::uint64_t bytes) {
   } while (status != 0 && errno == EINTR);
   if (status == 0) return true;
   if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
+  const FileSizeSignalOff signal_off;
   static constexpr char kZeros[4096] = {};
   for (std::uint64_t done = 0; done < bytes; done += sizeof kZeros)
     if (pwrite(fd, kZeros, sizeof kZeros, static_cast<off_t>(offset + done)) != sizeof kZeros)

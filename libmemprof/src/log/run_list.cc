@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "libmemprof/src/base/sys.h"
 #include "proto/run_list.h"
 
 namespace memprof::recorder {
@@ -34,6 +35,7 @@ void AddToRunList(const char* list, const char* log) {
   const int fd = open(list, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
   if (IsList(fd)) {
+    const FileSizeSignalOff signal_off;
     [[maybe_unused]] const ssize_t written = write(fd, entry, length + 2);
   }
   close(fd);

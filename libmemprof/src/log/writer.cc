@@ -296,9 +296,17 @@ void Writer::Fail(int error) {
           reason + strlen("error: "));
   ring_->Count(log::Anomaly::kWriteErrors);
   Call(housekeeping_.on_failure);
+  const std::uint64_t unwritten = drain_.CountUnwritten();
+  ring_->Count(log::Anomaly::kEventsLost, unwritten);
   WriteCounters();
-  log_->Finish(NowNs(), ring_->header()->events_written.load(std::memory_order_relaxed), reason);
-  ring_->Remove();
+  const std::uint64_t written = ring_->header()->events_written.load(std::memory_order_relaxed);
+  // If not even the end can be written, the ring keeps what there is: another process may be able
+  // to append it.
+  if (log_->Finish(NowNs(), written, reason) == 0) {
+    ring_->Remove();
+  } else {
+    ring_->Count(log::Anomaly::kEventsLost, -unwritten);
+  }
 }
 
 }  // namespace memprof::recorder

@@ -5,6 +5,7 @@
 //   dying THREADS         threads that end in abnormal ways while others allocate
 //   closeall              close_range over everything above stderr, then continues
 //   descriptors N WHEN    RLIMIT_NOFILE = N before the first call, or after it (early, late)
+//   filesize N WHEN       RLIMIT_FSIZE = N; prints nothing more, since its output may be a file
 //   address MIB WHEN      RLIMIT_AS = the address space in use + MIB
 //   signals               its own handlers and masks for every signal, all of which are delivered
 //   seccomp ERRNO WHEN    a filter that fails calls that few programs make with ERRNO (EPERM,
@@ -61,9 +62,11 @@ void Check(cudaError_t result, const char* what) {
   std::_Exit(3);
 }
 
+bool g_quiet = false;
 std::atomic_flag g_printing = ATOMIC_FLAG_INIT;
 
 void Print(const char* op, void* pointer, std::size_t bytes) {
+  if (g_quiet) return;
   char text[96];
   const int length = std::snprintf(text, sizeof text, "%s linear %llx %zu\n", op,
                                    reinterpret_cast<unsigned long long>(pointer), bytes);
@@ -328,6 +331,11 @@ int main(int argc, char** argv) {
       // Descriptors inherited from the parent would count; early, there are no others yet.
       if (second == "early") close_range(3, ~0u, 0);
       return LimitTo(RLIMIT_NOFILE, static_cast<rlim_t>(number));
+    });
+  if (what == "filesize")
+    return WithMeasure(second, [&] {
+      g_quiet = true;
+      return LimitTo(RLIMIT_FSIZE, static_cast<rlim_t>(number));
     });
   if (what == "address")
     return WithMeasure(second, [&] {

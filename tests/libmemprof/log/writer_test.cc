@@ -195,6 +195,7 @@ TEST_F(WriterTest, ALogThatCannotGrowEndsWithAReasonAndTheProgramGoesOn) {
   EXPECT_GE(log.events.size(), 1u);
   if (log.has_trailer) {
     EXPECT_THAT(log.trailer.reason(), ::testing::HasSubstr("error: File too large"));
+    EXPECT_GE(log.counters.at("events_lost"), 1u);
   }
 }
 

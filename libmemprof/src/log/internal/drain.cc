@@ -80,6 +80,7 @@ int Drain::WriteKept(std::uint64_t now_ns) {
   events -= refused;
   const std::uint64_t bytes = log_->size() + log_->batch_bytes() - before;
   const int error = Commit(events);
+  if (error != 0) kept_lost_ += events;
   thinner_->kept()->Clear();
   thinner_->NoteWritten(now_ns, log_->size() + log_->end_bytes(), events, bytes);
   return error;
@@ -152,6 +153,13 @@ int Drain::Commit(std::uint64_t events) {
   header->pending_events.store(0, std::memory_order_release);
   log_bytes_.store(log_->size(), std::memory_order_relaxed);
   return 0;
+}
+
+std::uint64_t Drain::CountUnwritten() {
+  std::uint64_t events = kept_lost_;
+  if (thinner_ != nullptr) events += thinner_->kept()->size();
+  for (std::size_t run = runs_.Collect(); run-- > 0;) events += runs_[run].to - runs_[run].from;
+  return events;
 }
 
 int Drain::EndLog() {

@@ -39,6 +39,8 @@ class Drain {
   void BeginSegment() { ring_->header()->events_written.store(0, std::memory_order_release); }
   // Ends the log; returns 0 or an errno.
   int EndLog();
+  // Events that the log does not have, after an error of it.
+  std::uint64_t CountUnwritten();
 
   LiveAccount* live() { return &live_; }
   const LiveAccount& live() const { return live_; }
@@ -59,6 +61,7 @@ class Drain {
   EventEncoder encoder_;
   LiveAccount live_{ring_};
   ByteBuffer message_{Need::kWriter};
+  std::uint64_t kept_lost_ = 0;  // of the thinner's
   std::atomic<std::uint64_t> log_bytes_{0};
 };
 
