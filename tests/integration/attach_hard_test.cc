@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,6 +146,55 @@ TEST_F(AttachHard, AFilterOfSystemCallsNeedsForce) {
 }
 
 // Where a stack leads through a library that is a pipe by now. It is not followed, nor waited for.
+// A debugger, whose program goes on or is stopped.
+class Tracer {
+ public:
+  Tracer(const std::string& pid, bool stops) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    process_ = fork();
+    if (process_ == 0) Trace(std::stoi(pid), stops, ready[1]);
+    close(ready[1]);
+    char done = 0;
+    seized_ = read(ready[0], &done, 1) == 1;
+    close(ready[0]);
+  }
+  ~Tracer() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  bool seized() const { return seized_; }
+  std::string pid() const { return std::to_string(process_); }
+
+ private:
+  [[noreturn]] static void Trace(pid_t pid, bool stops, int ready) {
+    if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) _exit(1);
+    if (stops) ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+    if (stops) waitpid(pid, nullptr, __WALL);
+    if (write(ready, "", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  pid_t process_;
+  bool seized_ = false;
+};
+
+TEST_F(AttachHard, BesideAnotherTracerItIsRefusedWithItsName) {
+  Program program(directory_, "waits");
+  program.Go(1);
+  for (const bool stops : {false, true}) {
+    const Tracer tracer(program.pid(), stops);
+    if (!tracer.seized()) GTEST_SKIP() << "no process may be traced here";
+    const GuestResult attached = Attach(program);
+    if (attached.err.find("needs an x86-64") != std::string::npos) GTEST_SKIP() << attached.err;
+    EXPECT_TRUE(Refused(attached, "process " + program.pid() + " is traced already, by process " +
+                                      tracer.pid() + " ("))
+        << attached.err;
+  }
+  const GuestResult attached = Attach(program);
+  ATTACH_OR_SKIP(attached);
+  EXPECT_EQ(program.End(), 0);
+}
+
 TEST_F(AttachHard, APipeInThePlaceOfALibraryIsNotOpened) {
   const std::string library = directory_.File("copy.so"), pipe = directory_.File("pipe");
   std::filesystem::copy_file(GuestPath("libguest_gate.so"), library);

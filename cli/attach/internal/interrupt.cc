@@ -201,7 +201,10 @@ absl::Status TryThreads(const Target& target, const StubParts& parts, std::uint6
     for (const pid_t thread : Ranked(target.pid())) {
       if (stuck.count(thread) != 0) continue;
       const Stopped stopped(thread);
-      if (stopped.error() == EPERM && Lives(thread)) return NotAllowed(target.pid());
+      if (stopped.error() == EPERM && Lives(thread)) {
+        absl::Status traced = CheckTracer(target.pid(), thread);
+        return traced.ok() ? NotAllowed(target.pid()) : traced;
+      }
       if (stopped.stuck()) stuck.insert(thread);
       if (!stopped.usable() || !stacks.MayInterrupt(thread, whole)) continue;
       return IsInUse(target, gap) ? InUse(target.pid()) : Enter(target, thread, parts, gap);

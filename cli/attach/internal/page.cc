@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "cli/console/text.h"
 
@@ -16,13 +18,21 @@ constexpr char kSymbol[] = "memprof_attach_page";
 
 using Page = log::AttachPage;
 
+// By any of its threads: the one that was used before may have ended.
 template <typename Transfer>
-absl::Status Move(pid_t pid, std::uint64_t address, void* here, std::size_t bytes,
+absl::Status Move(const Target& target, std::uint64_t address, void* here, std::size_t bytes,
                   Transfer transfer) {
+  const pid_t pid = target.pid();
   const iovec local{here, bytes};
   const iovec remote{reinterpret_cast<void*>(address), bytes};
-  if (transfer(pid, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes))
-    return absl::OkStatus();
+  std::vector<pid_t> threads = ThreadsOf(pid);
+  threads.insert(threads.begin(), target.task());
+  errno = ESRCH;
+  for (const pid_t thread : threads) {
+    if (transfer(thread, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes))
+      return absl::OkStatus();
+    if (errno != ESRCH) break;
+  }
   if (errno == EPERM || errno == EACCES)
     return absl::PermissionDeniedError(Cat("process ", pid, " does not let itself be read"));
   if (errno == ESRCH) return absl::NotFoundError(Cat("process ", pid, " has ended"));
@@ -42,8 +52,7 @@ absl::StatusOr<AttachReport> ReadPage(const Target& target) {
   const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
   if (address == 0) return report;
   Page page;
-  if (absl::Status read = Move(target.task(), address, &page, sizeof page, process_vm_readv);
-      !read.ok())
+  if (absl::Status read = Move(target, address, &page, sizeof page, process_vm_readv); !read.ok())
     return read;
   const auto phase = static_cast<AttachPhase>(page.state);
   if (phase == AttachPhase::kNever) return report;
@@ -61,8 +70,8 @@ absl::Status WantEnd(const Target& target) {
   const std::uint64_t address = target.SymbolOfRecorder(kSymbol);
   std::uint32_t wanted = 1;
   return address == 0 ? absl::NotFoundError("no recorder")
-                      : Move(target.task(), address + offsetof(Page, end_wanted), &wanted,
-                             sizeof wanted, process_vm_writev);
+                      : Move(target, address + offsetof(Page, end_wanted), &wanted, sizeof wanted,
+                             process_vm_writev);
 }
 
 }  // namespace memprof::cli

@@ -81,6 +81,19 @@ std::vector<pid_t> ThreadsOf(pid_t pid) {
   return threads;
 }
 
+absl::Status CheckTracer(pid_t pid, pid_t thread) {
+  std::ifstream file(Cat("/proc/", thread, "/status"));
+  pid_t tracer = 0;
+  for (std::string word; file >> word;)
+    if (word == "TracerPid:") file >> tracer;
+  if (tracer == 0) return absl::OkStatus();
+  std::string name;
+  std::getline(std::ifstream(Cat("/proc/", tracer, "/comm")) >> std::ws, name);
+  return absl::FailedPreconditionError(Cat("process ", pid, " is traced already, by process ",
+                                           tracer, name.empty() ? "" : " (", name,
+                                           name.empty() ? "" : ")", ": end that first"));
+}
+
 absl::StatusOr<Target> Target::Open(pid_t pid) {
   absl::StatusOr<char> state = holders::ProcessState(pid);
   if (!state.ok()) return state.status();
@@ -93,7 +106,7 @@ absl::StatusOr<Target> Target::Open(pid_t pid) {
     return absl::FailedPreconditionError(
         Cat("process ", pid, " is stopped: let it go on first (kill -CONT ", pid, ")"));
   if (*state == 't')
-    return absl::FailedPreconditionError(Cat("another debugger or tracer has process ", pid));
+    if (absl::Status traced = CheckTracer(pid, target.task_); !traced.ok()) return traced;
   if (!read.ok()) return Forbidden(pid, read);
   const ElfFile own("/proc/self/exe"), other(Cat("/proc/", target.task_, "/exe"));
   if (other.valid() && !other.SameMachine(own))

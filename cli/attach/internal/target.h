@@ -17,6 +17,8 @@ namespace memprof::cli {
 // A thread that has not ended.
 bool Lives(pid_t thread);
 std::vector<pid_t> ThreadsOf(pid_t pid);
+// An error that names the tracer of a thread of the process, such as gdb: a thread can have one.
+absl::Status CheckTracer(pid_t pid, pid_t thread);
 
 class Target {
  public:
