@@ -1,5 +1,6 @@
 """scripts/torch-sim itself, without PyTorch: its output, its exit statuses, its one-line errors."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,27 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(places[1:], [os.path.join(BUILD, "simcuda"), "/there"])
         self.assertEqual(told["SIMCUDA"], "memory=3GiB")
         self.assertEqual(told["SIMCUDA_DEFAULTS"], "contents=none")
+        # Removed since: it starts as one that never had it.
+        for name in ("cupy", "cupy_backends"):
+            shutil.rmtree(os.path.join(self.folder, name))
+        done = self.run_it("--python", python, "--environment")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assert_fails(self.run_it("--python", python, "true"), 1, "has no torch")
+
+    def test_scripts_of_a_venv_that_was_moved(self):
+        scripts = os.path.join(self.folder, "torch", "venv", "bin")
+        os.makedirs(scripts)
+        os.symlink(sys.executable, os.path.join(scripts, "python"))
+        gone = self.folder + "/torch/venv.new/bin/python3.11"
+        texts = {"torchrun": f"#!{gone}\nprint({gone!r})\n", "other": f"#!{gone} -I\n",
+                 "long": f"#!/bin/sh\n'''exec' {gone} \"$0\" \"$@\"\n", "shell": "#!/bin/sh\n"}
+        for name, text in texts.items():
+            with open(os.path.join(scripts, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertEqual(self.run_it("--fetch").returncode, 0)
+        for name, text in texts.items():
+            with open(os.path.join(scripts, name), encoding="utf-8") as file:
+                self.assertEqual(file.read(), text.replace(gone, scripts + "/python", 1), name)
 
     def test_a_binary_that_links_cublas_runs_without_more(self):
         # Linked against an empty library, which does not exist at run time.
