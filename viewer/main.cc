@@ -7,6 +7,7 @@
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/jobs/remote_feeds.h"
+#include "viewer/jobs/scratch_folder.h"
 #include "viewer/models/source_maps.h"
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
@@ -115,6 +116,7 @@ int main(int argc, char** argv) {
   QGuiApplication::setDesktopFileName(QString::fromLatin1(memprof::viewer::kDesktopName));
   QApplication::setWindowIcon(memprof::viewer::AppIcon());
   SetUpLook(options);
+  memprof::viewer::RemoveOldScratchFolders();
   memprof::viewer::SetSourceMaps(options.source_maps);
   memprof::viewer::SetRemoteMemprof(options.remote_memprof);
   const int status = options.screenshot.isEmpty() ? OpenWindows(options)

@@ -42,7 +42,7 @@ class LogFilesTest : public ::testing::Test {
   }
   void TearDown() override {
     QDir cache(QStandardPaths::writableLocation(QStandardPaths::CacheLocation));
-    EXPECT_TRUE(cache.entryList({QStringLiteral("open-*")}).isEmpty()) << "copies are left";
+    EXPECT_TRUE(cache.entryList({QStringLiteral("scratch-*")}).isEmpty()) << "copies are left";
     cache.removeRecursively();
     QCoreApplication::setApplicationName({});
     QStandardPaths::setTestModeEnabled(false);

@@ -1,9 +1,12 @@
 // The program itself: images, exit statuses and messages.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <QDir>
 #include <QFile>
 #include <QImage>
 #include <QProcess>
+#include <QSysInfo>
 #include <QTemporaryDir>
 #include <optional>
 
@@ -82,6 +85,28 @@ TEST(Program, HighDensityPicturesHaveTheRequestedSize) {
             0);
   EXPECT_EQ(QImage(file).size(), QSize(1600, 1200));
   EXPECT_LT(QImage(file).pixelColor(5, 600).lightness(), 80) << "dark as requested";
+}
+
+TEST(Program, ItsStartRemovesWhatKilledViewersLeft) {
+  QTemporaryDir directory;
+  const QByteArray before = qgetenv("XDG_CACHE_HOME");
+  qputenv("XDG_CACHE_HOME", directory.path().toLocal8Bit());
+  const QDir cache(directory.filePath(QStringLiteral("memprof/memprof-viewer")));
+  const QString host = QSysInfo::machineHostName();
+  // No process has this number; of another machine it may have.
+  const QString killed = QStringLiteral("scratch-%1-2147483647-abcdef").arg(host);
+  const QString elsewhere = QStringLiteral("scratch-not%1-2147483647-abcdef").arg(host);
+  const QString alive = QStringLiteral("scratch-%1-%2-abcdef").arg(host).arg(getpid());
+  for (const QString& name : {killed, elsewhere, alive})
+    ASSERT_TRUE(cache.mkpath(name + QStringLiteral("/0/copy")));
+  const QString log = testing::WriteDemoLog(directory, {.steps = 3});
+  const Outcome outcome =
+      RunViewer({QStringLiteral("--screenshot"), directory.filePath(QStringLiteral("a.png")), log});
+  before.isNull() ? qunsetenv("XDG_CACHE_HOME") : qputenv("XDG_CACHE_HOME", before);
+  EXPECT_EQ(outcome.status, 0) << outcome.err.toStdString();
+  EXPECT_FALSE(cache.exists(killed));
+  EXPECT_TRUE(cache.exists(elsewhere));
+  EXPECT_TRUE(cache.exists(alive));
 }
 
 TEST(Program, BadLogsGiveOneLineAndStatusOne) {

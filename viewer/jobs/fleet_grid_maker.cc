@@ -4,6 +4,8 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "viewer/jobs/scratch_folder.h"
+
 namespace memprof::viewer {
 
 bool IsFleet(const QString& folder) {
@@ -25,11 +27,12 @@ FleetGridMaker::~FleetGridMaker() { Cancel(); }
 void FleetGridMaker::Start(const QString& folder, const FleetChoice& choice) {
   Cancel();
   cancelled_ = false;
-  if (!scratch_.isValid()) {
-    emit Failed(tr("No temporary folder can be made: %1").arg(scratch_.errorString()));
+  if (scratch_ == nullptr) scratch_ = MakeScratchFolder();
+  if (scratch_ == nullptr) {
+    emit Failed(tr("No temporary folder can be made"));
     return;
   }
-  const QString file = scratch_.filePath(QStringLiteral("grid"));
+  const QString file = scratch_->filePath(QStringLiteral("grid"));
   QFile::remove(file);
   QStringList arguments{QStringLiteral("fleet"), QStringLiteral("grid"),
                         QFileInfo(folder).absoluteFilePath(), QStringLiteral("-o"), file};
@@ -52,7 +55,7 @@ void FleetGridMaker::Cancel() {
 void FleetGridMaker::Finished(int code, QProcess::ExitStatus status) {
   if (cancelled_) return;
   if (status == QProcess::NormalExit && code == 0) {
-    emit Made(scratch_.filePath(QStringLiteral("grid")));
+    emit Made(scratch_->filePath(QStringLiteral("grid")));
     return;
   }
   const QStringList lines = QString::fromLocal8Bit(process_.readAllStandardError())

@@ -5,6 +5,7 @@
 #include <QProcess>
 #include <QString>
 #include <QTemporaryDir>
+#include <memory>
 #include <optional>
 
 namespace memprof::viewer {
@@ -41,7 +42,7 @@ class FleetGridMaker : public QObject {
   void Finished(int code, QProcess::ExitStatus status);
 
   const QString memprof_;
-  QTemporaryDir scratch_;
+  std::unique_ptr<QTemporaryDir> scratch_;
   QProcess process_;
   bool cancelled_ = false;
 };

@@ -1,19 +1,14 @@
 // Feeds by the names that the user gave.
 #include "viewer/jobs/remote_feeds.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <QDir>
 #include <QFileInfo>
-#include <QStandardPaths>
-#include <QSysInfo>
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "analysis/symbols/names_elsewhere.h"
+#include "viewer/jobs/scratch_folder.h"
 
 namespace memprof::viewer {
 namespace {
@@ -23,23 +18,6 @@ QString& RemoteMemprof() {
   return path;
 }
 
-// Several machines may share the folder.
-QString CopiesPrefix() {
-  return QStringLiteral("remote-%1-").arg(QSysInfo::machineHostName().remove(QLatin1Char('/')));
-}
-
-// Copies of viewers that were killed.
-void RemoveOldCopies(const QDir& cache) {
-  const QString prefix = CopiesPrefix();
-  for (const QString& name : cache.entryList(QDir::Dirs)) {
-    if (!name.startsWith(prefix)) continue;
-    bool is_number = false;
-    const int pid = name.mid(prefix.size()).section(QLatin1Char('-'), 0, 0).toInt(&is_number);
-    if (is_number && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
-      QDir(cache.filePath(name)).removeRecursively();
-  }
-}
-
 }  // namespace
 
 void SetRemoteMemprof(const QString& path) { RemoteMemprof() = path; }
@@ -47,15 +25,10 @@ void SetRemoteMemprof(const QString& path) { RemoteMemprof() = path; }
 RemoteFeeds::~RemoteFeeds() = default;
 
 std::string RemoteFeeds::NewFile(const RemoteLog& log) {
-  if (scratch_ == nullptr) {
-    const QDir cache(QStandardPaths::writableLocation(QStandardPaths::CacheLocation));
-    cache.mkpath(QStringLiteral("."));
-    RemoveOldCopies(cache);
-    scratch_ = std::make_unique<QTemporaryDir>(
-        cache.filePath(CopiesPrefix() + QStringLiteral("%1-XXXXXX").arg(getpid())));
-  }
+  if (scratch_ == nullptr) scratch_ = MakeScratchFolder();
+  if (scratch_ == nullptr) return {};
   const QString own = scratch_->filePath(QString::number(feeds_.size()));
-  if (!scratch_->isValid() || !QDir().mkpath(own)) return {};
+  if (!QDir().mkpath(own)) return {};
   return (own + QLatin1Char('/') + QFileInfo(log.path).fileName()).toStdString();
 }
 

@@ -5,7 +5,6 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
-#include <QStandardPaths>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "analysis/log/paths.h"
 #include "proto/framing.h"
 #include "viewer/jobs/remote_copy.h"
+#include "viewer/jobs/scratch_folder.h"
 #include "viewer/models/remote_log.h"
 
 namespace memprof::viewer {
@@ -174,14 +174,11 @@ std::string LogFiles::NameOf(const std::string& file) const {
 }
 
 std::string LogFiles::NewFile(const std::string& path, const std::string& name) {
-  if (scratch_ == nullptr) {
-    const QString cache = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
-    QDir().mkpath(cache);
-    scratch_ = std::make_unique<QTemporaryDir>(cache + QStringLiteral("/open-XXXXXX"));
-  }
+  if (scratch_ == nullptr) scratch_ = MakeScratchFolder();
+  if (scratch_ == nullptr) return {};
   // A folder of its own, so that equal names stay as they are.
   const QString own = scratch_->filePath(QString::number(names_.size()));
-  if (!scratch_->isValid() || !QDir().mkpath(own)) return {};
+  if (!QDir().mkpath(own)) return {};
   const QString file = own + QLatin1Char('/') + QFileInfo(QString::fromStdString(path)).fileName();
   names_.emplace_back(file.toStdString(), name);
   return names_.back().first;
