@@ -20,12 +20,14 @@ Holder = collections.namedtuple("Holder", "kind line root chain")  # as paths.Wa
 class Held:
     """Memory of a GPU, and what keeps it."""
 
-    __slots__ = ("device", "address", "bytes", "holders", "unseen", "garbage")
+    __slots__ = ("device", "address", "bytes", "holders", "leaves", "unseen", "garbage")
 
     def __init__(self, device, address, size):
         self.device, self.address, self.bytes = device, address, size
         self.holders = []
-        self.unseen = []  # what is said only if nothing else is known
+        # What is said only if nothing else is known, the first of these that there is.
+        self.leaves = []  # of graphs: each keeps all parameters that it was made of, which have better names
+        self.unseen = []
         self.garbage = []
 
     def is_garbage(self):
@@ -134,7 +136,7 @@ class _Round:
             self._tensor(place)
         for held in self._held.values():
             if not held.holders:
-                for holder in held.unseen or held.garbage:
+                for holder in held.leaves or held.unseen or held.garbage:
                     held.add(holder)
         return sorted(self._held.values(), key=lambda held: -held.bytes)
 
@@ -257,9 +259,9 @@ class _Round:
             held.add(_held_by("python", way))
         elif way.root == HOOKS:
             held.add(_held_by("autograd", way))
-        elif owner is not None:
+        elif owner is not None and len(self._look.path(place)) > 1:
             held.add(_held_by("autograd", _in_graph(way, owner)))
-        else:
+        elif owner is None:
             if self._torch.may_be_cached_by_autocast(self._look.objects[place]):
                 way = way._replace(line=way.line + ", probably the cache of autocast, which is on")
             held.unseen.append(_held_by("c++", way))
@@ -299,12 +301,23 @@ class _Round:
                         self._owners.setdefault(id(variable), graph)
                 if where is not None:
                     self._at(where).add(_held_by(kind, _in_graph(Way("saved by " + words.class_of(node), "", [], 1), graph)))
+            leaf = self._torch.accumulated(node)
+            if leaf is not None and kind == "autograd":
+                self._leaf(leaf, graph)
+
+    def _leaf(self, tensor, graph):
+        self._owners.setdefault(id(tensor), graph)
+        for what, each in (("kept", tensor), ("gradient of what is kept", self._torch.gradient(tensor))):
+            held = self._of(each) if each is not None else None
+            if held is not None:
+                way = _in_graph(Way(what + " by AccumulateGrad", "", [], 1), graph)
+                held.leaves.append(_held_by("autograd", way))
 
     def _own_graph(self, tensor):
         """A parameter whose gradient has a graph that holds the parameter: a cycle through native code, which the
         collector does not see."""
         root = self._torch.graph_of_gradient(tensor)
-        if root is None or not any(self._torch.accumulates(node, tensor) for node in self._torch.nodes(root, {})):
+        if root is None or not any(self._torch.accumulated(node) is tensor for node in self._torch.nodes(root, {})):
             return
         graph = Way("a gradient that holds its own parameter, a cycle: `parameter.grad` was made by "
                     "backward(create_graph=True)", "cycle", ["parameter", "its gradient"], 1)

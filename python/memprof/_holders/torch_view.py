@@ -37,6 +37,7 @@ class Torch:
         self.bare_storage = torch._C.StorageBase  # a storage may be kept without a tensor
         self.saved_tensor = getattr(getattr(torch._C, "_autograd", None), "SavedTensor", None)
         self.node = getattr(getattr(torch._C, "_functions", None), "AccumulateGrad", None)  # one of the classes of nodes
+        self.accumulates = self.node
         self._forward = getattr(getattr(torch, "autograd", None), "forward_ad", None)
         self._unpack_dual = getattr(getattr(torch, "_VF", None), "_unpack_dual", None)
         self.function = getattr(torch._C, "_FunctionBase", None)  # nodes that a class in Python defines
@@ -49,6 +50,7 @@ class Torch:
         self._layout = base.layout.__get__
         self._members = {getattr(torch, name): members for name, members in _SPARSE.items() if hasattr(torch, name)}
         self._is_leaf = base.is_leaf.__get__
+        self._retains = getattr(base, "retains_grad", None)
         self._grad = base.grad.__get__
         self._grad_fn = base.grad_fn.__get__
         self._data_ptr = base.data_ptr
@@ -143,16 +145,19 @@ class Torch:
         gradient = self.gradient(tensor)
         return self.graph_of(gradient) if gradient is not None else None
 
-    @staticmethod
-    def accumulates(node, tensor):
-        """Whether the node adds to the gradient of this tensor, and so holds it."""
-        return getattr(node, "variable", None) is tensor
-
     def gradient(self, tensor):
+        """Of a leaf, or of a tensor that was told to keep its own; asked for another's, PyTorch warns the program."""
         try:
-            return self._grad(tensor) if self._is_leaf(tensor) else None
+            return self._grad(tensor) if self._is_leaf(tensor) or self._retains_gradient(tensor) else None
         except RuntimeError:
             return None
+
+    def _retains_gradient(self, tensor):
+        return self._retains is not None and self._retains.__get__(tensor)
+
+    def accumulated(self, node):
+        """The leaf whose gradient the node adds to, and which it keeps alive; None for other nodes."""
+        return node.variable if type(node) is self.accumulates else None
 
     def graph_of(self, tensor):
         """The node of autograd that made a tensor, or None."""

@@ -18,7 +18,7 @@ import weakref
 
 BUILD = os.path.abspath(sys.argv.pop(1))
 sys.path.insert(0, os.path.join(BUILD, "lib", "memprof", "python"))
-from small_torch import (AUTOCAST, MODES, TORCH, FreedBackward0, Guard, Hidden, MulBackward0, Node,  # noqa: E402
+from small_torch import (AUTOCAST, MODES, TORCH, AccumulateGrad, FreedBackward0, Guard, Hidden, MulBackward0, Node,  # noqa: E402
                          Saved, StorageBase, TensorBase)
 from memprof import holders  # noqa: E402
 from memprof._holders import ask, watch  # noqa: E402
@@ -78,6 +78,36 @@ class Finds(unittest.TestCase):
         gradient = TensorBase(0x2000)
         world.weight.state["grad"] = gradient
         self.assertIn(("python", "`world.weight.grad`"), self.told(gradient))
+
+    def test_a_gradient_that_a_tensor_was_told_to_keep(self):
+        world.h = [TensorBase(0x1000)]
+        world.h[0].state.update(grad_fn=MulBackward0(), grad=Hidden(lambda: TensorBase(0x2000)))
+        for retains, expected in ((True, ["`world.h[0].grad`"]), (False, [])):
+            world.h[0].state["retains"] = retains
+            found = Finder(Library(ask._library_path()), TORCH).find()
+            self.assertEqual([holder.line.split(" (")[0] for held in found if held.address == 0x2000
+                              for holder in held.holders], expected)
+
+    def test_a_leaf_that_only_a_graph_keeps(self):
+        """And its gradient; a variable of the user's says more."""
+        leaf, gradient = TensorBase(0x1000), TensorBase(0x2000)
+        leaf.mine = TensorBase(0x5000)
+        held = [self.natively_held(each) for each in (leaf, gradient)]
+        at, leaf.state["grad"] = [Hidden(lambda each=each: ctypes.cast(each, ctypes.py_object).value) for each in held]
+        world.weight = TensorBase(0x3000)
+        world.losses = [TensorBase(0x4000 + i) for i in range(6)]
+        nodes = [AccumulateGrad(at), AccumulateGrad(Hidden(lambda: world.weight))]
+        world.losses[5].state["grad_fn"] = MulBackward0(following=nodes)
+        del leaf, gradient, nodes
+        finder = Finder(Library(ask._library_path()), TORCH)
+        finder._torch.accumulates = AccumulateGrad
+        told = {held.address: [(holder.kind, holder.line.split(" (")[0]) for holder in held.holders]
+                for held in finder.find()}
+        graph = " for the graph of list `world.losses`"
+        self.assertEqual(told[0x1000], [("autograd", "kept by AccumulateGrad" + graph)])
+        self.assertEqual(told[0x2000], [("autograd", "gradient of what is kept by AccumulateGrad" + graph)])
+        self.assertEqual(told[0x3000], [("python", "`world.weight`")])
+        self.assertEqual(told[0x5000], [("autograd", "`TensorBase.mine`" + graph)])
 
     def test_a_gradient_of_what_native_code_holds_has_no_name_either(self):
         def make():

@@ -7,18 +7,19 @@ import types
 class TensorBase:
     """As torch._C.TensorBase as far as it is used; two tensors with the same address share a storage."""
 
-    state = {"address": 0, "offset": 0, "cuda": False, "count": 0, "grad": None, "grad_fn": None, "uses": 1}
+    state = {"address": 0, "offset": 0, "cuda": False, "count": 0, "grad": None, "grad_fn": None, "uses": 1, "retains": False}
 
     def __init__(self, address, offset=0, cuda=True, count=256):
         self.state = {"address": address, "offset": offset, "cuda": cuda, "count": count, "grad": None, "grad_fn": None,
-                      "uses": 1}
+                      "uses": 1, "retains": False}
 
     requires_grad = property(lambda self: self.state["grad_fn"] is None)
     is_cuda = property(lambda self: self.state["cuda"])
     is_sparse = property(lambda self: bool(self.state.get("values")))
     layout = property(lambda self: "coo" if self.state.get("values") else "strided")
     is_leaf = property(lambda self: self.state["grad_fn"] is None)
-    grad = property(lambda self: self.state["grad"])
+    retains_grad = property(lambda self: self.state["retains"])
+    grad = property(lambda self: Hidden.shown(self.state["grad"]))
     grad_fn = property(lambda self: self.state["grad_fn"])
 
     def data_ptr(self):
@@ -70,6 +71,14 @@ class Node:
 
 class MulBackward0(Node):
     pass
+
+
+class AccumulateGrad(Node):
+    def __init__(self, variable):
+        super().__init__()
+        self._variable = variable
+
+    variable = property(lambda self: Hidden.shown(self._variable))
 
 
 class FreedBackward0(Node):
