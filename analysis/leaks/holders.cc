@@ -28,6 +28,21 @@ void Split(std::string_view text, Holder* holder) {
   for (std::size_t i = 2; i < lines.size(); ++i) holder->chain.push_back(std::move(lines[i]));
 }
 
+bool IsEcho(std::string_view path) {
+  constexpr std::string_view kEchoes[] = {"global `last_traceback`, sys", "global `last_exc`, sys",
+                                          "global `last_value`, sys", ".user_ns_hidden",
+                                          " of the bound method "};
+  return std::any_of(std::begin(kEchoes), std::end(kEchoes), [path](std::string_view echo) {
+    return path.find(echo) != std::string_view::npos;
+  });
+}
+
+// What holds most first, and last what only repeats a variable.
+bool ComesBefore(const Holder& a, const Holder& b) {
+  const bool echo = IsEcho(a.path), other = IsEcho(b.path);
+  return echo != other ? other : a.bytes > b.bytes;
+}
+
 }  // namespace
 
 std::string_view HolderKindName(HolderKind kind) {
@@ -64,10 +79,13 @@ Holders::Holders(const Session& session) : session_(session) {
 }
 
 bool Holders::any() const {
-  for (const std::vector<std::vector<EventId>>& of_processes : ends_)
-    for (const std::vector<EventId>& ends : of_processes)
-      if (!ends.empty()) return true;
+  for (std::uint32_t process = 0; process < ends_[0].size(); ++process)
+    if (LookedAt(process)) return true;
   return false;
+}
+
+bool Holders::LookedAt(std::uint32_t process) const {
+  return !ends_[0][process].empty() || !ends_[1][process].empty();
 }
 
 Holders::Look Holders::LookOf(EventId mark, EventId until) const {
@@ -142,11 +160,25 @@ std::vector<Holder> Holders::Of(std::span<const AllocationId> ids, EventId until
   std::vector<Row> sorted;
   for (auto& [text, row] : rows) sorted.push_back(std::move(row));
   std::sort(sorted.begin(), sorted.end(), [](const Row& a, const Row& b) {
-    return a.holder.bytes != b.holder.bytes ? a.holder.bytes > b.holder.bytes : a.first < b.first;
+    if (ComesBefore(a.holder, b.holder)) return true;
+    return !ComesBefore(b.holder, a.holder) && a.first < b.first;
   });
   std::vector<Holder> result;
   for (Row& row : sorted) result.push_back(std::move(row.holder));
   return result;
+}
+
+std::optional<WithoutHolder> Holders::RestOf(std::span<const AllocationId> ids) const {
+  std::optional<WithoutHolder> rest;
+  for (const AllocationId id : ids) {
+    const AllocationRecord& record = session_.record(id);
+    if (!record.birth.valid() || !LookedAt(session_.ProcessOf(record.birth))) continue;
+    if (!rest) rest.emplace();
+    if (LastLookAt(id, {}).number >= 0) continue;
+    rest->bytes += record.bytes;
+    ++rest->blocks;
+  }
+  return rest;
 }
 
 namespace {
@@ -161,14 +193,6 @@ std::string WithoutEntry(std::string path) {
     if (open == 0) return path.replace(i + 1, end - i - 1, "…");
   }
   return path;
-}
-
-bool IsEcho(std::string_view path) {
-  constexpr std::string_view kEchoes[] = {"last_traceback", "last_exc", "last_value",
-                                          "user_ns_hidden", "bound method"};
-  return std::any_of(std::begin(kEchoes), std::end(kEchoes), [path](std::string_view echo) {
-    return path.find(echo) != std::string_view::npos;
-  });
 }
 
 }  // namespace
@@ -189,10 +213,7 @@ std::vector<Holder> SumUp(const std::vector<Holder>& holders) {
     sums[at->second].bytes += holder.bytes;
     sums[at->second].blocks += holder.blocks;
   }
-  std::stable_sort(sums.begin(), sums.end(), [](const Holder& a, const Holder& b) {
-    const bool echo = IsEcho(a.path), other = IsEcho(b.path);
-    return echo != other ? other : a.bytes > b.bytes;
-  });
+  std::stable_sort(sums.begin(), sums.end(), ComesBefore);
   return sums;
 }
 

@@ -35,6 +35,11 @@ struct Holder {
   std::uint64_t blocks = 0;
 };
 
+// Allocations of which no look found a holder.
+struct WithoutHolder {
+  std::uint64_t bytes = 0, blocks = 0;
+};
+
 // All looks of a session. Of an allocation, the holders of the last look that found it count. Where
 // a function has a parameter `until`, looks before that event are preferred to later ones.
 // Thread-safe once made.
@@ -50,8 +55,12 @@ class Holders {
 
   explicit Holders(const Session& session);
 
-  // Holders of these allocations, the one that holds most first; empty where nobody looked.
+  // Holders of these allocations, the one that holds most first, but variables of the program
+  // before those that only repeat them (the last exception, IPython's hidden ones); empty where
+  // nobody looked.
   std::vector<Holder> Of(std::span<const AllocationId> ids, EventId until = {}) const;
+  // The rest of these allocations; nothing where nobody looked at their processes.
+  std::optional<WithoutHolder> RestOf(std::span<const AllocationId> ids) const;
   // Those of one allocation; and in words, without figures.
   std::vector<Told> ToldOf(AllocationId id, EventId until = {}) const;
   Holder Words(const Told& told) const;
@@ -84,6 +93,7 @@ class Holders {
     auto operator<=>(const Look&) const = default;
   };
 
+  bool LookedAt(std::uint32_t process) const;
   Look LookOf(EventId mark, EventId until) const;
   Look LastLookAt(AllocationId id, EventId until) const;
   std::string TextOf(const Told& told) const;
@@ -95,8 +105,7 @@ class Holders {
 };
 
 // For tables: entries of one container are one row, "`cache[…]`", and so are equal paths; what
-// holds most comes first, variables of the program before those that only repeat them (the last
-// exception, IPython's hidden ones).
+// holds most comes first, as Holders::Of() has them.
 std::vector<Holder> SumUp(const std::vector<Holder>& holders);
 
 // Computed once a session: a scan's holders are named by reading symbol tables.

@@ -146,13 +146,13 @@ class ProcessLeaks {
       Explain(&candidate);
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
-      AddHolders(holders, &candidate);
+      AddOwners(holders, &candidate);
       AddLeak(std::move(candidate.leak), report);
     }
     for (LeakCandidate& candidate : judged_.rising) {
       Explain(&candidate);
       candidate.leak.tier = LeakTier::kLiveAtExit;
-      AddHolders(holders, &candidate);
+      AddOwners(holders, &candidate);
       report->rising.push_back(candidate.leak);
     }
     for (std::size_t i = 0; i < sites_.size(); ++i)
@@ -170,20 +170,23 @@ class ProcessLeaks {
   }
   // As they were held in the steps. Memory that was freed since, by a function that has returned,
   // counts too; where each step has other blocks, those of the last look do.
-  static void AddHolders(const Holders& holders, LeakCandidate* candidate) {
+  void AddOwners(const Holders& holders, LeakCandidate* candidate) const {
     const LeakSite& site = candidate->site;
     const EventId until = holders.LastStepOf(site.process);
-    AddHolders(
+    AddOwners(
         holders,
         site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive : site.alive_at_end,
         until, &candidate->leak);
-    if (candidate->leak.holders.empty())
-      AddHolders(holders, holders.FoundLast(site.members), until, &candidate->leak);
+    const std::vector<AllocationId> found = holders.FoundLast(site.members);
+    if (!candidate->leak.holders.empty() || found.empty()) return;
+    candidate->leak.holders = holders.Of(found, until);
+    candidate->leak.held_by = TreeOf(holders, found, until);
   }
-  static void AddHolders(const Holders& holders, std::span<const AllocationId> ids, EventId until,
-                         Leak* leak) {
+  void AddOwners(const Holders& holders, std::span<const AllocationId> ids, EventId until,
+                 Leak* leak) const {
     leak->holders = holders.Of(ids, until);
     leak->held_by = TreeOf(holders, ids, until);
+    leak->without_holder = holders.RestOf(ids);
   }
   void AddLeak(Leak leak, LeakReport* report) const {
     const bool unwanted = options_.suppress && options_.suppress(leak);
@@ -192,7 +195,7 @@ class ProcessLeaks {
   void AddAlive(std::size_t index, const LostMemory& lost_memory, const Holders& holders,
                 LeakReport* report) const {
     Leak leak = DescribeAlive(session_, clock_, sites_[index]);
-    AddHolders(holders, sites_[index].alive_at_end, {}, &leak);
+    AddOwners(holders, sites_[index].alive_at_end, {}, &leak);
     if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
       return AddLeak(std::move(leak), report);

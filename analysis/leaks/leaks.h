@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,13 @@ struct Leak {
   std::int64_t guard_steps = 0;      // younger blocks are not evidence
   // > 0: its blocks live too long to judge it in this run; a run of so many steps suffices.
   std::int64_t steps_needed = 0;
-  bool in_use = false;          // survivors were used in the last steps
-  std::string why;              // evidence, in words with figures
-  std::string disproof;         // what would disprove it
-  AllocationId example;         // oldest survivor
-  std::vector<Holder> holders;  // of the survivors; empty if nobody looked
-  HolderTree held_by;           // the same
+  bool in_use = false;                          // survivors were used in the last steps
+  std::string why;                              // evidence, in words with figures
+  std::string disproof;                         // what would disprove it
+  AllocationId example;                         // oldest survivor
+  std::vector<Holder> holders;                  // of the survivors; empty if nobody looked
+  HolderTree held_by;                           // the same
+  std::optional<WithoutHolder> without_holder;  // of the survivors; nothing if nobody looked
 
   // A handle of memory that another process or library owns: its bytes are in no total.
   bool imported() const { return layer == Layer::kImported; }

@@ -182,6 +182,7 @@ FailureReport FailureExplainer::Explain(const FailedRequest& request) {
   const std::vector<AllocationId> live = oom::LiveIn(scene);
   report.holders = holders_->Of(live);
   report.held_by = TreeOf(*holders_, live);
+  report.without_holder = holders_->RestOf(live);
   oom::CompareWithStepBefore(scene, sites_, report);
   switch (report.cause) {
     case FailureCause::kHostMemory:

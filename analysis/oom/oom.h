@@ -176,10 +176,11 @@ struct FailureReport {
   std::uint64_t stream = 0;               // of an allocator: the assumed stream of the request
   std::uint64_t private_pool = 0;         // the same for the pool of CUDA graphs; 0 = none
   DeviceSpace space;
-  std::uint64_t missing = 0;    // what the driver lacked
-  std::vector<SiteUse> sites;   // blocks and undivided driver memory, largest first
-  std::vector<Holder> holders;  // of the same memory; empty if nobody looked
-  HolderTree held_by;           // the same
+  std::uint64_t missing = 0;                    // what the driver lacked
+  std::vector<SiteUse> sites;                   // blocks and undivided driver memory, largest first
+  std::vector<Holder> holders;                  // of the same memory; empty if nobody looked
+  HolderTree held_by;                           // the same
+  std::optional<WithoutHolder> without_holder;  // the rest of it; nothing if nobody looked
   // Sufficient ones first, the least drastic first. If memory grew, or more of the step is to come,
   // the sites that grew precede them, then the one that leaves most for later requests.
   std::vector<Remedy> remedies;

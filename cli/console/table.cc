@@ -19,7 +19,7 @@ std::string Pad(const std::string& cell, std::size_t width, Align align) {
 
 }  // namespace
 
-// The last column, cut to the remaining width.
+// The last column, cut to the remaining width, or wrapped in it.
 std::vector<std::string> Table::LastCells(const std::vector<std::size_t>& widths,
                                           std::size_t width) const {
   std::size_t used = indent_;
@@ -27,7 +27,10 @@ std::vector<std::string> Table::LastCells(const std::vector<std::size_t>& widths
   std::vector<std::string> cells;
   for (const auto& row : rows_)
     cells.push_back(row.size() == widths.size() && !row.empty() ? row.back() : "");
-  return CutApart(cells, width > used + 8 ? width - used : 8);
+  if (!wraps_last_) return CutApart(cells, width > used + 8 ? width - used : 8);
+  for (std::string& cell : cells)
+    cell = Wrap(Cat(std::string(used, '.'), cell), std::max(width, used + 8), used).substr(used);
+  return cells;
 }
 
 std::string Table::Text(std::size_t width) const {

@@ -9,13 +9,14 @@ namespace memprof::cli {
 enum class Align { kLeft, kRight };
 
 // Rows of cells, printed with two spaces between columns. The last column is cut to fit, as sites
-// are (text.h); different rows stay different.
+// are (text.h); different rows stay different. Or it is broken into lines.
 class Table {
  public:
   explicit Table(std::vector<Align> columns, std::size_t indent = 2)
       : columns_(std::move(columns)), indent_(indent) {}
   void Header(std::vector<std::string> cells) { header_ = std::move(cells); }
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void WrapLast() { wraps_last_ = true; }
   bool empty() const { return rows_.empty(); }
   // Lines of at most `width` columns, each ended by a newline.
   std::string Text(std::size_t width = 100) const;
@@ -26,6 +27,7 @@ class Table {
 
   std::vector<Align> columns_;
   std::size_t indent_;
+  bool wraps_last_ = false;
   std::vector<std::string> header_;
   std::vector<std::vector<std::string>> rows_;
 };

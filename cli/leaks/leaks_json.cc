@@ -45,6 +45,7 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"guard_steps", leak.guard_steps},
                {"survivors", std::move(survivors)}};
   if (!leak.holders.empty()) json["holders"] = HoldersJson(leak.holders);
+  if (leak.without_holder) json["without_holder"] = RestJson(*leak.without_holder);
   if (leak.steps_needed > 0) json["steps_needed"] = leak.steps_needed;
   if (leak.stack.valid()) {
     const analysis::CallSite site = symbols.SiteOf(leak.stack);

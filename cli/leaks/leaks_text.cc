@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/base/units.h"
@@ -72,14 +73,17 @@ std::string HolderText(const Leak& leak) {
   constexpr std::size_t kShown = 3;
   std::string text;
   const std::vector<analysis::Holder> holders = analysis::SumUp(leak.holders);
-  for (std::size_t i = 0; i < std::min(kShown, holders.size()); ++i) {
-    const analysis::Holder& holder = holders[i];
-    Append(text, Labelled(i == 0 ? "holder" : "and",
-                          Cat(Printable(holder.path), ", ", FormatNumberOf(holder.blocks, "block"),
-                              ", ", FormatBytes(holder.bytes))));
-  }
+  const auto add = [&text](std::string_view holder, std::uint64_t blocks, std::uint64_t bytes) {
+    Append(text, Labelled(text.empty() ? "holder" : "and",
+                          Cat(Printable(holder), ", ", FormatNumberOf(blocks, "block"), ", ",
+                              FormatBytes(bytes))));
+  };
+  for (std::size_t i = 0; i < std::min(kShown, holders.size()); ++i)
+    add(holders[i].path, holders[i].blocks, holders[i].bytes);
   if (holders.size() > kShown)
     Append(text, "             … and ", holders.size() - kShown, " more\n");
+  if (leak.without_holder && leak.without_holder->blocks > 0)
+    add(kNoHolder, leak.without_holder->blocks, leak.without_holder->bytes);
   return text;
 }
 
@@ -192,10 +196,18 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
     text = Cat("  ", FormatBytes(own.bytes), " in ", FormatNumberOf(own.blocks, "block"), " of ",
                FormatNumberOf(own.sites, "site"), ":\n", own.text);
     std::vector<analysis::Holder> holders;
-    for (const Leak& leak : alive)
-      if (!leak.imported()) holders.insert(holders.end(), leak.holders.begin(), leak.holders.end());
-    if (!holders.empty())
-      Append(text, "\n  Held by, when looked at last:\n", HolderTable(holders, own.bytes, top));
+    std::optional<analysis::WithoutHolder> rest;
+    for (const Leak& leak : alive) {
+      if (leak.imported()) continue;
+      holders.insert(holders.end(), leak.holders.begin(), leak.holders.end());
+      if (!leak.without_holder) continue;
+      if (!rest) rest.emplace();
+      rest->bytes += leak.without_holder->bytes;
+      rest->blocks += leak.without_holder->blocks;
+    }
+    if (!holders.empty() || rest)
+      Append(text, "\n  Held by, when looked at last:\n",
+             HolderTable(holders, rest, own.bytes, top));
   }
   if (imported.sites > 0) {
     Append(text, "\n  Imported and never closed (owned elsewhere, in no total): ",

@@ -83,4 +83,8 @@ Json HoldersJson(const std::vector<analysis::Holder>& holders) {
   return array;
 }
 
+Json RestJson(const analysis::WithoutHolder& rest) {
+  return {{"bytes", rest.bytes}, {"blocks", rest.blocks}};
+}
+
 }  // namespace memprof::cli

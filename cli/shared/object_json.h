@@ -14,5 +14,6 @@ Json AllocationJson(const analysis::Session& session, analysis::AllocationId id)
 
 // As in docs/json.md, "leaks".
 Json HoldersJson(const std::vector<analysis::Holder>& holders);
+Json RestJson(const analysis::WithoutHolder& rest);
 
 }  // namespace memprof::cli

@@ -15,7 +15,7 @@ namespace memprof::holders {
 namespace {
 
 constexpr char kAnyEntry[] = "[…]", kAnyOfSet[] = "{…}", kAnyKey[] = ".keys()[…]", kUnknown[] = "…";
-constexpr std::size_t kMostKeyText = 40, kMostMethods = 16;
+constexpr std::size_t kMostKeyText = 160, kMostMethods = 16;
 
 std::string ShortFile(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 

@@ -9,6 +9,12 @@ namespace memprof::cli::testing {
 namespace {
 
 Json Leak() {
+  const Json holders = {{{"path", "text"},
+                         {"root", "text"},
+                         {"chain", {"text"}},
+                         {"kind", "text"},
+                         {"bytes", "uint"},
+                         {"blocks", "uint"}}};
   return {{"tier", "text"},
           {"score", "number"},
           {"bytes", "uint"},
@@ -28,13 +34,8 @@ Json Leak() {
           {"steps_to_oom", "number"},
           {"guard_steps", "int"},
           {"steps_needed?", "int"},
-          {"holders?",
-           {{{"path", "text"},
-             {"root", "text"},
-             {"chain", {"text"}},
-             {"kind", "text"},
-             {"bytes", "uint"},
-             {"blocks", "uint"}}}},
+          {"holders?", holders},
+          {"without_holder?", {{"bytes", "uint"}, {"blocks", "uint"}}},
           {"import?", "text"},
           {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
           {"example?", AllocationShape()}};

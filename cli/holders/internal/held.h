@@ -18,6 +18,11 @@ struct HeldRow {
   std::uint64_t bytes = 0, blocks = 0;
 };
 
+// Memory whose holder was not found.
+struct HeldRest {
+  std::uint64_t bytes = 0, blocks = 0;
+};
+
 struct Held {
   bool by_program = false;  // it answered; else its memory was read
   std::string how;          // a line
@@ -25,6 +30,7 @@ struct Held {
   std::uint64_t pause_ns = 0, garbage_bytes = 0;  // by the program only
   std::map<int, std::uint64_t> devices;           // bytes that have a holder
   std::vector<HeldRow> rows;                      // largest first
+  std::optional<HeldRest> rest;                   // of its allocator; nothing if not known
   std::vector<std::string> limits;                // what is not seen: sentences
 };
 

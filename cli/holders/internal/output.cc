@@ -35,6 +35,12 @@ std::string HeldText(const Held& held, std::size_t top) {
                     analysis::FormatCount(held.rows[i].blocks), held.rows[i].path);
   if (const std::string more = MoreLine(shown, held.rows.size()); !more.empty())
     Append(text, "  ", more);
+  if (held.rest)
+    Append(text, RowText(analysis::FormatBytes(held.rest->bytes),
+                         analysis::FormatCount(held.rest->blocks),
+                         "no look found what holds it (of PyTorch's allocator)"));
+  else
+    text += "  How much memory has no holder is not known.\n";
   if (held.garbage_bytes != 0)
     Append(text, "\n", analysis::FormatBytes(held.garbage_bytes),
            " are garbage that waits for Python's collector.\n");
@@ -67,6 +73,8 @@ Json HeldJson(const Held& held, pid_t pid, std::size_t top) {
                                {"bytes", row.bytes},
                                {"blocks", row.blocks}});
   }
+  if (held.rest)
+    json["without_holder"] = {{"bytes", held.rest->bytes}, {"blocks", held.rest->blocks}};
   json["limits"] = held.limits;
   return json;
 }

@@ -78,7 +78,7 @@ class Reader {
     if (event == Json::parse_event_t::key && depth == 1) {
       key_ = TextOf(&parsed);
       return key_ == "objects" || key_ == "pause_ns" || key_ == "garbage_bytes" ||
-             key_ == "limits" || key_ == "error" || key_ == "holders";
+             key_ == "limits" || key_ == "error" || key_ == "holders" || key_ == "without_holder";
     }
     if (event == Json::parse_event_t::object_end && depth == 2 && key_ == "holders") {
       Take(parsed);
@@ -158,6 +158,8 @@ absl::StatusOr<Held> ParseAnswer(std::string_view document) {
   held.objects = NumberIn(json, "objects");
   held.pause_ns = NumberIn(json, "pause_ns");
   held.garbage_bytes = NumberIn(json, "garbage_bytes");
+  if (const Json* rest = Find(json, "without_holder"); rest != nullptr && rest->is_object())
+    held.rest = HeldRest{NumberIn(*rest, "bytes"), NumberIn(*rest, "blocks")};
   if (const Json* limits = Find(json, "limits"); limits != nullptr && limits->is_array())
     for (std::size_t i = 0; i < std::min(limits->size(), kMostLimits); ++i)
       held.limits.push_back(TextOf(&(*limits)[i]));

@@ -139,6 +139,7 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
                              {"blocks", use.count},
                              {"stack", StackJson(symbols, sites.Example(use.site))}});
   if (!report.holders.empty()) json["holders"] = HoldersJson(report.holders);
+  if (report.without_holder) json["without_holder"] = RestJson(*report.without_holder);
   if (report.compared_step < 0) return json;
   Json changes = Json::array();
   for (const analysis::SiteChange& change : report.changes)

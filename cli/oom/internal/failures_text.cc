@@ -146,9 +146,9 @@ std::string FailureText(const Session& session, analysis::Symbols& symbols,
   }
   if (!report.sites.empty())
     Append(text, "\n  Live then, by call site:\n", SiteTable(symbols, sites, report, top));
-  if (!report.holders.empty())
+  if (!report.holders.empty() || report.without_holder)
     Append(text, "\n  Held by, when looked at last:\n",
-           HolderTable(report.holders, report.space.total, top));
+           HolderTable(report.holders, report.without_holder, report.space.total, top));
   if (report.compared_step >= 0) {
     Append(text, "\n  Since ", report.same_call ? "the same call in step " : "the end of step ",
            report.compared_step, ": ", SignedBytes(report.live_before, report.live_after),

@@ -146,7 +146,9 @@ class Server:
         holders = [{"device": held.device, "address": held.address, "bytes": held.bytes, "path": holder.line,
                     "root": holder.root, "chain": holder.chain, "kind": holder.kind}
                    for held in found for holder in held.holders]
-        return {"objects": self._finder.examined, "pause_ns": int((time.monotonic() - begin) * 1e9),
+        rest = self._finder.rest(found)
+        without = {} if rest is None else {"without_holder": {"bytes": rest[0], "blocks": rest[1]}}
+        return {**without, "objects": self._finder.examined, "pause_ns": int((time.monotonic() - begin) * 1e9),
                 "garbage_bytes": sum(held.bytes for held in found if held.is_garbage()), "holders": holders}
 
 

@@ -1,5 +1,6 @@
 """Who holds the memory of each tensor on a GPU."""
 
+import bisect
 import collections
 import contextvars
 import gc
@@ -7,7 +8,7 @@ import gc
 from . import look as looks
 from . import words
 from .native import Native
-from .paths import AT_EXIT, ENTERED, HOOKS, Namer, Way
+from .paths import AT_EXIT, ENTERED, HOOKS, REPEATED, Namer, Way
 from .source import Sources
 from .torch_view import Torch
 
@@ -53,6 +54,16 @@ class Finder:
         if where is None:
             raise ValueError("the tensor has no memory of its own on a GPU")
         return next((held.holders for held in self.find() if (held.device, held.address) == where[:2]), [])
+
+    def rest(self, found):
+        """(bytes, blocks) of PyTorch's allocator that none of what find() found lies in; None if it cannot tell."""
+        blocks = self._torch.blocks()
+        if blocks is None:
+            return None
+        known = sorted((held.device, held.address) for held in found if held.holders)
+        rest = [requested for device, address, size, requested in blocks
+                if bisect.bisect_left(known, (device, address)) == bisect.bisect_left(known, (device, address + size))]
+        return sum(rest), len(rest)
 
     def find(self, graphs=True):
         """A list of Held, the largest first. Without `graphs`, neither graphs nor gradients are read: when another
@@ -158,7 +169,10 @@ class _Round:
             paths = [self._look.path(place)]
             if self._known(place):
                 paths += self._other_paths(place)
-            known = self._lines[place] = sorted(map(self._namer.describe, paths), key=lambda way: way.rank)
+            known = sorted(map(self._namer.describe, paths), key=lambda way: way.rank)
+            if known[0].rank < REPEATED:
+                known = [way for way in known if way.rank < REPEATED]
+            self._lines[place] = known
         return known
 
     def _other_paths(self, place):

@@ -21,6 +21,10 @@ ENTERED = "a mode of PyTorch that was entered and not left"  # a root
 # A path in words. `root` and each of `chain`, the objects from there to the memory, are parts of a tree; `line` says it
 # at once. The lower the rank, the more does a user think of the memory by this path.
 Way = collections.namedtuple("Way", "line root chain rank")
+# What only repeats a variable, by its line (analysis/leaks/holders.cc has the same words).
+_ECHOES = tuple("global `%s`, sys" % name for name in ("last_traceback", "last_exc", "last_value")) + (
+    ".user_ns_hidden", " of the bound method ")
+_ECHO, REPEATED = 4, 5  # ranks
 
 
 def _qualified(function):
@@ -66,10 +70,14 @@ class Namer:
             container = self._container(objects)
         line, root = text.line(container), text.root or "native code"
         # One chain for each line: of a list of parameters and other tensors, too.
-        return Way(line, root, self._chains.setdefault((line, root), text.chain), self._rank(text, objects))
+        return Way(line, root, self._chains.setdefault((line, root), text.chain), self._rank(text, objects, line))
 
     @staticmethod
-    def _rank(text, objects):
+    def _rank(text, objects, line):
+        if len(objects) > 1 and words.is_result(objects[0], text.expression):
+            return REPEATED
+        if any(echo in line for echo in _ECHOES):
+            return _ECHO
         if text.of_module:
             return 0
         return 2 if len(objects) > 1 and text.expression.endswith(".keys()[…]") else 1

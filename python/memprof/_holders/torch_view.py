@@ -63,6 +63,8 @@ class Torch:
         self._requires_grad = base.requires_grad.__get__
         self._autocast = getattr(torch, "is_autocast_enabled", lambda: False)
         self._autocast_cache = getattr(torch, "is_autocast_cache_enabled", lambda: False)
+        self._snapshot = getattr(getattr(torch, "cuda", None), "memory_snapshot", None)
+        self._has_history = getattr(torch._C, "_cuda_isHistoryEnabled", lambda: False)
         self._saved_by_class = {}
         self._memory = SavedMemory()
         self._has_raw_data = hasattr(self.saved_tensor, "data")
@@ -126,6 +128,17 @@ class Torch:
             address = kind.data_ptr(storage) if device.type == "cuda" else 0
             return (device.index, address, kind.nbytes(storage)) if address else None
         except (RuntimeError, NotImplementedError):
+            return None
+
+    def blocks(self):
+        """[(device, address, bytes in use, bytes requested)] of the blocks that PyTorch's allocator has given out; None if
+        it does not tell them, or would tell with them all that happened."""
+        try:
+            if self._has_history():
+                return None
+            return [(segment["device"], block["address"], block["size"], block["requested_size"])
+                    for segment in self._snapshot() for block in segment["blocks"] if block["state"] == "active_allocated"]
+        except Exception:  # pylint: disable=broad-except
             return None
 
     def native_holds(self, tensor):

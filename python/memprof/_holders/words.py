@@ -8,13 +8,14 @@ import collections
 import ctypes
 import functools
 import os
+import re
 import types
 
 from .look import variables_of
 
 MOST_KEYS = 16  # a dictionary with more entries is a collection: its keys are left out, so that entries are alike
 _MOST_ITEMS = 4  # the same for a list
-_MOST_TEXT = 40
+_MOST_TEXT = 160  # names of parameters have a hundred
 
 builtin_name = types.BuiltinFunctionType.__dict__["__name__"].__get__
 name_of_type = type.__dict__["__name__"].__get__
@@ -87,9 +88,27 @@ def key_of(entries, value):
 
 
 def name_in(namespace, value):
-    """The name under which a namespace has an object; "…" if there is none, or it is no plain text."""
-    key, found = key_of(namespace, value)
-    return key if found and type(key) is str else "…"
+    """The name under which a namespace has an object, one without an underscore if there is such; "…" if there is none,
+    or it is no plain text."""
+    name = "…"
+    try:
+        for key, entry in dict.items(namespace):
+            if entry is value and type(key) is str:
+                if not key.startswith("_"):
+                    return key
+                name = key if name == "…" else name
+    except RuntimeError:  # another thread changes it
+        pass
+    return name
+
+
+_RESULT = re.compile(r"_(\d+|_{0,2})")
+
+
+def is_result(namespace, name):
+    """Whether it is a name that IPython gives a cell's result beside its place in `Out`: `_`, `__`, `___`, `_12`."""
+    return _RESULT.fullmatch(name) is not None and type(namespace) is dict and \
+        {"Out", "_oh"} <= {key for key in list(namespace) if type(key) is str}
 
 
 def attribute_of(thing, value):

@@ -251,6 +251,35 @@ TEST_F(HoldersTest, LeaksAndTheRestHaveThem) {
   EXPECT_EQ(with, 1u);
 }
 
+TEST_F(HoldersTest, TheRestIsWhatNoLookFoundAHolderOf) {
+  Held(0, HolderKind::kPython, "list\nroot");
+  EndLook();
+  EndLook();
+  const LeakReport report = FindLeaks(*LoadLog(log_));
+  for (const Leak& leak : report.live_at_exit) {
+    ASSERT_TRUE(leak.without_holder.has_value());
+    if (leak.layer != Layer::kBlock) continue;
+    EXPECT_EQ(leak.without_holder->blocks, 3u);
+    EXPECT_EQ(leak.without_holder->bytes, 3 * kBytes);
+  }
+}
+
+TEST_F(HoldersTest, WithoutALookThereIsNoRest) {
+  const LeakReport report = FindLeaks(*LoadLog(log_));
+  ASSERT_FALSE(report.live_at_exit.empty());
+  for (const Leak& leak : report.live_at_exit) EXPECT_FALSE(leak.without_holder.has_value());
+}
+
+TEST_F(HoldersTest, WhatOnlyRepeatsAVariableComesLast) {
+  for (int i = 0; i < 3; ++i)
+    Held(i, HolderKind::kPython, "`x`, held by `last_value` (global `last_value`, sys)");
+  Held(0, HolderKind::kPython, "`metrics.last_value` (global `metrics`, train.py:3)");
+  EndLook();
+  EXPECT_THAT(PathsOf(Layer::kBlock),
+              ElementsAre("`metrics.last_value` (global `metrics`, train.py:3)",
+                          "`x`, held by `last_value` (global `last_value`, sys)"));
+}
+
 // The library that asked for memory of which Python only knows that native code holds it.
 class AskedForTest : public HoldersTest {
  protected:
@@ -345,7 +374,7 @@ TEST(SumUpHolders, EntriesOfAContainerAreOneRow) {
     made.blocks = 1;
     return made;
   };
-  const std::vector<Holder> sums = SumUp({holder("`x`, held by `last_traceback`", 900),
+  const std::vector<Holder> sums = SumUp({holder("`x` (global `last_traceback`, sys)", 900),
                                           holder("`staged['a[0].weight']` (global `staged`)", 3),
                                           holder("`staged['b']` (global `staged`)", 4),
                                           holder("`alone[0]`", 5), holder("`alone[0]`", 6)});

@@ -23,5 +23,19 @@ TEST(TableTest, TablesAlignAndFit) {
   }
 }
 
+TEST(TableTest, TheLastColumnMayBeWrapped) {
+  Table table({Align::kRight, Align::kLeft});
+  table.Header({"n", "holder"});
+  table.WrapLast();
+  table.Row({"1000", "one two three four five"});
+  table.Row({"1", std::string(30, 'x')});
+  EXPECT_EQ(table.Text(24),
+            "     n  holder\n"
+            "  1000  one two three\n"
+            "        four five\n"
+            "     1  " +
+                std::string(30, 'x') + "\n");
+}
+
 }  // namespace
 }  // namespace memprof::cli

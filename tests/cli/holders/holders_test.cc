@@ -27,7 +27,7 @@ using ::testing::StartsWith;
 
 constexpr char kAnswer[] =
     R"json({"objects": 360000, "pause_ns": 140000000, "garbage_bytes": 1048576,
-  "other": [{"path": "no holder"}], "holders": [
+  "without_holder": {"bytes": 4096, "blocks": 3}, "other": [{"path": "no holder"}], "holders": [
   {"device": 0, "address": 4096, "bytes": 65536, "path": "list `a.b` (global `a`, t.py:3)",
    "root": "global `a`, t.py:3", "chain": ["A `a`", "list `a.b`"], "kind": "python"},
   {"device": 0, "address": 8192, "bytes": 65536, "path": "list `a.b` (global `a`, t.py:3)",
@@ -111,6 +111,14 @@ TEST(HoldersTest, TheProgramIsAsked) {
                                        R"json("chain":["A `a`","list `a.b`"],"kind":"python",)json"
                                        R"json("bytes":131072,"blocks":2})json");
   EXPECT_EQ(json["limits"].size(), 1u);
+  EXPECT_EQ(json["without_holder"].dump(), R"json({"bytes":4096,"blocks":3})json");
+}
+
+TEST(HoldersTest, ARestThatIsNotKnownIsToldAsThat) {
+  const absl::StatusOr<Held> held = ParseAnswer(R"json({"holders": []})json");
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_THAT(HeldText(*held, 0), HasSubstr("How much memory has no holder is not known.\n"));
+  EXPECT_FALSE(HeldJson(*held, 1, 0).contains("without_holder"));
 }
 
 // Then the memory is read; that of this test, which runs no Python.

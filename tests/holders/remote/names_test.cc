@@ -60,15 +60,15 @@ TEST(Names, OfKeys) {
     const auto of_key = [&](std::uint64_t key) {
       return Line(fake, fake.Dict({{key, NewTarget(fake)}}));
     };
-    const std::string many(40, 'k');
+    const std::string many(160, 'k');
     const std::pair<std::string, std::string> texts[] = {
         {"x", "`g['x']`"},
         {"it's", "`g[\"it's\"]`"},
         {"'\"", "`g['\\'\"']`"},
         {"a\n\t\r\\\x01", "`g['a\\n\\t\\r\\\\\\x01']`"},
-        {many.substr(0, 38), "`g['" + many.substr(0, 38) + "']`"},
-        {many.substr(0, 39), "`g['" + many.substr(0, 39) + "…']`"},
-        {many + many, "`g['" + many.substr(0, 39) + "…']`"}};
+        {many.substr(0, 158), "`g['" + many.substr(0, 158) + "']`"},
+        {many.substr(0, 159), "`g['" + many.substr(0, 159) + "…']`"},
+        {many + many, "`g['" + many.substr(0, 159) + "…']`"}};
     for (const auto& [text, expected] : texts) EXPECT_EQ(of_key(fake.Text(text)), expected);
     for (const std::int64_t number : {std::int64_t{0}, std::int64_t{7}, std::int64_t{-7},
                                       std::int64_t{1} << 40, -(std::int64_t{1} << 59)})

@@ -109,6 +109,44 @@ class Finds(unittest.TestCase):
         self.assertEqual(told[0x3000], [("python", "`world.weight`")])
         self.assertEqual(told[0x5000], [("autograd", "`TensorBase.mine`" + graph)])
 
+    def test_the_rest_is_what_no_holder_was_found_of(self):
+        def block(address, size, requested, state="active_allocated"):
+            return {"address": address, "size": size, "requested_size": requested, "state": state}
+        blocks = [block(0x1000, 0x800, 2000), block(0x1800, 0x800, 2000), block(0x2000, 512, 4),
+                  block(0x2200, 512, 4, "inactive"), block(0x2400, 512, 4, "active_pending_free")]
+        snapshot = [{"device": 0, "blocks": [block(0x1000, 512, 4)]}, {"device": 1, "blocks": blocks}]
+        torch = types.SimpleNamespace(**TORCH.__dict__, cuda=types.SimpleNamespace(memory_snapshot=lambda: snapshot))
+        world.a, world.b = TensorBase(0x1000), TensorBase(0x1a00)
+        finder = Finder(Library(ask._library_path()), torch)
+        self.assertEqual(finder.rest(finder.find()), (8, 2))
+        self.assertIsNone(Finder(Library(ask._library_path()), TORCH).rest([]), "it cannot tell")
+        torch._C = types.SimpleNamespace(**TORCH._C.__dict__, _cuda_isHistoryEnabled=lambda: True)
+        self.assertIsNone(Finder(Library(ask._library_path()), torch).rest([]), "it would tell all that happened")
+
+    def test_ipython_names_of_a_result_are_left_out_beside_out(self):
+        cells = types.ModuleType("__main__")
+        self.addCleanup(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+        sys.modules["__main__"] = cells
+        cells.Out = cells._oh = {number: TensorBase(0x1000 * number) for number in range(2, 22)}
+        cells.__dict__.update(_2=cells.Out[2], _3=cells.Out[3], _=TensorBase(0xf0000), __=cells.Out[3])
+        del cells
+        told = {held.address: [holder.line.split(" (")[0] for holder in held.holders]
+                for held in Finder(Library(ask._library_path()), TORCH).find() if held.address}
+        self.assertEqual([told[0x2000], told[0x3000], told[0x4000]], [["dict `Out`"]] * 3)
+        self.assertEqual(told[0xf0000], ["`_`"])
+
+    def test_a_variable_comes_before_what_only_repeats_it(self):
+        class Kept(list):
+            def run(self):
+                pass
+        world.zoo = {"a": {"b": {"c": Kept([TensorBase(0x1000)])}}}
+        world.calls = [world.zoo["a"]["b"]["c"].run]
+        lines = [holder.line.split(" (")[0] for held in Finder(Library(ask._library_path()), TORCH).find()
+                 if held.address == 0x1000 for holder in held.holders]
+        self.assertEqual(len(lines), 2, lines)
+        self.assertIn("`world.zoo['a']['b']['c'][…]`", lines[0])
+        self.assertIn("bound method", lines[1])
+
     def test_a_gradient_of_what_native_code_holds_has_no_name_either(self):
         def make():
             weight = TensorBase(0x1000)
