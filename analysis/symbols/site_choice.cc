@@ -40,6 +40,16 @@ std::size_t MostInformative(const std::vector<SourceFrame>& frames) {
   return other == frames.end() ? 0 : static_cast<std::size_t>(other - frames.begin());
 }
 
+// `python -c "from multiprocessing.spawn import spawn_main; ..."`, which no user wrote.
+bool IsChildsProgram(const std::vector<SourceFrame>& frames, std::size_t i) {
+  if (frames[i].file != "<string>") return false;
+  while (i-- > 0)
+    if (frames[i].python)
+      return frames[i].file.ends_with("/multiprocessing/spawn.py") ||
+             frames[i].file.ends_with("/multiprocessing/forkserver.py");
+  return false;
+}
+
 }  // namespace
 
 int SiteChooser::GroupOf(Layer layer) {
@@ -95,7 +105,7 @@ bool SiteChooser::IsOwnLine(const SourceFrame& frame) const {
 }
 
 std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame>& frames,
-                                    std::size_t begin, const Skipped& skipped) const {
+                                    std::size_t begin, const std::vector<bool>& skipped) const {
   const int group = stack.value < group_of_stack_.size() ? group_of_stack_[stack.value] : -1;
   const bool known = group >= 0;
   const auto of_group = [&](const std::array<std::uint32_t, kGroups>& counts) {
@@ -107,7 +117,7 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
   std::size_t unseen = frames.size();  // in no allocation's stack, such as a failure's report
   std::string_view made;               // the class of the last shared constructor
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (skipped(i)) continue;
+    if (skipped[i]) continue;
     if (i < begin) {
       if (IsConstructor(frames[i].function)) made = ScopeOf(frames[i].function);
       continue;
@@ -136,25 +146,31 @@ std::size_t SiteChooser::Particular(StackId stack, const std::vector<SourceFrame
   return best == frames.size() ? MostInformative(frames) : best;
 }
 
+std::vector<bool> SiteChooser::Skipped(const std::vector<SourceFrame>& frames) const {
+  const bool python = python_ || std::any_of(frames.begin(), frames.end(), IsPythonCode);
+  std::vector<bool> skipped(frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    skipped[i] = IsPlumbing(frames[i]) || IsChildsProgram(frames, i) ||
+                 (python && frames[i].python && !IsPythonCode(frames[i]));
+  return skipped;
+}
+
 SiteChooser::Choice SiteChooser::Choose(StackId stack,
                                         const std::vector<SourceFrame>& frames) const {
-  const bool python = python_ || std::any_of(frames.begin(), frames.end(), IsPythonCode);
-  const auto skipped = [&](std::size_t i) {
-    return IsPlumbing(frames[i]) || (python && frames[i].python && !IsPythonCode(frames[i]));
-  };
+  const std::vector<bool> skipped = Skipped(frames);
   const Layer layer =
       stack.value < layer_of_stack_.size() ? layer_of_stack_[stack.value] : Layer::kLinear;
   const std::size_t begin = wrappers_.PassedBy(frames, layer);
   const std::size_t place = Particular(stack, frames, begin, skipped);
   Choice choice{.user = place};
-  if (skipped(place)) return choice;
+  if (skipped[place]) return choice;
   if (begin > 0 && place == begin) {
     choice.library = begin - 1;
-    while (skipped(*choice.library)) --*choice.library;
+    while (skipped[*choice.library]) --*choice.library;
   }
   if (!IsPackage(frames[place])) return choice;
   for (std::size_t i = place + 1; i < frames.size(); ++i) {
-    if (skipped(i) || IsPackage(frames[i])) continue;
+    if (skipped[i] || IsPackage(frames[i])) continue;
     return {.user = i, .library = place};
   }
   return choice;

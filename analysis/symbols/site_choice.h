@@ -15,7 +15,8 @@
 // outside of it comes first, with the package's line beside it; the same for a wrapper. The stack
 // of a failed request may belong to no allocation: frames that are in no allocation's stack, and
 // only report the failure, are skipped. In a Python program, C frames without a binary (imported
-// snapshots have those of the interpreter and of bindings) are skipped.
+// snapshots have those of the interpreter and of bindings) are skipped, and so is the line of a
+// program that multiprocessing has written for a child.
 #pragma once
 
 #include <array>
@@ -23,7 +24,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "analysis/store/session.h"
 #include "analysis/symbols/cxx_names.h"
 #include "analysis/symbols/internal/shown_files.h"
@@ -46,6 +46,8 @@ class SiteChooser {
         library;  // farther in than `user`, where that is not the place itself
     std::size_t innermost() const { return library.value_or(user); }
   };
+  // By frame, whether it can be no site and is left out of what is displayed.
+  std::vector<bool> Skipped(const std::vector<SourceFrame>& frames) const;
   // The site of `stack`, whose frames are `frames` (not empty). If all of it is plumbing, the most
   // informative frame: Python, an operator, anything but allocators.
   Choice Choose(StackId stack, const std::vector<SourceFrame>& frames) const;
@@ -60,11 +62,9 @@ class SiteChooser {
   static int GroupOf(Layer layer);
 
   std::array<std::uint32_t, kGroups> stacks_{};  // distinct stacks
-  // Whether a frame is skipped, by its index.
-  using Skipped = absl::FunctionRef<bool(std::size_t)>;
   // The innermost frame from `begin` that similar stacks do not share.
   std::size_t Particular(StackId stack, const std::vector<SourceFrame>& frames, std::size_t begin,
-                         const Skipped& skipped) const;
+                         const std::vector<bool>& skipped) const;
 
   // A line of the program in Python that is no helper: it is the site of all stacks in which it is
   // the innermost.

@@ -201,11 +201,14 @@ SourceFrame Symbols::CallerOf(StackId stack) {
 std::vector<SourceFrame> Symbols::SiteStack(StackId stack) {
   std::vector<SourceFrame> frames = ResolveStack(stack);
   if (frames.empty()) return frames;
-  const std::size_t site = impl_->chooser(*this).Choose(stack, frames).innermost();
-  frames.erase(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(site));
-  if (IsPlumbing(frames.front())) return frames;  // nothing better was found: show all of it
-  std::erase_if(frames, [](const SourceFrame& frame) { return IsPlumbing(frame); });
-  return frames;
+  const SiteChooser& chooser = impl_->chooser(*this);
+  const std::size_t site = chooser.Choose(stack, frames).innermost();
+  const std::vector<bool> skipped = chooser.Skipped(frames);
+  std::vector<SourceFrame> shown;
+  for (std::size_t i = site; i < frames.size(); ++i)
+    // If nothing better than plumbing was found, all of it is shown.
+    if (skipped[site] || !skipped[i]) shown.push_back(std::move(frames[i]));
+  return shown;
 }
 
 Library Symbols::LibraryOf(StackId stack) { return impl_->libraries(*this).Of(stack); }

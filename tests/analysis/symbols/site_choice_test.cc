@@ -104,6 +104,28 @@ TEST(SiteChoiceTest, InAPythonProgramFramesOfCAreNoSites) {
   EXPECT_EQ(SitesOf({{"main (main.cpp:5)", "Run (run.cpp:305)"}}), (Sites{"Run (run.cpp:305)"}));
 }
 
+// `python -c` of a child of multiprocessing is a line that its parent wrote.
+TEST(SiteChoiceTest, TheProgramOfAChildIsNoPlace) {
+  const std::string spawn = "spawn_main (/usr/lib/python3.11/multiprocessing/spawn.py:122)";
+  EXPECT_EQ(SitesOf({{"<module> (<string>:1)", spawn,
+                      "rebuild (/v/lib/python3.11/site-packages/torch/reductions.py:9)"},
+                     {"<module> (<string>:1)", "f (<string>:1)"}}),
+            (std::vector<std::string>{"rebuild (torch/reductions.py:9)", "f (<string>:1)"}));
+}
+
+// Also not in what is displayed of a stack.
+TEST(SiteChoiceTest, TheCallerIsNoFrameOfTheInterpreter) {
+  LogBuilder log;
+  const int stack = log.Stack({"main (train.py:51)", "?? (libpython3.11.so.1.0)",
+                               "_PyEval_EvalFrameDefault (ceval.c:5945)", "forward (net.py:9)"});
+  log.Alloc(Layer::kBlock, 0x1000, 512, {.stack = stack});
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  Symbols symbols(session);
+  EXPECT_EQ(Symbols::Describe(symbols.CallerOf(session->allocations()[0].stack)),
+            "main (train.py:51)");
+}
+
 TEST(SiteChoiceTest, FilesOfOneNameAreDistinguishedWhereNothingElseDoes) {
   using Sites = std::vector<std::string>;
   EXPECT_EQ(
