@@ -1,6 +1,7 @@
 // Frames and call sites, and their text, for reports and windows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,9 @@ struct SourceFrame {
   bool inlined = false;  // this function was inlined into the next one
   bool symbolised = false;
   bool installed = false;  // the binary is a library of the system or of a Python package
+  // Where in `file` the path from its package on begins, if an installer's list says that it is of
+  // one; else 0.
+  std::size_t package_at = 0;
   // Cached by Symbols for all stacks, which are many and deep.
   struct Found {
     bool plumbing = false;    // IsPlumbing(), plumbing.h

@@ -74,19 +74,22 @@ bool IsToolkitHeader(std::string_view file) {
 }
 
 // Frameworks in Python, in any folder: every request passes through them.
-bool IsFramework(std::string_view file) {
-  const std::size_t packages = file.find("-packages/");
-  if (packages != std::string_view::npos &&
-      StartsWithAny(file.substr(packages + std::string_view("-packages/").size()),
-                    {"torch/", "tensorflow/", "jax/", "jaxlib/", "cupy/", "keras/"}))
+bool IsFramework(const SourceFrame& frame) {
+  const std::string_view file = frame.file;
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t packages = file.find(kPackages);
+  const std::size_t package =
+      packages == std::string_view::npos ? frame.package_at : packages + kPackages.size();
+  if (package != 0 && StartsWithAny(file.substr(package), {"torch/", "tensorflow/", "jax/",
+                                                           "jaxlib/", "cupy/", "keras/"}))
     return true;
   // PyTorch run from its sources; and what Cython made of CuPy, as its debug information calls it.
   return Contains(file, "/pytorch/torch/") || Contains(file, "/torch/nn/modules/") ||
          StartsWithAny(file, {"cupy/", "cupy_backends/"});
 }
 
-bool IsPlumbingFile(std::string_view file) {
-  return IsToolkitHeader(file) || IsAgentFile(file) || IsFramework(file);
+bool IsPlumbingFile(const SourceFrame& frame) {
+  return IsToolkitHeader(frame.file) || IsAgentFile(frame.file) || IsFramework(frame);
 }
 
 // Python's own library: modules that are called through, as functools and threading.
@@ -216,14 +219,14 @@ bool IsPlumbing(const SourceFrame& frame) {
   // Generated code whose line of the user's is known.
   if (frame.python && frame.inlined) return true;
   return !frame.symbolised || (!frame.python && IsPlumbingModule(frame.module)) ||
-         IsPlumbingFile(frame.file) || (frame.python && IsPythonLibrary(frame.file)) ||
+         IsPlumbingFile(frame) || (frame.python && IsPythonLibrary(frame.file)) ||
          frame.file == "??" || IsAllocationWrapper(frame.function) ||
          (!IsPythonCode(frame) && (frame.python || frame.file.empty()) &&
           IsToolkitFunction(frame.function));
 }
 
 bool IsPackage(const SourceFrame& frame) {
-  if (frame.installed) return true;
+  if (frame.installed || frame.package_at != 0) return true;
   if (HasBackslashes(frame.file)) {
     SourceFrame same = frame;
     same.file = WithSlashes(frame.file);
@@ -252,11 +255,12 @@ bool IsPythonCode(const SourceFrame& frame) {
   return ending == ".py" || ending == ".pyw" || ending == ".ipynb";
 }
 
-std::string FileInPackage(std::string_view file) {
-  if (HasBackslashes(file)) return FileInPackage(WithSlashes(file));
+std::string FileInPackage(const SourceFrame& frame) {
+  if (frame.package_at != 0) return frame.file.substr(frame.package_at);
+  const std::string file = HasBackslashes(frame.file) ? WithSlashes(frame.file) : frame.file;
   constexpr std::string_view kPackages = "-packages/";
   const std::size_t at = file.rfind(kPackages);
-  return std::string(at == std::string_view::npos ? file : file.substr(at + kPackages.size()));
+  return at == std::string::npos ? file : file.substr(at + kPackages.size());
 }
 
 }  // namespace memprof::analysis

@@ -25,6 +25,6 @@ bool IsPythonCode(const SourceFrame& frame);
 
 // "transformers/models/gpt2/modeling_gpt2.py": the path of a package's file from its package on;
 // other paths unchanged. With slashes on every system.
-std::string FileInPackage(std::string_view file);
+std::string FileInPackage(const SourceFrame& frame);
 
 }  // namespace memprof::analysis

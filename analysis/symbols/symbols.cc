@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "analysis/base/text.h"
 #include "analysis/symbols/generated_lines.h"
+#include "analysis/symbols/internal/installed_files.h"
 #include "analysis/symbols/internal/library_finder.h"
 #include "analysis/symbols/kept_sources.h"
 #include "analysis/symbols/site_choice.h"
@@ -87,6 +88,7 @@ class Symbols::Impl {
                          .python = true};
     resolved.symbolised = !resolved.function.empty();
     if (!resolved.symbolised) resolved.function.assign(1, '?');
+    resolved.package_at = installed_.PackageAt(resolved.file);
     std::vector<SourceFrame> frames = {std::move(resolved)};
     if (!IsGeneratedFile(frames.front().file)) return frames;
     std::vector<SourceFrame> origin =
@@ -154,6 +156,7 @@ class Symbols::Impl {
   absl::flat_hash_map<std::string, std::shared_ptr<const CallSite>> places_;
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // by place
   std::uint64_t unsymbolised_ = 0;
+  InstalledFiles installed_;
   std::once_flag chooser_once_;
   std::unique_ptr<SiteChooser> chooser_;
   std::once_flag generated_once_;

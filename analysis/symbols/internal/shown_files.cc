@@ -14,7 +14,7 @@ namespace {
 // Without "." and "..", so that each file has one path; the path of a package's file begins with
 // the package.
 std::string PathOf(const SourceFrame& frame) {
-  const std::string file = FileInPackage(frame.file);
+  const std::string file = FileInPackage(frame);
   std::vector<std::string_view> parts;
   for (std::string_view rest = file; !rest.empty();) {
     const std::size_t slash = rest.find('/');
@@ -46,7 +46,7 @@ std::string LastOf(std::string_view path, std::size_t folders, bool package) {
 }
 
 bool InPackage(const SourceFrame& frame) {
-  return frame.file.find("-packages") != std::string::npos;
+  return frame.package_at != 0 || frame.file.find("-packages") != std::string::npos;
 }
 
 }  // namespace

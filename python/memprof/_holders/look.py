@@ -90,7 +90,36 @@ class Library:
 
 def of_user(path):
     """Whether a file is the user's, not one of a library."""
-    return not (path.startswith(_LIBRARIES) or path.startswith(_OWN) or any(part in path for part in _PACKAGES))
+    return not (path.startswith(_LIBRARIES) or path.startswith(_OWN) or any(part in path for part in _PACKAGES)
+                or _is_installed(path))
+
+
+_installed = {}  # by folder: the names of packages and modules that an installer put there
+
+
+def _is_installed(path):
+    """Whether an installer's list has the package of a file, as those of `pip install --target DIR` do."""
+    folders = [folder for folder in list(sys.path) if type(folder) is str and path.startswith(os.path.join(folder, ""))]
+    for folder in folders:
+        names = _installed.get(folder)
+        if names is None:
+            names = _installed[folder] = set(_names_installed_in(folder))
+        if path[len(os.path.join(folder, "")):].split(os.sep)[0] in names:
+            return True
+    return False
+
+
+def _names_installed_in(folder):
+    try:
+        for entry in os.listdir(folder):
+            if entry.endswith(".dist-info"):
+                with open(os.path.join(folder, entry, "RECORD"), encoding="utf-8", errors="replace") as record:
+                    for line in record:
+                        name = line.split(",")[0].split("/")[0]
+                        if name not in ("", "..") and not name.endswith(".dist-info"):
+                            yield name
+    except OSError:  # no folder, or no list: it is taken for the user's
+        pass
 
 
 def variables_of(code):
