@@ -62,8 +62,8 @@ SessionBuilder::SessionBuilder(std::unique_ptr<LogReader> reader, const LoadOpti
 absl::StatusOr<std::shared_ptr<const Session>> SessionBuilder::Build() {
   if (absl::Status status = ReadTables(); !status.ok()) return status;
   FindEnd();
-  if (absl::Status status = ReadEvents(); !status.ok()) return status;
   tables_.Finish();
+  if (absl::Status status = ReadEvents(); !status.ok()) return status;
   Count(log::Anomaly::kSamplingOdd,
         ResolveSampled(data_.run.start_time, data_.run.complete, &raw_, &order_));
   TakeBefore();

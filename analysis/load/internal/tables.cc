@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "analysis/load/internal/cells.h"
 #include "analysis/log/wire.h"
 
 namespace memprof::analysis {
@@ -78,6 +79,12 @@ void IdMap::Set(std::uint32_t id, std::uint32_t row) {
   } else {
     sparse_[id] = row;
   }
+}
+
+void IdMap::Replace(const std::vector<std::uint32_t>& rows) {
+  for (std::uint32_t& row : dense_)
+    if (row != kNone) row = rows[row];
+  for (auto& [id, row] : sparse_) row = rows[row];
 }
 
 std::uint32_t IdMap::FindSparse(std::uint32_t id) const {
@@ -352,6 +359,8 @@ void SessionTables::Finish() {
     }
   }
   frame_rows_.clear();
+  if (const auto first = JoinCells(&strings, &frames, &stack_parent, &stack_frame); !first.empty())
+    stack_ids_.Replace(first);
 }
 
 StackId SessionTables::AddNamedStack(std::string_view lines) {

@@ -26,6 +26,8 @@ class IdMap {
     return sparse_.empty() ? kNone : FindSparse(id);
   }
   void Set(std::uint32_t id, std::uint32_t row);
+  // Every row becomes `rows[row]`.
+  void Replace(const std::vector<std::uint32_t>& rows);
 
  private:
   std::uint32_t FindSparse(std::uint32_t id) const;
