@@ -75,7 +75,8 @@ class RestFinder {
     const std::uint64_t unknown = used - std::min(used, known);
     if (sample.others_bytes) {
       // The other processes of the session are known.
-      const std::uint64_t elsewhere = place.known - place.by_process[ProcessOf(sample.event)];
+      const std::uint64_t elsewhere =
+          place.known - place.by_process[ProcessOf(sample.event)] + sample.contexts_of_others;
       change.others = *sample.others_bytes - std::min(*sample.others_bytes, elsewhere);
     } else if (!rest.changes.empty()) {
       change.others = std::min(rest.changes.back().others, unknown);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/timeline/contexts.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -73,7 +75,7 @@ void FillOthers(std::vector<MemorySample>& samples) {
 std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device) {
   if (session.processes().size() < 2) return 0;
   const std::uint32_t own = session.ProcessOf(sample.event);
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = sample.contexts_of_others;
   for (const AllocationId id :
        session.LiveAt(sample.time, kDeviceLayers | LayerBit(Layer::kModule))) {
     const AllocationRecord& record = session.record(id);
@@ -99,6 +101,7 @@ MemorySamples::MemorySamples(const Session& session) {
     by_device_[row].push_back(*sample);
   }
   for (std::vector<MemorySample>& samples : by_device_) FillOthers(samples);
+  FindContextsOfOthers(session, &by_device_);
 }
 
 const std::vector<MemorySample>& MemorySamples::Of(int device) const {

@@ -22,12 +22,15 @@ struct MemorySample {
   // The system's file cache in the memory that the GPU shares with the system; none = not known.
   std::optional<std::uint64_t> file_cache_bytes;
   bool failed_call = false;  // others_bytes is then from a sample nearby
+  // The part of others_bytes that processes of this session have beyond the known memory.
+  std::uint64_t contexts_of_others = 0;
 
   std::uint64_t used_bytes() const { return total_bytes - free_bytes; }
 };
 
 // A sample, and the known memory at that time. In a session of several logs, the known memory of
-// other processes is in the layers, and others_bytes is the rest. The sum is always
+// other processes is in the layers, their contexts are in untracked_bytes, and others_bytes is the
+// rest. The sum is always
 //   used + elsewhere = layers + pools + others + untracked
 // where at most one of `untracked_bytes` and `elsewhere_bytes` is not zero.
 struct LedgerEntry {
@@ -75,8 +78,8 @@ class MemorySamples {
 // Computed once a session.
 std::shared_ptr<const MemorySamples> SamplesOf(const Session& session);
 
-// The memory of processes of this session other than the sample's: the part of `others_bytes` that
-// is already known.
+// The memory of processes of this session other than the sample's, with their contexts: the part of
+// `others_bytes` that is not of others.
 std::uint64_t KnownOfOthers(const Session& session, const MemorySample& sample, int device);
 
 // `samples` are of the device. O(events).

@@ -3,6 +3,7 @@
 
 #include "analysis/leaks/leaks.h"
 #include "analysis/peak/peak.h"
+#include "analysis/timeline/device_rest.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/timeline.h"
 #include "tests/analysis/load/merge_fixture.h"
@@ -95,8 +96,9 @@ TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
     log.Alloc(Layer::kLinear, 0x1000, 10'000);
     log.SetTime(50'000 + p);
     // 40,000 are free; 30,000 belong to other processes.
-    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
-              {.aux0 = 100'000, .aux1 = 30'001});
+    if (p == 1)
+      log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
+                {.aux0 = 100'000, .aux1 = 30'001});
     files.Add(log);
   }
   const auto session = files.Together();
@@ -108,6 +110,34 @@ TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
   EXPECT_EQ(ledger.last->sample.others_bytes, 20'000u);
   EXPECT_EQ(ledger.last->known_bytes(), 40'000u);
   EXPECT_EQ(ledger.last->untracked_bytes, 20'000u);
+}
+
+// Two processes with a context of 20,000 bytes each; 10,000 belong to a process that is not
+// recorded.
+TEST(SessionMergeTest, ContextsOfRecordedProcessesAreNoOtherProcesses) {
+  Files files;
+  for (std::uint32_t p = 0; p < 2; ++p) {
+    LogBuilder log;
+    SetRun(log, "node", 100 + p, 0);
+    log.Device(0, 100'000);
+    log.Alloc(Layer::kLinear, 0x1000, 5'000);
+    log.SetTime(50'000 + p);
+    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
+              {.aux0 = 100'000, .aux1 = 35'001});
+    log.SetTime(60'000);
+    log.Event(Op::kSync, Layer::kUnspecified, 0, 0, 0);
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  const MemorySamples samples(*session);
+  const std::vector<DeviceTimeline> timelines = BuildTimelines(*session);
+  const DeviceLedger ledger = BuildLedger(*session, samples.Of(0), timelines[0], {});
+  ASSERT_TRUE(ledger.last);
+  EXPECT_EQ(ledger.last->sample.others_bytes, 10'000u);
+  EXPECT_EQ(ledger.last->untracked_bytes, 40'000u);
+  EXPECT_EQ(RestsOf(*session)->at(0).changes.back().others, 10'000u);
+  EXPECT_EQ(RestsOf(*session)->at(0).changes.back().untracked, 40'000u);
 }
 
 }  // namespace
