@@ -56,6 +56,7 @@ constexpr std::pair<Op, std::string_view> kOpNames[] = {
     {Op::kPresent, "present"},
     {Op::kThinned, "thinned"},
     {Op::kLevel, "level"},
+    {Op::kExported, "exported"},
     {Op::kSampled, "sampled"},
 };
 
@@ -72,7 +73,8 @@ std::string_view OpName(Op op) { return kNameOfOp[static_cast<std::uint8_t>(op)]
 
 bool IsMark(Op op) {
   return op == Op::kPrefetch || op == Op::kAdvise || op == Op::kDiscard ||
-         op == Op::kModuleGlobal || op == Op::kUnreachable || op == Op::kHeld;
+         op == Op::kModuleGlobal || op == Op::kUnreachable || op == Op::kHeld ||
+         op == Op::kExported;
 }
 
 std::string_view LayerName(Layer layer) {

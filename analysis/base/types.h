@@ -81,6 +81,7 @@ enum class Op : std::uint8_t {
   kPresent = 47,  // in logs; an allocation at the beginning of the session
   kThinned = 48,
   kLevel = 49,
+  kExported = 50,
   kSampled = 200,  // in sessions: a drawn block with its end; see store/sampling.h
 };
 
@@ -123,7 +124,7 @@ enum class ImportKind : std::uint8_t {
 // "alloc", "alloc_failed", "step", …: the names used by `memprof dump`. "unknown" for others.
 std::string_view OpName(Op op);
 // Whether the event concerns memory that stays alive: a prefetch, an advice, a discard, the look-up
-// of a global, the result of a scan that no pointer to it is left, a holder.
+// of a global, the result of a scan that no pointer to it is left, a holder, an export.
 bool IsMark(Op op);
 // "linear", "stream-ordered", "vmm", "block", …: names used in reports and JSON.
 std::string_view LayerName(Layer layer);

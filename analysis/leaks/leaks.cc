@@ -187,6 +187,10 @@ class ProcessLeaks {
     leak->holders = holders.Of(ids, until);
     leak->held_by = TreeOf(holders, ids, until);
     leak->without_holder = holders.RestOf(ids);
+    leak->exported = ExportsOf(session_)->Of(ids);
+    if (const std::string words = ExportedWords(session_, leak->exported, ids.size());
+        !words.empty())
+      absl::StrAppend(&leak->why, " ", words);
   }
   void AddLeak(Leak leak, LeakReport* report) const {
     const bool unwanted = options_.suppress && options_.suppress(leak);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/leaks/exports.h"
 #include "analysis/leaks/holder_tree.h"
 #include "analysis/store/session.h"
 
@@ -54,6 +55,7 @@ struct Leak {
   std::vector<Holder> holders;                  // of the survivors; empty if nobody looked
   HolderTree held_by;                           // the same
   std::optional<WithoutHolder> without_holder;  // of the survivors; nothing if nobody looked
+  Exported exported;                            // of the survivors
 
   // A handle of memory that another process or library owns: its bytes are in no total.
   bool imported() const { return layer == Layer::kImported; }

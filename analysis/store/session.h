@@ -168,7 +168,7 @@ class Session {
   bool IsSuballocated(AllocationId id) const;
 
   // Events that mark `id` during its life, in order of time: prefetches, advices and discards of
-  // managed memory, look-ups of a module's globals.
+  // managed memory, look-ups of a module's globals, holders, exports.
   std::span<const EventId> Marks(AllocationId id) const;
 
  private:

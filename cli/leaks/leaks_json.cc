@@ -46,6 +46,14 @@ Json LeakJson(const Session& session, Symbols& symbols, const analysis::Leak& le
                {"survivors", std::move(survivors)}};
   if (!leak.holders.empty()) json["holders"] = HoldersJson(leak.holders);
   if (leak.without_holder) json["without_holder"] = RestJson(*leak.without_holder);
+  if (leak.exported.blocks > 0) {
+    Json opened = Json::array();
+    for (const analysis::Opened& one : leak.exported.opened)
+      opened.push_back({{"process", one.process}, {"closed", one.closed}});
+    json["exported"] = {{"blocks", leak.exported.blocks},
+                        {"opened_by", std::move(opened)},
+                        {"holders", HoldersJson(leak.exported.holders)}};
+  }
   if (leak.steps_needed > 0) json["steps_needed"] = leak.steps_needed;
   if (leak.stack.valid()) {
     const analysis::CallSite site = symbols.SiteOf(leak.stack);

@@ -36,6 +36,10 @@ Json Leak() {
           {"steps_needed?", "int"},
           {"holders?", holders},
           {"without_holder?", {{"bytes", "uint"}, {"blocks", "uint"}}},
+          {"exported?",
+           {{"blocks", "uint"},
+            {"opened_by", {{{"process", "uint"}, {"closed", "bool"}}}},
+            {"holders", holders}}},
           {"import?", "text"},
           {"survivors", {{{"step", "int"}, {"bytes", "uint"}, {"blocks", "uint"}}}},
           {"example?", AllocationShape()}};

@@ -19,7 +19,7 @@ inline bool g_silent = false;
 inline bool HasStack(std::string_view op) {
   return op == "alloc" || op == "alloc_failed" || op == "context_create" || op == "module_load" ||
          op == "pool_create" || op == "prefetch" || op == "advise" || op == "discard" ||
-         op == "checkpoint";
+         op == "checkpoint" || op == "exported";
 }
 
 template <typename Address>

@@ -57,6 +57,7 @@ void Ipc() {
   for (const CUdeviceptr memory : {closed, kept}) {
     CUipcMemHandle handle;
     MUST(get(&handle, memory));
+    Expect("exported", "none", 0, memory, memory == kept ? kPage : 3 * kPage, get.name);
     Send(handle);
   }
   WaitForPeer();
@@ -116,6 +117,7 @@ void Pool() {
     const auto memory = TAKE(from, "stream-ordered", 0, bytes, bytes, pool, nullptr);
     CUmemPoolPtrExportData data;
     MUST(PROC(cuMemPoolExportPointer, "cuMemPoolExportPointer", 11020)(&data, memory));
+    Expect("exported", "none", 0, memory, bytes, "cuMemPoolExportPointer");
     Send(data);
   }
   WaitForPeer();

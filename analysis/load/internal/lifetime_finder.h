@@ -60,6 +60,7 @@ class LifetimeFinder {
   Id FirstPages(const AllocationRecord& block) const;
   void EndOlder(Space space, const AllocationRecord& fresh, std::uint32_t event);
   Id FindFreed(const Event& event) const;
+  Id ImportAround(const Event& event);
   Id FindImport(std::uint64_t address, int device) const;
   bool FreeEndedBelow(std::uint32_t i, Event* event);
   void EndMembers(std::vector<Id>* members, std::uint32_t event, EndReason reason);

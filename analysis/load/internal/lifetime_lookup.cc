@@ -58,4 +58,13 @@ Id LifetimeFinder::FindImport(std::uint64_t address, int device) const {
   return kNone;
 }
 
+// What another process shared is opened whole, and used in parts.
+Id LifetimeFinder::ImportAround(const Event& event) {
+  AllocationRecord part;
+  part.device = event.device;
+  part.address = event.address;
+  const Id id = driver_.Containing(part, allocations_);
+  return id != kNone && allocations_[id].layer == Layer::kImported ? id : kNone;
+}
+
 }  // namespace memprof::analysis::lifetimes

@@ -26,7 +26,8 @@ void LifetimeFinder::Prepare() {
   const auto has = [&](Layer layer) { return seen[static_cast<std::uint8_t>(layer)]; };
   blocks_.used = has(Layer::kTensor);
   segments_.used = blocks_.used || has(Layer::kBlock);
-  driver_.used = frameworks_ = segments_.used || has(Layer::kSegment);
+  frameworks_ = segments_.used || has(Layer::kSegment);
+  driver_.used = frameworks_ || has(Layer::kImported);
   events_.Reserve(order_.size(), births);
   if (failed > 0) FindFailedFrees();
   if (loads > 0) code_.Find(raw_, order_);
@@ -95,6 +96,7 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
           live_.Find(Space::kBlock, event->address, event->device, false, allocations_));
       return;
     case Op::kUnreachable:
+    case Op::kExported:
       event->allocation = AllocationId(
           live_.Find(Space::kDevice, event->address, event->device, true, allocations_));
       return;
@@ -105,6 +107,7 @@ void LifetimeFinder::Take(std::uint32_t i, Event* event) {
                   : kNone;
       if (id == kNone)
         id = live_.Find(Space::kDevice, event->address, event->device, true, allocations_);
+      if (id == kNone) id = ImportAround(*event);
       event->allocation = AllocationId(id);
       return;
     }

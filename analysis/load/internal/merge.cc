@@ -148,8 +148,10 @@ class SessionMerger {
         event->aux0 += part.shift;
         break;
       case Op::kAlloc:
-        if (event->layer == Layer::kStreamOrdered || event->layer == Layer::kImported ||
-            event->layer == Layer::kGraph)
+        // The number of an IPC handle is the same in all processes.
+        if (event->layer == Layer::kStreamOrdered || event->layer == Layer::kGraph ||
+            (event->layer == Layer::kImported &&
+             event->aux1 != static_cast<std::uint64_t>(ImportKind::kIpc)))
           event->aux0 = part.Tagged(event->aux0);
         break;
       default:

@@ -49,11 +49,12 @@ ExportTable::Content* ExportTable::Find(Kind kind, const void* content) {
   });
 }
 
-void ExportTable::AddContent(Kind kind, const void* content, const Memory& memory) {
+bool ExportTable::AddContent(Kind kind, const void* content, const Memory& memory) {
   LockGuard lock(mutex_);
   if (Content* known = Find(kind, content)) {
+    const bool is_new = known->memory.handle != memory.handle;
     known->memory = memory;
-    return;
+    return is_new;
   }
   if (contents_.size() >= kContents) contents_.Erase(contents_.begin());
   Content added{};
@@ -61,6 +62,7 @@ void ExportTable::AddContent(Kind kind, const void* content, const Memory& memor
   memcpy(added.bytes, content, kContentBytes);
   added.memory = memory;
   contents_.Append(added);
+  return true;
 }
 
 bool ExportTable::FindContent(Kind kind, const void* content, Memory* memory) {

@@ -38,7 +38,8 @@ class ExportTable {
   // Marks the file description of `descriptor`; not when kDescriptors others are in use, or it has
   // a mark.
   void AddDescriptor(int descriptor, const Memory& memory);
-  void AddContent(Kind kind, const void* content, const Memory& memory);
+  // Returns whether it was not known with this handle or address.
+  bool AddContent(Kind kind, const void* content, const Memory& memory);
   // False when this process has not exported it.
   bool FindDescriptor(int descriptor, Memory* memory);
   bool FindContent(Kind kind, const void* content, Memory* memory);

@@ -6,26 +6,47 @@
 namespace memprof::recorder {
 namespace {
 
+// The same in every process.
+std::uint64_t NumberOfHandle(const void* handle) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (std::size_t i = 0; i < ExportTable::kContentBytes; ++i)
+    hash = (hash ^ static_cast<const unsigned char*>(handle)[i]) * 1099511628211u;
+  return hash;
+}
+
 // Records an address that refers to memory of another process, or of this one: CUDA does not
 // promise that a process can open its own exports, but where it can, no foreign memory was
 // imported.
-void RecordSharedAddress(Call* call, CUdeviceptr address, const void* exported, std::uint64_t pool,
+// `from`: the pool, or the number of the handle.
+void RecordSharedAddress(Call* call, CUdeviceptr address, const void* exported, std::uint64_t from,
                          ImportKind kind) {
   ExportTable::Memory own;
   const bool is_own =
       call->driver()->exports()->FindContent(ExportTable::Kind::kAddress, exported, &own);
   call->Allocated(CUDA_SUCCESS, kLayerImported, address, DriverState::BytesAt(address),
-                  is_own ? own.handle : pool, is_own ? kImportOwn : kind);
+                  is_own ? own.handle : from, is_own ? kImportOwn : kind);
 }
 
 }  // namespace
+
+void RecordExport(Call* call, const void* handle, CUdeviceptr address) {
+  if (!call->driver()->exports()->AddContent(ExportTable::Kind::kAddress, handle,
+                                             {address, 0, 0, 0}))
+    return;
+  ring::RingEvent event = call->Event(kOpExported, kLayerNone);
+  event.address = address;
+  event.bytes = DriverState::BytesAt(address);
+  event.aux0 = NumberOfHandle(handle);
+  event.SetDevice(call->Context().device);
+  call->Emit(&event, true);
+}
 
 void OpenIpc::After(Call* call, CUresult result, CUdeviceptr* pointer, CUipcMemHandle handle,
                     unsigned) const {
   call->Failed(result, kLayerImported);
   if (result == CUDA_SUCCESS && call->driver()->handles()->Add(HandleTable::Entry(
                                     *pointer, HandleKind::kIpc, call->Context().id)))
-    RecordSharedAddress(call, *pointer, &handle, 0, kImportIpc);
+    RecordSharedAddress(call, *pointer, &handle, NumberOfHandle(&handle), kImportIpc);
 }
 
 void CloseIpc::Before(Call* call, CUdeviceptr pointer) {

@@ -7,14 +7,16 @@
 
 namespace memprof::recorder {
 
+// `handle`: 64 bytes, by which other processes can open the memory at `address`.
+void RecordExport(Call* call, const void* handle, CUdeviceptr address);
+
 // cuIpcGetMemHandle and cuMemPoolExportPointer. An import of the same handle is then recognised as
 // the process's own memory.
 template <typename Shared>
 struct ExportAddress : MemoryEvent {
   void After(Call* call, CUresult result, Shared* shared, CUdeviceptr pointer) const {
-    if (result == CUDA_SUCCESS && shared != nullptr)
-      call->driver()->exports()->AddContent(ExportTable::Kind::kAddress, shared,
-                                            {pointer, 0, 0, 0});
+    static_assert(sizeof(Shared) == ExportTable::kContentBytes);
+    if (result == CUDA_SUCCESS && shared != nullptr) RecordExport(call, shared, pointer);
   }
 };
 using GetIpc = ExportAddress<CUipcMemHandle>;

@@ -52,6 +52,7 @@ enum Op : std::uint8_t {
   kOpPresent = 47,
   kOpThinned = 48,
   kOpLevel = 49,
+  kOpExported = 50,
 };
 
 enum Layer : std::uint8_t {

@@ -68,13 +68,14 @@ class Watch:
             self._next_allocations = max(allocations * _GROWTH, allocations + _LEAST_GROWTH)
 
     def _allocations(self):
-        """Of PyTorch's allocator on all devices, so far. Another one that it was given may not count them: then the time,
-        as if a hundred were made a second."""
+        """Of PyTorch's allocator on all devices, so far. Another one that it was given may not count them, and what another
+        process shared is not allocated here: then the time, as if a hundred were made a second."""
         try:
             figures = self._torch._C._cuda_memoryStats
-            return sum(figures(device)["allocation"]["all"]["allocated"] for device in range(self._cuda.device_count()))
+            made = sum(figures(device)["allocation"]["all"]["allocated"] for device in range(self._cuda.device_count()))
         except Exception:  # pylint: disable=broad-except
-            return (time.monotonic() - self._begin) * 100
+            made = 0
+        return made or (time.monotonic() - self._begin) * 100
 
     def step(self, number):
         """A step begins."""

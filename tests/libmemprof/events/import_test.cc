@@ -20,7 +20,8 @@ class ImportHooks : public HooksTest {
       std::string words = testing::LowerWord(log::Op_Name(event.op), 3);
       if (event.op == log::OP_ALLOC)
         words += " " + std::to_string(event.bytes) + " kind " + std::to_string(event.aux1) +
-                 (event.aux0 == 0 ? "" : " of another");
+                 // Of IPC, it is the number of the handle.
+                 (event.aux0 == 0 || event.aux1 == kImportIpc ? "" : " of another");
       story.push_back(words);
     }
     return story;

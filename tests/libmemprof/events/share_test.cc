@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -218,6 +220,7 @@ TEST_F(ShareHooks, AddressesOfItsOwn) {
   CUipcMemHandle handle{}, foreign{};
   handle.reserved[0] = 7;
   Call("cuIpcGetMemHandle", &handle, own);
+  Call("cuIpcGetMemHandle", &handle, own);  // once more: no other event
   Call("cuIpcOpenMemHandle_v2", &opened, handle, 1u);
   CUmemPoolPtrExportData data{};
   data.reserved[0] = 8;
@@ -229,8 +232,17 @@ TEST_F(ShareHooks, AddressesOfItsOwn) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> imports;
   for (const Event& event : made)
     if (event.layer == log::LAYER_IMPORTED) imports.emplace_back(event.aux1, event.aux0);
+  ASSERT_EQ(imports.size(), 3u);
+  const std::uint64_t number = imports[2].second;
   EXPECT_EQ(imports, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-                         {kImportOwn, own}, {kImportOwn, own}, {kImportIpc, 0}}));
+                         {kImportOwn, own}, {kImportOwn, own}, {kImportIpc, number}}));
+  std::set<std::uint64_t> numbers = {0, number};  // each handle has another
+  for (const Event& event : made) {
+    if (event.op != log::OP_EXPORTED) continue;
+    EXPECT_EQ(event.address, own);
+    EXPECT_TRUE(numbers.insert(event.aux0).second);
+  }
+  EXPECT_EQ(numbers.size(), 4u);
   EXPECT_EQ(Stats().live_bytes, 640u);
   Call("cuIpcCloseMemHandle", opened);
   Call("cuMemFreeAsync", pooled, CUstream{});

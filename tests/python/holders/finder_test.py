@@ -429,6 +429,15 @@ class Watches(unittest.TestCase):
         self.assertGreater(self.watch.tick(), 0)
         self.assertEqual(len(self.ends()), 1)
 
+    def test_without_allocations_of_its_own_the_time_counts(self):
+        self.allocations = 0
+        self.watch._torch._C._cuda_memoryStats = lambda device: {"allocation": {"all": {"allocated": 0}}}
+        self.watch._cuda.device_count = lambda: 1
+        self.addCleanup(delattr, TORCH._C, "_cuda_memoryStats")
+        self.watch._begin -= 0.1
+        self.assertGreater(self.watch.tick(), 0)
+        self.assertEqual(len(self.ends()), 1)
+
     def test_no_look_while_the_program_is_traced(self):
         TORCH._C._get_tracing_state = object
         self.addCleanup(lambda: TORCH._C.__dict__.pop("_get_tracing_state", None))
