@@ -42,6 +42,7 @@ Purpose OfCategory(Category category) {
     case Category::kCommunication:
       return Purpose::kCommunication;
     case Category::kUnknown:
+    case Category::kLeaks:
     case Category::kSlack:
       break;
   }

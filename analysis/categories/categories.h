@@ -24,10 +24,11 @@ enum class Category : std::uint8_t {
   kWorkspaces,      // scratch memory of one operation or library
   kCommunication,   // buffers of collectives
   kTemporaries,     // gradients of activations, and other memory that is freed within its phase
+  kLeaks,           // memory that analysis/leaks reports, whatever it was made for
   // reserved by an allocator, outside of blocks; never the category of an allocation
   kSlack,
 };
-inline constexpr std::size_t kCategoryCount = 10;
+inline constexpr std::size_t kCategoryCount = 11;
 // "parameters", "optimizer state", …: for reports. CategoryKey: "optimizer_state", for JSON.
 std::string_view CategoryName(Category category);
 std::string_view CategoryKey(Category category);
@@ -40,10 +41,11 @@ enum class CategoryReason : std::uint8_t {
   kRange,     // a named range that was open
   kLifetime,  // when in the step it is born and dies
   kSizes,     // its size is that of a parameter, and its lifetime fits
+  kLeaks,     // step after step leaves it behind
 };
 // "the tensor's name", "the call stack", …
 std::string_view CategoryReasonText(CategoryReason reason);
-// "name", "stack", "range", "lifetime", "sizes", "none".
+// "name", "stack", "range", "lifetime", "sizes", "leaks", "none".
 std::string_view CategoryReasonKey(CategoryReason reason);
 
 struct CategoryVerdict {

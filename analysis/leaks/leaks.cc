@@ -202,6 +202,7 @@ class ProcessLeaks {
     AddOwners(holders, sites_[index].alive_at_end, {}, &leak);
     if (const Unreachable lost = lost_memory.Of(sites_[index]); lost.blocks > 0) {
       CallDefinite(lost, lost_memory.ScannedBytes(lost), &leak);
+      leak.memory = sites_[index].alive_at_end;
       return AddLeak(std::move(leak), report);
     }
     for (const LeakCandidate& rising : judged_.rising)

@@ -52,6 +52,7 @@ struct Leak {
   std::string why;                              // evidence, in words with figures
   std::string disproof;                         // what would disprove it
   AllocationId example;                         // oldest survivor
+  std::vector<AllocationId> memory;             // all survivors, of all its sites
   std::vector<Holder> holders;                  // of the survivors; empty if nobody looked
   HolderTree held_by;                           // the same
   std::optional<WithoutHolder> without_holder;  // of the survivors; nothing if nobody looked

@@ -53,7 +53,10 @@ Band OfCategory(Category category) {
   }
   QString name = ToQString(analysis::CategoryName(category));
   const QString help =
-      QStringLiteral("Judged to be %1 from names, stacks, ranges, lifetimes and sizes.").arg(name);
+      category == Category::kLeaks
+          ? QStringLiteral("What the leaks view reports, whatever it was made for.")
+          : QStringLiteral("Judged to be %1 from names, stacks, ranges, lifetimes and sizes.")
+                .arg(name);
   name[0] = name[0].toUpper();
   return {BandRole::kGroup, ColorOf(category), name, help, {}};
 }

@@ -42,7 +42,8 @@ class Passes {
       const CategoryUnit& unit = units_[held[i]];
       same = i > 0 && units_[held[i - 1]].bytes == unit.bytes ? same + 1 : 0;
       const auto parameters = parameters_.find({unit.place(), unit.bytes});
-      held_[held[i]] = parameters == parameters_.end() || same < parameters->second;
+      // Without steps, whatever stays would be a parameter, had it no stack.
+      held_[held[i]] = parameters == parameters_.end() ? unit.step >= 0 : same < parameters->second;
     }
   }
   void Hold(std::size_t u) { held_[u] = true; }
@@ -81,7 +82,8 @@ std::vector<bool> HeldGradients(const std::vector<CategoryUnit>& units,
       continue;
     }
     if (!pass.end.valid()) pass.end = unit.birth;
-    if (unit.step >= 0 && sizes.HasNearly(unit) && (!unit.death.valid() || unit.death > pass.end))
+    const bool comparable = unit.step >= 0 || stacks.identify_parameters();
+    if (comparable && sizes.HasNearly(unit) && (!unit.death.valid() || unit.death > pass.end))
       pass.held.push_back(u);
   }
   for (auto& [place, pass] : at_hand) passes.End(std::move(pass.held));

@@ -30,6 +30,7 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
   }
   Leak& leak = candidate.leak;
   const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
+  leak.memory = survivors;
   for (const AllocationId id : survivors) {
     const Allocation& a = session.allocation(id);
     leak.bytes += a.bytes;
