@@ -147,10 +147,15 @@ struct FailureGrowth {
   double bytes_per_step = 0;   // or per iteration
 };
 
-// For a failure in the first step: what the rest of the step will need, if the run trains.
+// For a failure in the first step, or in an optimizer's first: what the rest of the step will need,
+// if the run trains.
 struct FirstStep {
   bool backward = false, optimizer = false;  // has begun
+  bool steps_before = false;                 // of another optimizer
+  bool adam = false;                         // requested it
+  bool temporaries = false;                  // requested by the optimizer, whose state is complete
   std::uint64_t parameters = 0;              // that were there
+  std::uint64_t gradients_there = 0, state_there = 0;
   // at least still to come: in the end as much as the parameters
   std::uint64_t gradients = 0;
   std::uint64_t optimizer_state = 0;  // at least to come with Adam

@@ -106,14 +106,29 @@ std::string LargerStepWords(const FailureReport& report) {
                       FrameText(larger.site, NameStyle::kShort), ". For this request: ");
 }
 
+constexpr char kNotEnough[] = "what suffices for this request does not suffice for the run.";
+
+// In the first step of an optimizer.
+std::string OptimizerWords(const FirstStep& first) {
+  std::string text = absl::StrCat(first.steps_before ? " This" : " No step had finished: the",
+                                  " optimizer ran for the first time. ");
+  if (first.gradients_there > 0)
+    absl::StrAppend(&text, "The gradients are there, ", FormatBytes(first.gradients_there), ". ");
+  if (first.temporaries)
+    return absl::StrCat(text, "Its state is there, ", FormatBytes(first.state_there),
+                        "; the request is for temporaries of its step.");
+  const std::string there =
+      first.state_there > 0 ? absl::StrCat("; ", FormatBytes(first.state_there), " of it are there")
+                            : "";
+  return absl::StrCat(text, first.adam ? "" : "With Adam at least ",
+                      FormatBytes(first.optimizer_state), " of ", first.adam ? "Adam's " : "",
+                      "state are still to come", there, ": ", kNotEnough);
+}
+
 std::string FirstStepWords(const FirstStep& first) {
-  constexpr char kNotEnough[] = "what suffices for this request does not suffice for the run.";
   const std::string of_all =
       absl::StrCat(", as much as the parameters, ", FormatBytes(first.parameters), ", in the end");
-  if (first.optimizer)
-    return absl::StrCat(
-        " No step had finished: the optimizer ran for the first time. With Adam at least ",
-        FormatBytes(first.optimizer_state), " of state are still to come: ", kNotEnough);
+  if (first.optimizer) return OptimizerWords(first);
   return absl::StrCat(
       " No step had finished", first.backward ? ", the first backward pass was under way" : "",
       ". If the run trains, still to come are ", first.backward ? "" : "the backward pass with ",
@@ -162,6 +177,13 @@ static std::string LargerDeviceWords(const FailureReport& report) {
   if (report.larger_step) return " for this request; what the rest of the step needs comes on top";
   if (!report.first_step) return "";
   const FirstStep& first = *report.first_step;
+  if (first.temporaries) return " for this request; the step's other temporaries come on top";
+  if (first.optimizer) {
+    const std::uint64_t rest =
+        first.optimizer_state - std::min(first.optimizer_state, report.request.bytes);
+    return absl::StrCat(" for this request; with the rest of the state ",
+                        FormatBytes(report.missing + rest), " more, and the step's temporaries");
+  }
   return absl::StrCat(" for this request; for a step at least ",
                       FormatBytes(report.missing + first.gradients), " more, with Adam ",
                       FormatBytes(report.missing + first.gradients + first.optimizer_state),

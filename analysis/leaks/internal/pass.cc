@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/symbols/cxx_names.h"
+
 namespace memprof::analysis {
 namespace {
 
@@ -42,6 +44,7 @@ class CommonPath {
 
  private:
   bool IsPass(FrameId frame) const {
+    if (!PassWords(Function(frame)).empty()) return true;
     // "forward" of "Net.forward", as Python 3.11 and later name it.
     std::string_view function = Function(frame);
     if (const std::size_t dot = function.rfind('.'); dot != std::string_view::npos)

@@ -112,7 +112,8 @@ void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
   };
   absl::flat_hash_set<std::uint32_t> growing;
   FailureGrowth growth = FindLeaking(scene, symbols, groups, leaks, *report, &growing);
-  if (!fills(growth) || growth.bytes_per_step <= 0) {
+  const bool by_steps = fills(growth) && growth.bytes_per_step > 0;
+  if (!by_steps) {
     absl::flat_hash_set<std::uint32_t> of_line;
     const auto iterations = FindIterations(scene, symbols, groups, &of_line);
     if (iterations && fills(*iterations)) {
@@ -120,10 +121,13 @@ void FindGrowth(const Scene& scene, Symbols& symbols, SiteGroups& groups,
       growing = std::move(of_line);
     }
   }
-  if (fills(growth))
+  FindFirstStep(scene, symbols, report);
+  // An optimizer that makes its state parameter by parameter looks like iterations that grow.
+  const bool of_optimizer = report->first_step && report->first_step->optimizer;
+  if (fills(growth) && (!of_optimizer || by_steps)) {
     report->growth = std::move(growth);
-  else
-    FindFirstStep(scene, symbols, report);
+    report->first_step.reset();
+  }
   if (!report->growth && !report->first_step) FindLargerStep(scene, groups, report);
   if (!report->growth && !report->first_step && !report->larger_step) return;
   if (!report->growth) AddLargest(scene, groups, report);

@@ -113,7 +113,10 @@ Json FailureJson(const Session& session, analysis::Symbols& symbols,
     const analysis::FirstStep& first = *report.first_step;
     json["first_step"] = {{"backward_seen", first.backward},
                           {"optimizer_seen", first.optimizer},
+                          {"steps_before", first.steps_before},
                           {"parameters_bytes", first.parameters},
+                          {"gradients_bytes", first.gradients_there},
+                          {"optimizer_state_bytes", first.state_there},
                           {"gradients_to_come_bytes", first.gradients},
                           {"optimizer_state_to_come_bytes", first.optimizer_state}};
   }

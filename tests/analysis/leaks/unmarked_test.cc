@@ -129,6 +129,7 @@ TEST(LeaksUnmarkedTest, LayersOfOneForwardPassAreNoTurns) {
                          Way{"main (train.py:9)", "Net.forward (model.py:7)"},
                          Way{"main (train.py:9)", "step (optimizers.py:7)"},
                          Way{"main (train.py:9)", "Adam.step (optimizers.py:7)"},
+                         Way{"backward of <module> (train.py:9)"},
                          Way{"torch::autograd::Engine::evaluate_function (engine.cpp:3)"}}) {
     const LeakReport report = IterationsUnder(way);
     EXPECT_TRUE(report.leaks.empty()) << report.verdict;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/oom/oom.h"
 #include "analysis/oom/words.h"
@@ -205,6 +207,74 @@ TEST(OomRunTest, InTheFirstCallOfTheOptimizerItsStateIsToCome) {
     EXPECT_EQ(report.first_step->gradients, 0u);
     EXPECT_EQ(report.first_step->optimizer_state, 15 * kMiB);
   }
+}
+
+// PyTorch's Adam makes two moments of each of 10 parameters of 1 MiB, at lines of _init_group; with
+// `temporaries`, these are complete and its step needs more. `before`: an optimizer of another kind
+// worked for three steps.
+Case FirstOfAdam(int made, bool temporaries, bool before, bool grown = false) {
+  LogBuilder log;
+  log.Device(0, 64 * kMiB);
+  std::uint64_t at = kBase;
+  const auto make = [&](const std::vector<std::string>& way) {
+    log.Alloc(Layer::kLinear, at, kMiB, {.stack = log.Stack(way)});
+    return std::exchange(at, at + kMiB);
+  };
+  const std::string main = "main (a.cc:1)";
+  for (int i = 0; i < 10; ++i) make({main, "Parameter::Parameter (p.cc:2)"});
+  std::vector<std::uint64_t> gradients;
+  for (int step = 0; step < (before ? 4 : 1); ++step) {
+    for (const std::uint64_t gradient : std::exchange(gradients, {})) log.Free(gradient);
+    log.Free(make({main, "Model::Forward (m.cc:3)"}));
+    for (int i = 0; i < 10; ++i) gradients.push_back(make({main, "Model::Backward (m.cc:4)"}));
+    if (step < 3 && before) log.Free(make({main, "SGD::Step (/x/optim/sgd.cc:5)"}));
+  }
+  const std::vector<std::string> state = {main, "Adam::step (/x/optim/adam.cc:6)",
+                                          "Adam::_init_group (/x/optim/adam.cc:7)"};
+  const std::vector<std::string> work = {main, "Adam::step (/x/optim/adam.cc:8)"};
+  for (int i = 0; i < made; ++i) {
+    make(state);
+    if (grown) log.Free(make(work));
+  }
+  if (temporaries) make(work);
+  DriverRefuses(log, kMiB, kMiB / 2, 64 * kMiB, log.Stack(temporaries ? work : state));
+  return Load(log);
+}
+
+TEST(OomRunTest, InTheFirstStepOfAdamItsMissingStateIsNamed) {
+  for (const bool before : {false, true}) {
+    const FailureReport report = FirstOfAdam(5, false, before).last;
+    ASSERT_TRUE(report.first_step) << before;
+    EXPECT_FALSE(report.growth);
+    EXPECT_EQ(report.first_step->steps_before, before);
+    EXPECT_EQ(report.first_step->gradients_there, 10 * kMiB);
+    EXPECT_EQ(report.first_step->state_there, 5 * kMiB);
+    EXPECT_EQ(report.first_step->optimizer_state, 15 * kMiB);
+    const std::string words = FailureVerdict(report);
+    EXPECT_NE(words.find("The gradients are there, 10.0 MiB. 15.0 MiB of Adam's state are still to "
+                         "come; 5.00 MiB of it are there"),
+              std::string::npos)
+        << words;
+    EXPECT_EQ(words.find("No step had finished") == std::string::npos, before) << words;
+  }
+}
+
+TEST(OomRunTest, WhereAdamsStateIsThereItLacksTemporaries) {
+  const FailureReport report = FirstOfAdam(20, true, false).last;
+  ASSERT_TRUE(report.first_step);
+  EXPECT_EQ(report.first_step->optimizer_state, 0u);
+  EXPECT_NE(FailureVerdict(report).find("Its state is there, 20.0 MiB; the request is for "
+                                        "temporaries of its step."),
+            std::string::npos)
+      << FailureVerdict(report);
+}
+
+// foreach=False: state and work of one parameter after the other.
+TEST(OomRunTest, StateMadeInALoopIsNoGrowth) {
+  const FailureReport report = FirstOfAdam(12, false, false, true).last;
+  EXPECT_FALSE(report.growth);
+  ASSERT_TRUE(report.first_step);
+  EXPECT_EQ(report.first_step->optimizer_state, 8 * kMiB);
 }
 
 // Steps of 10 MiB, and one of 60 MiB in which the next request fails.
