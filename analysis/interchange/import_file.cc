@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/base/run_info.h"
 #include "analysis/base/status_text.h"
 #include "analysis/base/text.h"
 
