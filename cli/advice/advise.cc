@@ -16,8 +16,8 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 #include "cli/shared/savings_text.h"
 
@@ -133,7 +133,7 @@ int AdviseVerb(int argc, char** argv) {
   if (device != kAllDevices && device < 0)
     return UsageError("advise", "--device cannot be negative");
   int status = kExitFine;
-  const auto session = OpenLogs(options, "advise", &status);
+  const auto session = OpenWholeLogs(options, "advise", &status);
   if (!session) return status;
   if (device != kAllDevices) {
     const std::vector<int> known = analysis::DeviceOrdinals(*session);

@@ -15,8 +15,8 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -130,7 +130,7 @@ int BudgetVerb(int argc, char** argv) {
   if (arguments.device != kAllDevices && arguments.device < 0)
     return UsageError("budget", "--device cannot be negative");
   int status = kExitFine;
-  const auto session = OpenLogs(options, "budget", &status);
+  const auto session = OpenWholeLogs(options, "budget", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   const auto devices = Collect(*session, symbols, arguments, *when);

@@ -15,8 +15,8 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -96,7 +96,7 @@ int CategoriesVerb(int argc, char** argv) {
   if (device != kAllDevices && device < 0)
     return UsageError("categories", "--device cannot be negative");
   int status = kExitFine;
-  const auto session = OpenLogs(options, "categories", &status);
+  const auto session = OpenWholeLogs(options, "categories", &status);
   if (!session) return status;
   const absl::StatusOr<Instants> found = FindInstants(*session, device, *when);
   if (!found.ok()) {

@@ -14,8 +14,8 @@
 #include "cli/fragmentation/fragmentation.h"
 #include "cli/fragmentation/internal/series.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -110,7 +110,7 @@ int FragmentationVerb(int argc, char** argv) {
                                                 : "--step and --at-end exclude each other");
   }
   int status = kExitFine;
-  const auto session = OpenLogs(options, "fragmentation", &status);
+  const auto session = OpenWholeLogs(options, "fragmentation", &status);
   if (!session) return status;
   const auto is_chosen = [device](const analysis::DeviceInfo& d) { return d.id == device; };
   if (device != kAllDevices && std::ranges::none_of(session->devices(), is_chosen)) {

@@ -16,8 +16,8 @@
 #include "cli/console/text.h"
 #include "cli/fail_on/conditions.h"
 #include "cli/leaks/leaks.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 #include "cli/shared/viewer_link.h"
 
@@ -168,7 +168,7 @@ int LeaksVerb(int argc, char** argv) {
                     {Metric::kDefinite, Metric::kSuspected, Metric::kGrowing, Metric::kGrowth});
   if (!budget.ok()) return UsageError("leaks", analysis::StatusText(budget.status()));
   int status = kExitFine;
-  const auto session = OpenLogs(options, "leaks", &status);
+  const auto session = OpenWholeLogs(options, "leaks", &status);
   if (!session) return status;
   analysis::Suppressions suppressions;
   if (!arguments.suppressions.empty()) {

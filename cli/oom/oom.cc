@@ -14,8 +14,8 @@
 #include "cli/console/text.h"
 #include "cli/oom/internal/failures.h"
 #include "cli/oom/oom.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 #include "cli/shared/viewer_link.h"
 
@@ -107,7 +107,7 @@ int OomVerb(int argc, char** argv) {
   if (top < 0) return UsageError("oom", "--top cannot be negative");
   if (event != kLast && event < 0) return UsageError("oom", "--event cannot be negative");
   int status = kExitFine;
-  const auto session = OpenLogs(options, "oom", &status);
+  const auto session = OpenWholeLogs(options, "oom", &status);
   if (!session) return status;
   const std::vector<FailedRequest> failures = analysis::FindFailures(*session);
   const FailedRequest* shown = Choose(failures, event);

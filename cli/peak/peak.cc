@@ -21,8 +21,8 @@
 #include "cli/peak/libraries.h"
 #include "cli/peak/peak.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -207,7 +207,7 @@ int PeakVerb(int argc, char** argv) {
   const auto rules = ParseSizeRules(arguments.what_if);
   if (!rules.ok()) return UsageError("peak", analysis::StatusText(rules.status()));
   int status = kExitFine;
-  const auto session = OpenLogs(options, "peak", &status);
+  const auto session = OpenWholeLogs(options, "peak", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   if (!arguments.within.empty()) return PrintWithin(*session, symbols, arguments);

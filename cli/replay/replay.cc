@@ -17,8 +17,8 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/replay/internal/replay_text.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -312,7 +312,7 @@ int ReplayVerb(int argc, char** argv) {
   }
   if (const int status = Check(arguments, &what, &recorded); status >= 0) return status;
   int status = kExitFine;
-  const auto session = OpenLogs(options, "replay", &status);
+  const auto session = OpenWholeLogs(options, "replay", &status);
   if (!session) return status;
   const std::vector<DeviceReplay> replays = analysis::ReplayAllocators(*session, what);
   if (replays.empty() && what.device != analysis::kNoDevice) {

@@ -27,8 +27,8 @@
 #include "cli/report/internal/settings.h"
 #include "cli/report/ledger.h"
 #include "cli/report/report.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -304,7 +304,7 @@ int ReportVerb(int argc, char** argv) {
   const auto budget = Budget::Parse(fail_on, Compares::kNo);
   if (!budget.ok()) return UsageError("report", analysis::StatusText(budget.status()));
   int status = kExitFine;
-  const auto session = OpenLogs(options, "report", &status);
+  const auto session = OpenWholeLogs(options, "report", &status);
   if (!session) return status;
   analysis::Symbols symbols(session);
   // The two take about the same time, and a loaded session does not change.

@@ -11,6 +11,7 @@
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -54,6 +55,8 @@ std::string ProcessLines(const Session& session) {
 std::string EndText(const Session& session) {
   const analysis::RunInfo& run = session.run();
   if (run.growing) return "still running: these are the figures so far";
+  // What happened at its end may be among what is lost.
+  if (std::string lost = LossWords(session); !lost.empty()) return lost;
   if (!run.complete) return "ended without closing its log (killed or crashed)";
   if (run.imported()) return "imported";
   if (session.EndsWithFailure()) return "ended after a request for memory had failed";

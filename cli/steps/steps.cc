@@ -16,8 +16,8 @@
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -198,7 +198,7 @@ int StepsVerb(int argc, char** argv) {
   if (const int status = ParseOrExit(options, "steps", argc, argv); status >= 0) return status;
   if (top < 0) return UsageError("steps", "--top cannot be negative");
   int status = kExitFine;
-  const auto session = OpenLogs(options, "steps", &status);
+  const auto session = OpenWholeLogs(options, "steps", &status);
   if (!session) return status;
   const StepChoice choice = ChoiceOf(source);
   // In several logs, steps are found in each log before the logs are merged.

@@ -103,8 +103,8 @@ TEST(HostileTest, OneBadChecksumIsNamedAndTheRestIsRead) {
   const analysis::testing::TempDirectory directory;
   analysis::testing::LogBuilder log;
   WriteTraining(log);
-  std::string bad = log.Bytes({.events_per_chunk = 50});
-  bad[bad.size() / 2] ^= 1;  // damages one chunk of events
+  std::string bad = log.Bytes({.events_per_chunk = 2});
+  bad[bad.size() / 2] ^= 1;  // damages one chunk of two events
   const std::string path = directory.Write("bad.mprof", bad);
   for (const std::string& verb : kVerbs) {
     const Result result = Memprof(Arguments(verb, path));

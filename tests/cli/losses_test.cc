@@ -1,0 +1,66 @@
+// What verbs print of a log that lost nearly everything, and of one that lost little.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/cli/cli_test_support.h"
+
+namespace memprof::cli::testing {
+namespace {
+
+using analysis::testing::LogBuilder;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const char* const kVerbs[] = {"report",     "leaks",         "steps",  "oom",    "peak",
+                              "categories", "fragmentation", "advise", "budget", "replay"};
+
+class LossesTest : public ::testing::Test {
+ protected:
+  void Write(std::uint64_t lost) {
+    LogBuilder log;
+    WriteTraining(log);
+    log.Count("events_lost", lost);
+    log_ = directory_.Write("x.mprof", log.Bytes());
+  }
+  Result Run(std::vector<std::string> arguments) {
+    arguments.push_back(log_);
+    return Memprof(arguments);
+  }
+
+ private:
+  analysis::testing::TempDirectory directory_;
+  std::string log_;
+};
+
+TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
+  Write(17'003);
+  for (const char* const verb : kVerbs)
+    for (const bool json : {false, true}) {
+      const Result result = json ? Run({verb, "--json"}) : Run({verb});
+      EXPECT_EQ(result.status, 1) << verb;
+      EXPECT_EQ(result.out, "") << verb;
+      EXPECT_THAT(result.err, HasSubstr(std::string("98 % of its events (17,003 of 17,350) are "
+                                                    "lost: '") +
+                                        verb + "' needs them, and tells nothing"));
+      EXPECT_THAT(result.err, HasSubstr("Raise MEMPROF_RING_EVENTS"));
+      EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+    }
+  EXPECT_EQ(Run({"dump"}).status, 0) << "it prints what is there";
+  Write(170'003);
+  EXPECT_THAT(Run({"leaks"}).err, HasSubstr("more than 99 % of its events"));
+}
+
+TEST_F(LossesTest, ALogThatLostLittleSaysSoInItsHead) {
+  Write(3);
+  const Result result = Run({"report"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.out, HasSubstr("0.9 % of its events (3 of 350) are lost"));
+  EXPECT_THAT(result.out, Not(HasSubstr("ended after")));
+}
+
+}  // namespace
+}  // namespace memprof::cli::testing
