@@ -256,7 +256,10 @@ class Verdicts {
   }
 
   std::string Text() {
-    if (session_.processes().size() == 1) return groups_.empty() ? "" : groups_[0].verdict;
+    const auto ends = [](const ProcessInfo& log) { return log.next_segment == EventId::kNone; };
+    const auto& logs = session_.processes();
+    if (std::count_if(logs.begin(), logs.end(), ends) == 1)
+      return groups_.empty() ? "" : groups_[0].verdict;
     std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
       return std::pair(a.clean, a.processes.size()) < std::pair(b.clean, b.processes.size());
     });
@@ -290,6 +293,24 @@ bool MayBeStages(const Session& session, std::uint32_t process, const StepClock&
          session.StepOriginOf(process).source != StepSource::kMarks;
 }
 
+// By process: of the segments of one, the last that is long enough to be judged speaks for all.
+std::vector<bool> WhichSpeak(const Session& session, const std::vector<LeakReport>& of_process) {
+  std::vector<bool> speak(of_process.size(), true);
+  const auto& processes = session.processes();
+  for (std::uint32_t process = 0; process < of_process.size(); ++process) {
+    bool later = false;  // one that can be judged
+    const bool judged = !of_process[process].horizon_too_short;
+    for (std::uint32_t next = processes[process].next_segment; next != EventId::kNone;
+         next = processes[next].next_segment) {
+      later |= !of_process[next].horizon_too_short;
+      if (judged && !later) speak[next] = false;
+    }
+    const bool last = processes[process].next_segment == EventId::kNone;
+    if (!last && (later || !judged)) speak[process] = false;
+  }
+  return speak;
+}
+
 }  // namespace
 
 LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
@@ -299,10 +320,11 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
   const std::shared_ptr<const Holders> holders = HoldersOf(session);
   LeakReport report;
   Verdicts verdicts(session);
+  std::vector<LeakReport> of_process;
   for (std::uint32_t process = 0; process < clocks.size(); ++process) {
-    const auto judge = [&](const StepClock& clock, const std::vector<LeakSite>& of_process) {
+    const auto judge = [&](const StepClock& clock, const std::vector<LeakSite>& judged) {
       LeakReport one;
-      ProcessLeaks(session, options, clock, of_process).AddTo(lost_memory, *holders, &one);
+      ProcessLeaks(session, options, clock, judged).AddTo(lost_memory, *holders, &one);
       return one;
     };
     LeakReport one = judge(clocks[process], sites[process]);
@@ -312,7 +334,17 @@ LeakReport FindLeaks(const Session& session, const LeakOptions& options) {
       LeakReport by_time = judge(windows[process], GroupLeakSites(session, windows)[process]);
       if (!by_time.leaks.empty()) one = std::move(by_time);
     }
-    verdicts.Add(process, one);
+    of_process.push_back(std::move(one));
+  }
+  const std::vector<bool> speak = WhichSpeak(session, of_process);
+  for (std::uint32_t process = 0; process < clocks.size(); ++process) {
+    LeakReport& one = of_process[process];
+    // What a segment leaves is alive in the next one.
+    if (session.processes()[process].next_segment != EventId::kNone) one.live_at_exit.clear();
+    if (speak[process])
+      verdicts.Add(process, one);
+    else
+      one = {.live_at_exit = std::move(one.live_at_exit), .basis = one.basis};
     Merge(process, std::move(one), &report);
   }
   report.verdict = verdicts.Text();

@@ -1,6 +1,8 @@
 // Adds what the recorder counted and what a reader misses.
 #include "analysis/store/losses.h"
 
+#include <algorithm>
+
 namespace memprof::analysis {
 
 Losses LossesOf(const Session& session) {
@@ -11,12 +13,19 @@ Losses LossesOf(const Session& session) {
     damaged |= anomaly.anomaly == log::Anomaly::kChunksCorrupt ||
                anomaly.anomaly == log::Anomaly::kTailCut;
   }
+  // The counters of a segment are those of its process since it began.
+  const SelfAccounting& self = session.self();
+  const bool segment = std::any_of(
+      session.processes().begin(), session.processes().end(),
+      [](const ProcessInfo& process) { return process.run.always_on.budget_bytes > 0; });
   const std::uint64_t there = session.events().size();
   // Otherwise the two differ for other reasons, such as a list of memory that was there before.
-  if (damaged && session.self().events_written > there)
-    losses.events += session.self().events_written - there;
+  if (damaged && !segment && self.events_written > there)
+    losses.events += self.events_written - there;
+  const std::uint64_t recorded = segment ? std::max(there, self.events) : there;
   if (losses.events > 0)
-    losses.share = static_cast<double>(losses.events) / static_cast<double>(losses.events + there);
+    losses.share =
+        static_cast<double>(losses.events) / static_cast<double>(losses.events + recorded);
   return losses;
 }
 

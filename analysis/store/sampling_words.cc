@@ -28,8 +28,9 @@ std::string WholeWords(const Session& session, const Sampling& sampling) {
   if (sampling.all_steps > 0)
     return absl::StrCat(FormatCount(sampling.whole_steps), " of ", FormatCount(sampling.all_steps),
                         " steps are whole; in the others");
-  const double all = static_cast<double>(session.run().end_time - session.run().start_time) *
-                     static_cast<double>(session.processes().size());
+  double all = 0;
+  for (const ProcessInfo& process : session.processes())
+    all += static_cast<double>(process.run.end_time - process.run.start_time);
   const double thinned = static_cast<double>(sampling.thinned_time());
   const double share = all > 0 ? std::clamp(1 - thinned / all, 0.0, 1.0) : 0;
   return absl::StrCat(Percent(share), " of the time is whole; in the rest");
@@ -59,7 +60,12 @@ std::string SamplingWords(const Session& session, Drawn drawn) {
   const Sampling& sampling = *found;
   if (!sampling.always_on) return "";
   std::string text = "Always on";
-  if (sampling.recording.segment > 0)
+  const auto segments = std::count_if(
+      session.processes().begin(), session.processes().end(),
+      [](const ProcessInfo& process) { return process.next_segment != EventId::kNone; });
+  if (segments > 0)
+    absl::StrAppend(&text, ", several segments of a process");
+  else if (sampling.recording.segment > 0)
     absl::StrAppend(&text, ", segment ", sampling.recording.segment);
   if (sampling.stretches.empty()) return absl::StrCat(text, ": all of it is whole.");
   absl::StrAppend(&text, ": ", WholeWords(session, sampling));

@@ -141,6 +141,9 @@ struct ProcessInfo {
   // Logs that overlap in time, directly or through others, are one run: 0 is the first. Different
   // runs are unrelated, except that the user opened them together.
   std::uint32_t run_number = 0;
+  // The log in which the same process goes on, by row: the next segment of those that were given of
+  // a recording that is always on. None for most.
+  std::uint32_t next_segment = EventId::kNone;
 };
 
 // One frame of a stack before symbolisation.

@@ -39,6 +39,14 @@ std::string RunsLine(const Session& session) {
   return Cat(Styled(Style::kYellow, Wrap(text, kWidth, 0)), "\n");
 }
 
+// "6 processes", "1 process in 6 segments".
+std::string ProcessWords(const Session& session) {
+  const std::size_t logs = session.processes().size();
+  const std::size_t processes = CountProcesses(session);
+  return Cat(FormatNumberOf(processes, "process", "processes"),
+             processes == logs ? "" : Cat(" in ", logs, " segments"));
+}
+
 // One line for each log of a session of several.
 std::string ProcessLines(const Session& session) {
   Table table({Align::kRight, Align::kLeft, Align::kRight, Align::kLeft, Align::kLeft});
@@ -67,6 +75,14 @@ std::string EndText(const Session& session) {
 
 }  // namespace
 
+std::size_t CountProcesses(const Session& session) {
+  const auto& processes = session.processes();
+  return static_cast<std::size_t>(
+      std::count_if(processes.begin(), processes.end(), [](const analysis::ProcessInfo& process) {
+        return process.next_segment == analysis::EventId::kNone;
+      }));
+}
+
 std::string RunLines(const Session& session, Drawn drawn) {
   const analysis::RunInfo& run = session.run();
   std::string command;
@@ -87,7 +103,7 @@ std::string RunLines(const Session& session, Drawn drawn) {
       !found.empty() && !session.steps().empty())
     Append(facts, " (", found, ")");
   const bool several = session.processes().size() > 1;
-  if (several) Append(facts, ", ", session.processes().size(), " processes");
+  if (several) Append(facts, ", ", ProcessWords(session));
   if (!several && run.pid != 0) Append(facts, ", pid ", run.pid);
   if (!several && !run.hostname.empty()) Append(facts, " on ", Printable(run.hostname));
   if (run.attached) Append(facts, ", attached to while it ran");

@@ -18,6 +18,9 @@ inline constexpr std::string_view kAgentHint =
 // `drawn`: what the verb makes of a log that is always on.
 std::string RunLines(const analysis::Session& session, Drawn drawn = Drawn::kLeftOut);
 
+// Of a session's logs; the segments of a recording that is always on are one process.
+std::size_t CountProcesses(const analysis::Session& session);
+
 // "steps found in the pattern of allocations, confidence 0.97"; "" for marks and for none.
 std::string StepOriginText(const analysis::StepOrigin& origin);
 

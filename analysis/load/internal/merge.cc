@@ -33,8 +33,10 @@ class SessionMerger {
     OrderEvents();
     MergeRecords();
     MergeEvents();
+    FindSegments();
     FindRuns();
     EndEarlierRuns();
+    EndEarlierSegments();
     Finish();
     FindSteps(finder);
     return std::make_shared<const Session>(std::move(data_));
@@ -159,6 +161,26 @@ class SessionMerger {
     }
   }
 
+  // Segments of one process follow each other without a gap.
+  void FindSegments() {
+    const auto begin = [this](std::size_t i) {
+      return parts_[i].session->run().start_time + parts_[i].shift;
+    };
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      std::uint32_t& next = data_.processes[i].next_segment;
+      for (std::uint32_t other = 0; other < parts_.size(); ++other)
+        if (GoesOn(parts_[i].session->run(), parts_[other].session->run()) &&
+            parts_[i].shift == parts_[other].shift &&
+            (next == EventId::kNone || begin(other) < begin(next)))
+          next = other;
+    }
+  }
+  static bool GoesOn(const RunInfo& run, const RunInfo& later) {
+    return run.always_on.segment > 0 && run.always_on.segment < later.always_on.segment &&
+           run.pid != 0 && run.pid == later.pid && run.hostname == later.hostname &&
+           run.executable == later.executable && run.start_time < later.start_time;
+  }
+
   void FindRuns() {
     for (const Part& part : parts_) {
       const RunInfo& run = part.session->run();
@@ -167,6 +189,9 @@ class SessionMerger {
                                : part.session->events().first_time();
       spans_.push_back({first + part.shift, run.end_time + part.shift});
     }
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (const std::uint32_t next = data_.processes[i].next_segment; next != EventId::kNone)
+        spans_[i].end = std::max(spans_[i].end, spans_[next].begin);
     runs_ = NumberRuns(spans_);
     for (std::size_t i = 0; i < runs_.size(); ++i) data_.processes[i].run_number = runs_[i];
   }
@@ -182,14 +207,23 @@ class SessionMerger {
       for (std::uint32_t run = 0; run < runs_[i]; ++run)
         if (!ends[run].valid() || first < ends[run]) ends[run] = first;
     }
-    std::vector<AllocationRecord>& records = *data_.events.mutable_records();
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (ends[runs_[i]].valid()) EndAt(parts_[i], ends[runs_[i]]);
+  }
+  // What is alive as a segment ends is listed again by the next one.
+  void EndEarlierSegments() {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      if (!ends[runs_[i]].valid()) continue;
-      for (const std::uint32_t row : parts_[i].records) {
-        if (!records[row].alive()) continue;
-        records[row].death = ends[runs_[i]];
-        records[row].end_reason = EndReason::kContextDestroyed;
-      }
+      const std::uint32_t next = data_.processes[i].next_segment;
+      if (next != EventId::kNone && !parts_[next].events.empty())
+        EndAt(parts_[i], EventId(parts_[next].events.front()));
+    }
+  }
+  void EndAt(const Part& part, EventId end) {
+    std::vector<AllocationRecord>& records = *data_.events.mutable_records();
+    for (const std::uint32_t row : part.records) {
+      if (!records[row].alive()) continue;
+      records[row].death = end;
+      records[row].end_reason = EndReason::kContextDestroyed;
     }
   }
 

@@ -15,6 +15,8 @@
 //              begins with the first mark of its number in any process.
 //   runs       processes that overlap in time are one run. The memory that a run holds at its end
 //              ends when the next run begins.
+//   segments   of a process that is always recorded are one process: what one of them holds at its
+//              end is what the next one begins with, and counts once.
 //   memory     shared memory is counted in the process that allocated it: an import has a layer
 //              that no total includes.
 #pragma once

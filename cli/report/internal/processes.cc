@@ -12,6 +12,7 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/names.h"
+#include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
 namespace {
@@ -135,7 +136,7 @@ std::string OutlierSentence(const Session& session, const std::vector<ProcessFig
 }  // namespace
 
 std::string ProcessesText(const Session& session, const std::vector<analysis::Leak>& leaks) {
-  if (session.processes().size() < 2) return "";
+  if (CountProcesses(session) < 2) return "";
   const std::vector<ProcessFigures> figures = ProcessFiguresOf(session, leaks);
   std::string text;
   std::uint64_t imported = 0;

@@ -18,6 +18,8 @@ Json ProcessListJson(const Session& session) {
                   {"clock_shift_ns", process.clock_shift_ns},
                   {"run", process.run_number}};
     if (process.rank >= 0) entry["rank"] = process.rank;
+    if (process.next_segment != analysis::EventId::kNone)
+      entry["next_segment"] = process.next_segment;
     processes.push_back(std::move(entry));
   }
   return processes;

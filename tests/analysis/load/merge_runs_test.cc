@@ -1,6 +1,8 @@
 // Runs that follow one another, and the clocks that show their order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analysis/leaks/clock.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/load/internal/merge_steps.h"
@@ -108,6 +110,56 @@ TEST(SessionMergeTest, StepsOfTwoRunsAreThoseOfEach) {
   EXPECT_EQ(births[0], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
   EXPECT_EQ(births[1], (std::vector<std::int64_t>{-1, 0, 1, 2, 3}));
   EXPECT_EQ(session->steps().size(), 8u) << "one after the other";
+}
+
+// Three segments of a process that keeps 1 GiB and leaks, in the order of their names, and another
+// process beside it.
+TEST(SessionMergeTest, SegmentsOfOneProcessAreOneProcess) {
+  constexpr std::uint64_t kBig = 1 << 30, kKept = 1 << 20, kSteps = 40;
+  Files files;
+  for (const std::uint64_t segment : {3, 1, 2, 0}) {  // 0: the other process
+    LogBuilder log;
+    log.Device(0, 8 * kBig);
+    const std::uint64_t begin = 1'000'000 * std::max<std::uint64_t>(segment, 1);
+    SetRun(log, "node", segment == 0 ? 7 : 100, begin);
+    log.header().set_executable("/bin/serve");
+    if (segment > 0) {
+      log.header().mutable_always_on()->set_budget_bytes(1 << 20);
+      log.header().mutable_always_on()->set_period_ns(1'000'000);
+      log.header().mutable_always_on()->set_segment(static_cast<std::uint32_t>(segment));
+    }
+    log.SetTime(begin);
+    const int stack = log.Stack({"main (serve.cc:1)", "Keep (serve.cc:2)"});
+    log.Alloc(Layer::kLinear, 0x10000000, kBig, {.stack = log.Stack({"main (serve.cc:1)"})});
+    const std::uint64_t before = segment == 0 ? 0 : (segment - 1) * kSteps;
+    for (std::uint64_t i = 0; i < (segment == 0 ? kSteps : segment * kSteps); ++i) {
+      if (i >= before) {
+        log.AdvanceTime(1000);
+        log.Step(i);
+      }
+      log.Alloc(Layer::kLinear, 0x1000000000 + kKept * i, kKept,
+                {.stack = segment == 0 ? 0 : stack});
+      if (segment == 0) log.Free(0x1000000000 + kKept * i);
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  EXPECT_EQ(session->processes()[1].next_segment, 2u);
+  EXPECT_EQ(session->processes()[2].next_segment, 0u);
+  EXPECT_EQ(session->processes()[0].next_segment, EventId::kNone);
+  EXPECT_EQ(session->processes()[3].next_segment, EventId::kNone);
+  for (const ProcessInfo& process : session->processes()) EXPECT_EQ(process.run_number, 0u);
+  const std::vector<Peak> peaks = FindPeaks(*session);
+  ASSERT_EQ(peaks.size(), 1u);
+  EXPECT_EQ(peaks[0].bytes, 2 * kBig + 3 * kSteps * kKept) << "of both processes, once";
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u) << "the last segment speaks for all: " << report.verdict;
+  EXPECT_EQ(report.leaks[0].bytes, 3 * kSteps * kKept);
+  EXPECT_DOUBLE_EQ(report.leaks[0].bytes_per_step, 1.0 * kKept);
+  std::uint64_t alive = 0;
+  for (const Leak& leak : report.live_at_exit) alive += leak.bytes;
+  EXPECT_EQ(alive, 2 * kBig);
 }
 
 // Memory that a run holds at its end does not remain in the next run and is not a leak.
