@@ -9,6 +9,7 @@
 
 #include "analysis/base/units.h"
 #include "analysis/leaks/forecast.h"
+#include "analysis/peak/operators.h"
 #include "analysis/symbols/site_key.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
@@ -66,6 +67,13 @@ std::string BornLabel(std::int64_t first, std::int64_t last) {
 std::string BornLabel(const Leak& leak) {
   if (leak.survivors.empty()) return "";
   return BornLabel(leak.survivors.front().step, leak.survivors.back().step);
+}
+
+// The operator of PyTorch that allocated, which tells leaks of one line apart.
+std::string MadeBy(analysis::Symbols& symbols, const Leak& leak) {
+  if (!leak.stack.valid()) return "";
+  const std::string name = analysis::OperatorOf(symbols.ResolveStack(leak.stack));
+  return name.empty() ? "" : Cat(" made by ", Printable(name));
 }
 
 // The variables to change: one paragraph for each, the first ones.
@@ -153,14 +161,14 @@ std::string LeakText(analysis::Symbols& symbols, const Leak& leak, std::size_t n
   std::string text =
       Cat("  ", number, ". ", TierLabel(leak), ": ", Styled(Style::kBold, slope), " at ",
           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 6)), "\n");
-  std::string figures =
-      Cat(FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
-          analysis::LayerName(leak.layer), ", ", DeviceWords(leak.device), ")",
-          leak.basis == analysis::LeakBasis::kTime ? std::string("; judged by time")
-                                                   : Cat(", born in ", BornLabel(leak)),
-          leak.steps_needed > 0
-              ? std::string("; too short a run to judge")
-              : Cat("; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100"));
+  std::string figures = Cat(
+      FormatBytes(leak.bytes), " in ", FormatNumberOf(leak.blocks, "block"), " (",
+      analysis::LayerName(leak.layer), ", ", DeviceWords(leak.device), ")", MadeBy(symbols, leak),
+      leak.basis == analysis::LeakBasis::kTime ? std::string("; judged by time")
+                                               : Cat(", born in ", BornLabel(leak)),
+      leak.steps_needed > 0
+          ? std::string("; too short a run to judge")
+          : Cat("; score ", static_cast<std::int64_t>(std::lround(leak.score)), " of 100"));
   if (leak.steps_to_oom >= 0)
     Append(figures, "; out of memory ", analysis::StepsAhead(leak.steps_to_oom));
   Append(text, Paragraph(figures, 6), HolderText(leak), Labelled("why", Printable(leak.why)),

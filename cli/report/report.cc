@@ -112,6 +112,45 @@ std::string FailureLine(const Session& session, analysis::Symbols& symbols,
   return Paragraph(analysis::FailureVerdict(report));
 }
 
+// One line for each place: leaks of one place, as of two operators on a line, are told together.
+std::string LeakLines(analysis::Symbols& symbols, const std::vector<analysis::Leak>& leaks) {
+  struct Line {
+    std::string word, site;
+    bool growing = false;
+    std::size_t count = 0;
+    analysis::Leak sum;
+  };
+  std::vector<Line> lines;
+  for (const analysis::Leak& leak : leaks) {
+    const bool growing = leak.tier == analysis::LeakTier::kGrowing;
+    const std::string word = growing ? (leak.in_use ? "Growing, in use" : "Growing")
+                             : leak.tier == analysis::LeakTier::kDefinite ? "Definite leak"
+                                                                          : "Suspected leak";
+    const std::string site = SiteAndCaller(symbols, leak.stack, 0, 0);
+    const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& line) {
+      return line.word == word && line.site == site &&
+             (line.sum.bytes_per_step > 0) == (leak.bytes_per_step > 0);
+    });
+    if (same == lines.end()) {
+      lines.push_back({word, site, growing, 1, leak});
+      continue;
+    }
+    ++same->count;
+    same->sum.bytes += leak.bytes;
+    same->sum.bytes_per_step += leak.bytes_per_step;
+  }
+  std::string text;
+  for (const Line& line : lines) {
+    const std::string word = Cat(line.word, line.count > 1 ? Cat(" (", line.count, ")") : "", ":");
+    const std::string slope = LeakSize(line.sum);
+    const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
+    Append(text, "  ", Styled(line.growing ? Style::kYellow : Style::kRed, word), " ",
+           Styled(Style::kBold, slope), " at ",
+           Styled(Style::kCyan, SiteAndCaller(symbols, line.sum.stack, column, 18)), "\n");
+  }
+  return text;
+}
+
 // The first lines: a summary.
 std::string Verdict(const Session& session, analysis::Symbols& symbols, const Report& report) {
   std::string text = "\n";
@@ -127,18 +166,7 @@ std::string Verdict(const Session& session, analysis::Symbols& symbols, const Re
     text += CountedLines(session, peak);
   }
   if (report.peaks.empty()) text += "  No device memory was allocated.\n";
-  for (const analysis::Leak& leak : report.leaks.leaks) {
-    const bool growing = leak.tier == analysis::LeakTier::kGrowing;
-    const bool definite = leak.tier == analysis::LeakTier::kDefinite;
-    const std::string word = growing    ? (leak.in_use ? "Growing, in use:" : "Growing:")
-                             : definite ? "Definite leak:"
-                                        : "Suspected leak:";
-    const std::string slope = LeakSize(leak);
-    const std::size_t column = 2 + word.size() + 1 + slope.size() + 4;
-    Append(text, "  ", Styled(growing ? Style::kYellow : Style::kRed, word), " ",
-           Styled(Style::kBold, slope), " at ",
-           Styled(Style::kCyan, SiteAndCaller(symbols, leak.stack, column, 18)), "\n");
-  }
+  text += LeakLines(symbols, report.leaks.leaks);
   if (report.leaks.leaks.empty() || report.leaks.horizon_too_short)
     text += Paragraph(report.leaks.verdict);
   if (const auto failures = analysis::FailuresOf(session); !failures->empty()) {
