@@ -46,7 +46,7 @@ TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
       EXPECT_THAT(result.err, HasSubstr(std::string("98 % of its events (17,003 of 17,350) are "
                                                     "lost: '") +
                                         verb + "' needs them, and tells nothing"));
-      EXPECT_THAT(result.err, HasSubstr("Raise MEMPROF_RING_EVENTS"));
+      EXPECT_THAT(result.err, HasSubstr("raise MEMPROF_RING_EVENTS"));
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
     }
   EXPECT_EQ(Run({"dump"}).status, 0) << "it prints what is there";
