@@ -1,7 +1,7 @@
 // What PyTorch's own kernels write, for device memory without contents: sizes that ranks exchange,
 // the parts of objects, the steps of an optimizer. A few are computed, if their data is small; of
-// others it is known what they overwrite. Arguments are found by the kernels' names, as PyTorch 2.15
-// compiles them; others of its releases were not tried.
+// others it is known what they overwrite. Arguments are found by the kernels' names, as
+// PyTorch 2.15 compiles them; others of its releases were not tried.
 #ifndef SIMCUDA_DRIVER_TORCH_KERNELS_H
 #define SIMCUDA_DRIVER_TORCH_KERNELS_H
 
