@@ -9,9 +9,9 @@
 
 namespace memprof::analysis {
 
-Exports::Exports(const Session& session) : session_(session) {
+Exports::Exports(const Session& session)
+    : session_(session), any_(session.events().Has(Op::kExported)) {
   const EventTable& events = session.events();
-  for (std::uint32_t i = 0; i < events.size() && !any_; ++i) any_ = events.op(i) == Op::kExported;
   if (!any_) return;
   const std::span<const AllocationRecord> records = session.records();
   for (std::uint32_t i = 0; i < records.size(); ++i)
@@ -72,10 +72,9 @@ std::string ExportedWords(const Session& session, const Exported& exported, std:
                     process.rank >= 0 ? absl::StrCat("rank ", process.rank)
                                       : absl::StrCat("process ", one.process + 1),
                     " (pid ", process.run.pid, ") opened it",
-                    one.closed
-                        ? absl::StrCat(" and closed all of it, the last after ",
-                                       FormatDuration(one.closed_time - session.run().start_time))
-                        : " and never closed it");
+                    one.closed ? absl::StrCat(" and closed all of it, the last after ",
+                                              FormatDuration(session.SinceStart(one.closed_time)))
+                               : " and never closed it");
   }
   if (!exported.holders.empty())
     absl::StrAppend(&words, ", where ", exported.holders.front().path, " held it");

@@ -37,7 +37,7 @@ class Exports {
   std::vector<Opened> OpenedBy(const std::vector<AllocationId>& imports) const;
 
   const Session& session_;
-  bool any_ = false;
+  const bool any_;
   std::map<std::uint64_t, std::vector<AllocationId>> imports_;  // by number of the handle
 };
 

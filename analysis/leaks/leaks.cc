@@ -177,8 +177,8 @@ class ProcessLeaks {
         holders,
         site.alive_at_end.size() < site.judged_alive.size() ? site.judged_alive : site.alive_at_end,
         until, &candidate->leak);
+    if (!candidate->leak.holders.empty()) return;
     const std::vector<AllocationId> found = holders.FoundLast(site.members);
-    if (!candidate->leak.holders.empty() || found.empty()) return;
     candidate->leak.holders = holders.Of(found, until);
     candidate->leak.held_by = TreeOf(holders, found, until);
   }
