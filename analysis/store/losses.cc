@@ -22,10 +22,7 @@ Losses LossesOf(const Session& session) {
   // Otherwise the two differ for other reasons, such as a list of memory that was there before.
   if (damaged && !segment && self.events_written > there)
     losses.events += self.events_written - there;
-  const std::uint64_t recorded = segment ? std::max(there, self.events) : there;
-  if (losses.events > 0)
-    losses.share =
-        static_cast<double>(losses.events) / static_cast<double>(losses.events + recorded);
+  losses.all = losses.events + (segment ? std::max(there, self.events) : there);
   return losses;
 }
 

@@ -10,11 +10,13 @@ namespace memprof::analysis {
 
 struct Losses {
   std::uint64_t events = 0;  // missing
-  double share = 0;          // of all that there were
+  std::uint64_t all = 0;     // that there were, with those
 
   // Every birth that is missing hides memory, and every free makes memory look alive: from here on
   // no figure of levels, steps or growth is told.
-  bool much() const { return share >= 0.01; }
+  bool much() const {
+    return events > 0 && static_cast<double>(events) >= 0.01 * static_cast<double>(all);
+  }
 };
 
 // O(1).

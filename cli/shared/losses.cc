@@ -40,11 +40,8 @@ std::shared_ptr<const Session> OpenWholeLogs(const Options& options, const std::
 std::string LossWords(const Session& session) {
   const Losses losses = analysis::LossesOf(session);
   if (losses.events == 0) return "";
-  // Rounded, nearly all would be all.
-  const bool nearly_all = losses.share > 0.99;
-  return Cat(nearly_all ? "more than 99 %" : analysis::FormatPercent(losses.share),
-             " of its events (", analysis::FormatCount(losses.events), " of ",
-             analysis::FormatCount(losses.events + session.events().size()), ") are lost");
+  return Cat(analysis::FormatCount(losses.events), " of its ", analysis::FormatCount(losses.all),
+             " events are lost");
 }
 
 }  // namespace memprof::cli

@@ -14,7 +14,7 @@ namespace memprof::cli {
 std::shared_ptr<const analysis::Session> OpenWholeLogs(const Options& options,
                                                        const std::string& verb, int* status);
 
-// "98 % of its events (49,000 of 50,000) are lost"; "" for none.
+// "49,000 of its 50,000 events are lost"; "" for none.
 std::string LossWords(const analysis::Session& session);
 
 }  // namespace memprof::cli

@@ -63,9 +63,11 @@ std::string ProcessLines(const Session& session) {
 std::string EndText(const Session& session) {
   const analysis::RunInfo& run = session.run();
   if (run.growing) return "still running: these are the figures so far";
+  const std::string lost = LossWords(session);
+  if (!run.complete)
+    return Cat("ended without closing its log (killed or crashed)", lost.empty() ? "" : "; ", lost);
   // What happened at its end may be among what is lost.
-  if (std::string lost = LossWords(session); !lost.empty()) return lost;
-  if (!run.complete) return "ended without closing its log (killed or crashed)";
+  if (!lost.empty()) return lost;
   if (run.imported()) return "imported";
   if (session.EndsWithFailure()) return "ended after a request for memory had failed";
   return run.end_reason.empty() || run.end_reason == "exit"

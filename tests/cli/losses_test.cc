@@ -43,22 +43,19 @@ TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
       const Result result = json ? Run({verb, "--json"}) : Run({verb});
       EXPECT_EQ(result.status, 1) << verb;
       EXPECT_EQ(result.out, "") << verb;
-      EXPECT_THAT(result.err, HasSubstr(std::string("98 % of its events (17,003 of 17,350) are "
-                                                    "lost: '") +
+      EXPECT_THAT(result.err, HasSubstr(std::string("17,003 of its 17,350 events are lost: '") +
                                         verb + "' needs them, and tells nothing"));
       EXPECT_THAT(result.err, HasSubstr("raise MEMPROF_RING_EVENTS"));
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
     }
   EXPECT_EQ(Run({"dump"}).status, 0) << "it prints what is there";
-  Write(170'003);
-  EXPECT_THAT(Run({"leaks"}).err, HasSubstr("more than 99 % of its events"));
 }
 
 TEST_F(LossesTest, ALogThatLostLittleSaysSoInItsHead) {
   Write(3);
   const Result result = Run({"report"});
   EXPECT_EQ(result.status, 0);
-  EXPECT_THAT(result.out, HasSubstr("0.9 % of its events (3 of 350) are lost"));
+  EXPECT_THAT(result.out, HasSubstr("3 of its 350 events are lost"));
   EXPECT_THAT(result.out, Not(HasSubstr("ended after")));
 }
 
