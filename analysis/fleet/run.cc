@@ -69,7 +69,7 @@ std::string EndOf(const Session& session) {
 }
 
 // "events_lost 3, definitions_lost 2".
-std::string LossesOf(const Session& session) {
+std::string LossList(const Session& session) {
   struct Counter {
     std::string_view name;
     log::Severity severity;
@@ -149,7 +149,7 @@ RunRow RunOf(const Source& source) {
   row.steps_from = StepSourceName(session.step_origin().source);
   row.events = source.report.events.total;
   row.events_lost = source.report.events.lost;
-  row.losses = LossesOf(session);
+  row.losses = LossList(session);
   if (session.self().events > 0 && session.self().hook_time_ns > 0)
     row.recorder_cost = session.self().hook_time_ns;
   if (const DeviceFigures* device = MainDevice(source.report)) AddDevice(source, *device, &row);
