@@ -112,8 +112,9 @@ def _is_installed(path):
 def _names_installed_in(folder):
     try:
         for entry in os.listdir(folder):
-            if entry.endswith(".dist-info"):
-                with open(os.path.join(folder, entry, "RECORD"), encoding="utf-8", errors="replace") as record:
+            path = os.path.join(folder, entry, "RECORD")
+            if entry.endswith(".dist-info") and os.path.isfile(path):
+                with open(path, encoding="utf-8", errors="replace") as record:
                     for line in record:
                         name = line.split(",")[0].split("/")[0]
                         if name not in ("", "..") and not name.endswith(".dist-info"):
