@@ -61,8 +61,10 @@ int Number(std::string_view text) { return std::atoi(std::string(text.substr(0, 
 TorchKernel Elementwise(std::string_view functor) {
   const size_t end = std::min(functor.find("St5arrayIPc"), functor.find("NS_6detail5ArrayIPc"));
   if (end == std::string_view::npos) return {};
+  const std::string_view operands = After(functor.substr(end), "IPcL");  // m3E, i3E
+  if (operands.empty()) return {};
   TorchKernel kernel{.family = Family::kElementwise};
-  kernel.operands = Number(After(functor.substr(end), "IPcL").substr(1));  // Lm3E, Li3E
+  kernel.operands = Number(operands.substr(1));
   functor = functor.substr(0, end);
   // The types of a lambda's parameters, or of a functor.
   for (const std::string_view sign : {"EUl", "FunctorI"}) {

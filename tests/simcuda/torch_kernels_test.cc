@@ -200,5 +200,13 @@ TEST_F(TorchKernelsTest, OthersMayWriteAnywhere) {
   EXPECT_EQ(Get(A()), (Numbers{0, 0, 0}));
 }
 
+TEST_F(TorchKernelsTest, NamesMayEndAnywhere) {
+  for (const std::string& name : {kFill, kAdd, kCompare, kLargest, kForeachAdd, kConcatenate})
+    for (size_t size = 1; size < name.size(); ++size) {
+      CUfunction kernel = nullptr;
+      ASSERT_EQ(CUDA_SUCCESS, cuModuleGetFunction(&kernel, module_, name.substr(0, size).c_str()));
+    }
+}
+
 }  // namespace
 }  // namespace memprof::simcuda
