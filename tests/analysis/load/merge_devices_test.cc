@@ -87,55 +87,51 @@ TEST(SessionMergeTest, HandlesAndAddressesOfProcessesStayApart) {
   EXPECT_EQ(timelines[0].reserved.At(session->run().end_time), 8192u);
 }
 
-TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
+// Two processes with `bytes` each, on a device of 100,000 of which 40,000 are free. A sample of
+// each `samples` says that `others` belong to other processes.
+std::shared_ptr<const Session> TwoProcesses(std::uint64_t bytes, std::uint64_t others,
+                                            std::vector<bool> samples) {
   Files files;
   for (std::uint32_t p = 0; p < 2; ++p) {
     LogBuilder log;
     SetRun(log, "node", 100 + p, 0);
     log.Device(0, 100'000);
-    log.Alloc(Layer::kLinear, 0x1000, 10'000);
+    log.Alloc(Layer::kLinear, 0x1000, bytes);
     log.SetTime(50'000 + p);
-    // 40,000 are free; 30,000 belong to other processes.
-    if (p == 1)
+    if (samples[p])
       log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
-                {.aux0 = 100'000, .aux1 = 30'001});
-    files.Add(log);
-  }
-  const auto session = files.Together();
-  ASSERT_NE(session, nullptr);
-  const MemorySamples samples(*session);
-  const std::vector<DeviceTimeline> timelines = BuildTimelines(*session);
-  const DeviceLedger ledger = BuildLedger(*session, samples.Of(0), timelines[0], {});
-  ASSERT_TRUE(ledger.last);
-  EXPECT_EQ(ledger.last->sample.others_bytes, 20'000u);
-  EXPECT_EQ(ledger.last->known_bytes(), 40'000u);
-  EXPECT_EQ(ledger.last->untracked_bytes, 20'000u);
-}
-
-// Two processes with a context of 20,000 bytes each; 10,000 belong to a process that is not
-// recorded.
-TEST(SessionMergeTest, ContextsOfRecordedProcessesAreNoOtherProcesses) {
-  Files files;
-  for (std::uint32_t p = 0; p < 2; ++p) {
-    LogBuilder log;
-    SetRun(log, "node", 100 + p, 0);
-    log.Device(0, 100'000);
-    log.Alloc(Layer::kLinear, 0x1000, 5'000);
-    log.SetTime(50'000 + p);
-    log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 40'000, 0,
-              {.aux0 = 100'000, .aux1 = 35'001});
+                {.aux0 = 100'000, .aux1 = others + 1});
     log.SetTime(60'000);
     log.Event(Op::kSync, Layer::kUnspecified, 0, 0, 0);
     files.Add(log);
   }
-  const auto session = files.Together();
+  return files.Together();
+}
+
+std::optional<LedgerEntry> LastEntry(const Session& session) {
+  const MemorySamples samples(session);
+  const std::vector<DeviceTimeline> timelines = BuildTimelines(session);
+  return BuildLedger(session, samples.Of(0), timelines[0], {}).last;
+}
+
+TEST(SessionMergeTest, TheLedgerTakesWhatItKnowsOffOtherProcesses) {
+  const auto session = TwoProcesses(10'000, 30'000, {false, true});
   ASSERT_NE(session, nullptr);
-  const MemorySamples samples(*session);
-  const std::vector<DeviceTimeline> timelines = BuildTimelines(*session);
-  const DeviceLedger ledger = BuildLedger(*session, samples.Of(0), timelines[0], {});
-  ASSERT_TRUE(ledger.last);
-  EXPECT_EQ(ledger.last->sample.others_bytes, 10'000u);
-  EXPECT_EQ(ledger.last->untracked_bytes, 40'000u);
+  const auto last = LastEntry(*session);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->sample.others_bytes, 20'000u);
+  EXPECT_EQ(last->known_bytes(), 40'000u);
+  EXPECT_EQ(last->untracked_bytes, 20'000u);
+}
+
+// Each has a context of 20,000 bytes, too, and 10,000 belong to a process that is not recorded.
+TEST(SessionMergeTest, ContextsOfRecordedProcessesAreNoOtherProcesses) {
+  const auto session = TwoProcesses(5'000, 35'000, {true, true});
+  ASSERT_NE(session, nullptr);
+  const auto last = LastEntry(*session);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->sample.others_bytes, 10'000u);
+  EXPECT_EQ(last->untracked_bytes, 40'000u);
   EXPECT_EQ(RestsOf(*session)->at(0).changes.back().others, 10'000u);
   EXPECT_EQ(RestsOf(*session)->at(0).changes.back().untracked, 40'000u);
 }
