@@ -59,16 +59,26 @@ class HostScanTest : public ::testing::Test {
 
 volatile std::uint64_t g_word;
 
+// By functions of their own, because a compiler that does not optimise keeps copies on the stack.
+[[gnu::noinline]] void WriteWords(std::uint64_t* words) {
+  words[0] = Address(0);
+  words[1] = Address(0) + kBytes - 1;  // inside
+  words[2] = Address(0) + kBytes;      // outside
+  words[3] = Address(0) - 1;           // outside
+  g_word = Address(1);
+}
+[[gnu::noinline]] void ClearStack() {
+  volatile char frames[4096];
+  for (volatile char& c : frames) c = 0;
+}
+
 TEST_F(HostScanTest, FindsWordsOnTheHeapInDataAndOnTheStack) {
   const std::vector<std::uint32_t> before = Count();
   EXPECT_TRUE(result_.complete);
   EXPECT_GT(result_.bytes, 0u);
   const auto heap = std::make_unique<std::uint64_t[]>(1000);
-  heap[500] = Address(0);
-  heap[501] = Address(0) + kBytes - 1;  // inside
-  heap[502] = Address(0) + kBytes;      // outside
-  heap[503] = Address(0) - 1;           // outside
-  g_word = Address(1);
+  WriteWords(heap.get() + 500);
+  ClearStack();
   volatile std::uint64_t on_stack = Address(2);
   const std::vector<std::uint32_t> after = Count();
   EXPECT_EQ(after[0], before[0] + 2);
