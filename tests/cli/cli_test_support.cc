@@ -14,16 +14,12 @@
 #include <utility>
 
 #include "tests/support/paths.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::cli::testing {
 namespace {
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using memprof::testing::ReadFile;
 
 // One output stream of the child: a file, or a terminal whose other end is `master`.
 struct Stream {

@@ -19,6 +19,7 @@
 #include <stdexcept>
 
 #include "tests/support/paths.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::testing {
 namespace {
@@ -108,12 +109,7 @@ bool OnDriverLayer(log::Layer layer) { return layer > 0 && layer < log::LAYER_SE
 
 }  // namespace
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string ReadText(const std::string& path) { return testing::ReadFile(path); }
 
 TempDirectory::TempDirectory() {
   std::string pattern = ::testing::TempDir() + "memprof-XXXXXX";

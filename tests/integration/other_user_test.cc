@@ -31,11 +31,6 @@ using ::testing::HasSubstr;
 
 constexpr uid_t kOther = 65534;  // nobody
 
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-}
-
 // A folder like /tmp: everybody may create files, but remove only their own.
 class OtherUser : public ::testing::Test {
  protected:
@@ -121,7 +116,7 @@ TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
   const std::string victim = directory_.File("victim");
   const std::string precious = "precious";
   Killed("real.mprof");
-  const std::string real_log = Read(directory_.File("real.mprof"));
+  const std::string real_log = ReadText(directory_.File("real.mprof"));
   std::ofstream(victim) << precious;
   struct Planted {
     const char* name;
@@ -169,7 +164,7 @@ TEST_F(OtherUser, WhatLiesAtTheLogsPlaceIsLeftAlone) {
     EXPECT_EQ(before.st_size, after.st_size);
     EXPECT_EQ(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
     EXPECT_EQ(before.st_mode, after.st_mode);
-    EXPECT_TRUE(Read(victim) == precious);
+    EXPECT_TRUE(ReadText(victim) == precious);
     EXPECT_FALSE(std::filesystem::exists(directory_.File("nowhere")));
   }
 }
@@ -194,15 +189,15 @@ std::string Forged(std::string ring, const std::string& log_path) {
 TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   const log::Header header = Killed("g.mprof");
   const std::string log = directory_.File("g.mprof");
-  const std::string log_before = Read(log);
-  const std::string evil = Forged(Read(header.ring_path()), log);
+  const std::string log_before = ReadText(log);
+  const std::string evil = Forged(ReadText(header.ring_path()), log);
   // One beside the real ring, and one of a process that no longer exists, whose log is gone.
   const std::string beside = Plant("memprof-1-00.mprof.ring", evil);
-  const std::string alone =
-      Plant("memprof-2-00.mprof.ring", Forged(Read(header.ring_path()), directory_.File("gone")));
+  const std::string alone = Plant("memprof-2-00.mprof.ring",
+                                  Forged(ReadText(header.ring_path()), directory_.File("gone")));
   EXPECT_EQ(MemprofRun("next.mprof", {"/bin/true"}).status, 0);
-  EXPECT_TRUE(Read(log) == log_before);
-  EXPECT_TRUE(Read(beside) == evil);
+  EXPECT_TRUE(ReadText(log) == log_before);
+  EXPECT_TRUE(ReadText(beside) == evil);
   EXPECT_TRUE(std::filesystem::exists(alone));
   EXPECT_EQ(analysis::RemoveOrphanedRings(directory_.path(), std::int64_t{1} << 62), 0);
   // Now in place of the real ring.
@@ -213,8 +208,8 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
   const auto folded = analysis::FoldRing(log);
   ASSERT_TRUE(folded.ok()) << folded.status();
   EXPECT_EQ(*folded, analysis::FoldResult::kNothingToDo);
-  EXPECT_TRUE(Read(log) == log_before);
-  EXPECT_TRUE(Read(instead) == evil);
+  EXPECT_TRUE(ReadText(log) == log_before);
+  EXPECT_TRUE(ReadText(instead) == evil);
   const auto session = analysis::LoadLogs({log}, {.find_steps = false});
   ASSERT_TRUE(session.ok()) << session.status();
   const auto& anomalies = (*session)->anomalies();
@@ -226,23 +221,23 @@ TEST_F(OtherUser, ForgedRingsAreNeitherBelievedNorRemoved) {
 TEST_F(OtherUser, FoldingFollowsNoLinkAndWritesToNoForeignLog) {
   const log::Header header = Killed("g.mprof");
   const std::string log = directory_.File("g.mprof");
-  const std::string log_before = Read(log), ring_before = Read(header.ring_path());
+  const std::string log_before = ReadText(log), ring_before = ReadText(header.ring_path());
   // A log of the other user that names this user's ring.
   const std::string theirs = Plant("theirs.mprof", log_before);
   EXPECT_FALSE(analysis::FoldRing(theirs).ok());
-  EXPECT_TRUE(Read(theirs) == log_before);
+  EXPECT_TRUE(ReadText(theirs) == log_before);
   // A link of the other user to this user's log.
   const std::string link = directory_.File("link.mprof");
   std::filesystem::create_symlink(log, link);
   EXPECT_FALSE(analysis::FoldRing(link).ok());
-  EXPECT_TRUE(Read(log) == log_before);
+  EXPECT_TRUE(ReadText(log) == log_before);
   // A link in place of the ring.
   std::filesystem::rename(header.ring_path(), directory_.File("moved"));
   std::filesystem::create_symlink(directory_.File("moved"), header.ring_path());
   const auto folded = analysis::FoldRing(log);
   EXPECT_TRUE(folded.ok() && *folded == analysis::FoldResult::kNothingToDo) << folded.status();
-  EXPECT_TRUE(Read(log) == log_before);
-  EXPECT_TRUE(Read(directory_.File("moved")) == ring_before);
+  EXPECT_TRUE(ReadText(log) == log_before);
+  EXPECT_TRUE(ReadText(directory_.File("moved")) == ring_before);
   // A user may read another user's log if its permissions allow, and root also finds its ring.
   std::filesystem::remove(header.ring_path());
   std::filesystem::rename(directory_.File("moved"), header.ring_path());

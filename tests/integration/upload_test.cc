@@ -76,8 +76,7 @@ TEST_F(Upload, ASlowOneGoesOnInTheBackground) {
 TEST_F(Upload, IsNoPartOfTheRecordedProgram) {
   UseScript("env >" + directory_.File("environment") + "\n");
   Run({"--upload", "store"});
-  std::ifstream file(directory_.File("environment"));
-  const std::string environment((std::istreambuf_iterator<char>(file)), {});
+  const std::string environment = ReadText(directory_.File("environment"));
   EXPECT_THAT(environment, HasSubstr("MEMPROF_DISABLE=1"));
   EXPECT_THAT(environment, ::testing::Not(HasSubstr("LD_PRELOAD=")));
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/base/status_text.h"
 #include "tests/support/paths.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -15,10 +16,7 @@ namespace {
 std::string DataFile(const std::string& name) { return std::string(paths::kTestData) + "/" + name; }
 
 std::string HeadOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str().substr(0, 4096);
+  return memprof::testing::ReadFile(path).substr(0, 4096);
 }
 
 TEST(ImportFile, OnlySnapshotsAmongPicklesLookLikeRecordings) {

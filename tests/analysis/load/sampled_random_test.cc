@@ -278,7 +278,11 @@ TEST_P(SampledRandomTest, WhatIsNotEstimatedIsTheSame) {
   EXPECT_EQ(HighestKnown(*thinned, 0, Layer::kBlock, known), highest);
 }
 
+#ifdef __SANITIZE_ADDRESS__  // which finds no more in other draws
+INSTANTIATE_TEST_SUITE_P(Seeds, SampledRandomTest, ::testing::Values(1));
+#else
 INSTANTIATE_TEST_SUITE_P(Seeds, SampledRandomTest, ::testing::Values(1, 2, 3));
+#endif
 
 }  // namespace
 }  // namespace memprof::analysis

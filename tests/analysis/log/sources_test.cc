@@ -12,6 +12,7 @@
 
 #include "analysis/load/verify.h"
 #include "tests/analysis/log/hostile_file_fixture.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::analysis::testing {
 namespace {
@@ -23,10 +24,7 @@ class KeptSourcesTest : public HostileFileTest {
     gethostname(name, sizeof name - 1);
     log_.header().set_hostname(name);
   }
-  std::string Content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string Content(const std::string& path) { return memprof::testing::ReadFile(path); }
   std::string WriteSound(const std::string& name = "a.mprof") {
     return directory_.Write(name, log_.Bytes(small_chunks_));
   }

@@ -13,15 +13,13 @@
 #include "analysis/remote/server.h"
 #include "analysis/symbols/symbols.h"
 #include "tests/support/load_log.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::analysis::testing {
 
 inline constexpr std::uint64_t kNoCut = std::numeric_limits<std::uint64_t>::max();
 
-inline std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+inline std::string Content(const std::string& path) { return memprof::testing::ReadFile(path); }
 
 // The mirror's end of connections, which lets the first bytes of each through.
 class Line {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/cli/cli_test_support.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -16,12 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string Read(const std::string& path) { return memprof::testing::ReadFile(path); }
 
 // A simple RFC 4180 reader.
 Rows ParseCsv(const std::string& text) {

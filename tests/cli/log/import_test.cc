@@ -8,6 +8,7 @@
 
 #include "tests/cli/cli_test_support.h"
 #include "tests/support/paths.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -19,13 +20,6 @@ using ::testing::StartsWith;
 const std::string kData = paths::kTestData;
 const std::string kTraining = kData + "/torch_snapshot_train.pickle";
 const std::string kOom = kData + "/torch_snapshot_oom.pickle";
-
-std::string ReadBytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::size_t LineCount(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -120,16 +114,16 @@ TEST(ImportTest, FilesAreNotOverwrittenUnlessAsked) {
   Result result = Memprof({"import", "-o", log, kOom});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.err, HasSubstr("exists already; --force overwrites it"));
-  EXPECT_EQ(ReadBytes(log), "precious");
+  EXPECT_EQ(memprof::testing::ReadFile(log), "precious");
   const std::string bad = directory.Write("bad", "nothing");
   EXPECT_EQ(Memprof({"import", "--force", "-o", log, bad}).status, 1);
-  EXPECT_EQ(ReadBytes(log), "precious");  // a failed import deletes nothing
+  EXPECT_EQ(memprof::testing::ReadFile(log), "precious");  // a failed import deletes nothing
   EXPECT_EQ(Memprof({"import", "--force", "-o", log, kOom}).status, 0);
-  EXPECT_THAT(ReadBytes(log), StartsWith("MEMPROF\n"));
-  const std::string own = directory.Write("own.pickle", ReadBytes(kOom));
+  EXPECT_THAT(memprof::testing::ReadFile(log), StartsWith("MEMPROF\n"));
+  const std::string own = directory.Write("own.pickle", memprof::testing::ReadFile(kOom));
   result = Memprof({"import", "--force", "-o", own, own});
   EXPECT_EQ(result.status, 1);
-  EXPECT_EQ(ReadBytes(own), ReadBytes(kOom));
+  EXPECT_EQ(memprof::testing::ReadFile(own), memprof::testing::ReadFile(kOom));
 }
 
 TEST(ImportTest, Usage) {
@@ -167,7 +161,8 @@ TEST(ExportPytorchTest, TheTrainingLogOfTests) {
   const Result exported =
       Memprof({"export", "--to", "pytorch", "-o", "out.pickle", "train.mprof"}, logs.path());
   EXPECT_EQ(exported.status, 0) << exported.err;
-  EXPECT_THAT(ReadBytes(logs.directory().File("out.pickle")), StartsWith("\x80\x04}("));
+  EXPECT_THAT(memprof::testing::ReadFile(logs.directory().File("out.pickle")),
+              StartsWith("\x80\x04}("));
   const Result imported = Memprof({"import", "-o", "again.mprof", "out.pickle"}, logs.path());
   EXPECT_EQ(imported.status, 0);
   EXPECT_EQ(imported.err, "");

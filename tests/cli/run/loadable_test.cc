@@ -10,6 +10,7 @@
 
 #include "cli/run/elf_file.h"
 #include "tests/cli/run/elf_builder.h"
+#include "tests/support/read_file.h"
 #include "tests/support/temp_file.h"
 
 namespace memprof::cli {
@@ -141,8 +142,7 @@ TEST_F(LoadableTest, DamagedFilesAreIgnored) {
   Elf("lib/ld.so", {.defined = {"GLIBC_2.3"}});
   Elf("lib/libc.so.6", {.defined = kOld});
   const std::string recorder = Recorder("GLIBC_2.34"), program = Program("lib/ld.so");
-  std::ifstream input(program, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(input), {}};
+  const std::string bytes = memprof::testing::ReadFile(program);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(~damaged[i]);

@@ -11,6 +11,7 @@
 
 #include "cli/console/text.h"
 #include "tests/cli/cli_test_support.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::cli::testing {
 namespace {
@@ -159,8 +160,7 @@ TEST(AlertRules, NamesCannotControlATerminalOrEndALine) {
 class AlertRunnerTest : public ::testing::Test {
  protected:
   std::string Read(const std::string& name) {
-    std::ifstream file(directory_.File(name));
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return memprof::testing::ReadFile(directory_.File(name));
   }
   static void GoUntilDone(AlertRunner* runner) {
     while (runner->Go()) std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/read_file.h"
+
 namespace memprof::recorder {
 namespace {
 
 TEST(ModuleImage, AnElfFileEndsWithItsTables) {
-  std::ifstream file("/proc/self/exe", std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string bytes = testing::ReadFile("/proc/self/exe");
   // Linkers write the section headers at the end.
   EXPECT_EQ(ImageBytes(bytes.data()), bytes.size());
 }

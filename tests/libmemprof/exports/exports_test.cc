@@ -13,6 +13,7 @@
 
 #include "libmemprof/src/driver/api.h"
 #include "tests/support/paths.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::recorder {
 namespace {
@@ -39,8 +40,7 @@ std::set<std::string> Exported() {
 
 // Every function that the public header declares.
 std::set<std::string> PublicApi() {
-  std::ifstream file(paths::kHeader);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string text = testing::ReadFile(paths::kHeader);
   std::set<std::string> names;
   const std::regex declaration(R"(\nint (memprof_\w+)\()");
   for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)

@@ -11,13 +11,13 @@
 
 #include "proto/crc32c.h"
 #include "proto/framing.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::testing {
 namespace {
 
-std::string ReadFile(const std::string& path, std::uint64_t limit) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+std::string ReadUpTo(const std::string& path, std::uint64_t limit) {
+  std::string bytes = ReadFile(path);
   if (bytes.size() > limit) bytes.resize(limit);
   return bytes;
 }
@@ -124,7 +124,7 @@ void AddDefinitions(const log::Definitions& definitions, Log* out) {
 
 Log ReadLog(const std::string& path, std::uint64_t limit) {
   Log out;
-  const std::string bytes = ReadFile(path, limit);
+  const std::string bytes = ReadUpTo(path, limit);
   log::FileHeader header;
   if (bytes.size() < sizeof header || std::memcmp(bytes.data(), log::kMagic, 8) != 0) {
     out.error = "no memprof log";
@@ -202,7 +202,7 @@ std::vector<Event> Log::WithOp(log::Op op) const {
 std::string FunctionAt(const Log& log, const StackNode& node) {
   const auto module = log.modules.find(node.module);
   if (module == log.modules.end()) return "";
-  const std::string elf = ReadFile(module->second.path(), ~std::uint64_t{0});
+  const std::string elf = ReadUpTo(module->second.path(), ~std::uint64_t{0});
   Elf64_Ehdr header;
   if (elf.size() < sizeof header) return "";
   std::memcpy(&header, elf.data(), sizeof header);

@@ -19,16 +19,12 @@
 #include "libmemprof/src/lifecycle/start.h"
 #include "libmemprof/src/recording/record_event.h"
 #include "tests/libmemprof/log/log_reader.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::recorder {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-}
 
 void Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
@@ -59,7 +55,7 @@ class RecoveryTest : public ::testing::Test {
   void Steps(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(memprof_step(++last_step_), MEMPROF_OK);
   }
-  std::string RingBytes() { return Read(TheRecorder()->ring()->path()); }
+  std::string RingBytes() { return testing::ReadFile(TheRecorder()->ring()->path()); }
   absl::StatusOr<analysis::RecoveredRing> Recover(std::uint64_t log_bytes) {
     const log::Header header = testing::ReadLog(log_path_).header;
     return analysis::RecoverRing(copy_, header.pid(), header.start_time_ns(), log_bytes);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "proto/run_list.h"
+#include "tests/support/read_file.h"
 
 namespace memprof::recorder {
 namespace {
@@ -25,10 +26,6 @@ class RunList : public ::testing::Test {
     std::ofstream(File(name), std::ios::binary) << text;
     return File(name);
   }
-  std::string Read(const std::string& path) const {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
 
   const std::string magic_{log::kRunListMagic, sizeof log::kRunListMagic};
   char folder_[32] = "/tmp/run_list_XXXXXX";
@@ -39,10 +36,10 @@ TEST_F(RunList, TakesLogsOneAfterTheOther) {
   const std::string list = Write("list", magic_ + "\0/cut off"s);
   AddToRunList(list.c_str(), "/a/0.mprof");
   AddToRunList(list.c_str(), "/a b/1\n.mprof");
-  EXPECT_EQ(Read(list), magic_ + "\0/cut off\0/a/0.mprof\0\0/a b/1\n.mprof\0"s);
+  EXPECT_EQ(testing::ReadFile(list), magic_ + "\0/cut off\0/a/0.mprof\0\0/a b/1\n.mprof\0"s);
   const std::string longest(PATH_MAX, 'x');
   AddToRunList(list.c_str(), longest.c_str());
-  EXPECT_TRUE(Read(list).ends_with("\0"s + longest + "\0"s));
+  EXPECT_TRUE(testing::ReadFile(list).ends_with("\0"s + longest + "\0"s));
 }
 
 TEST_F(RunList, LeavesOtherFilesAsTheyAre) {
@@ -53,7 +50,7 @@ TEST_F(RunList, LeavesOtherFilesAsTheyAre) {
        {std::string("somebody's notes"), std::string(), magic_.substr(0, 7),
         magic_ + std::string(log::kFullRunList, 'x')}) {
     AddToRunList(Write("other", text).c_str(), "/a/0.mprof");
-    EXPECT_EQ(Read(File("other")), text);
+    EXPECT_EQ(testing::ReadFile(File("other")), text);
   }
   AddToRunList(link.c_str(), "/a/0.mprof");
   AddToRunList(missing.c_str(), "/a/0.mprof");
@@ -63,7 +60,7 @@ TEST_F(RunList, LeavesOtherFilesAsTheyAre) {
   std::filesystem::current_path(folder_);
   AddToRunList("list", "/a/0.mprof");
   std::filesystem::current_path("/");
-  EXPECT_EQ(Read(list), magic_);
+  EXPECT_EQ(testing::ReadFile(list), magic_);
   EXPECT_FALSE(std::filesystem::exists(missing));
 }
 
@@ -72,7 +69,7 @@ TEST_F(RunList, LeavesThatOfAnotherUser) {
   const std::string list = Write("list", magic_);
   ASSERT_EQ(chown(list.c_str(), 65534, 65534), 0);
   AddToRunList(list.c_str(), "/a/0.mprof");
-  EXPECT_EQ(Read(list), magic_);
+  EXPECT_EQ(testing::ReadFile(list), magic_);
 }
 
 }  // namespace
