@@ -17,6 +17,9 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 # costs 100 MB.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=600000>")
 
+# Assertions name files as in the checkout, wherever that is: otherwise a cache of compilations would fit one clone only.
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>")
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})

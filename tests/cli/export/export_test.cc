@@ -15,13 +15,13 @@ namespace memprof::cli::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using Rows = std::vector<std::vector<std::string>>;
+using CsvRows = std::vector<std::vector<std::string>>;
 
 std::string Read(const std::string& path) { return memprof::testing::ReadFile(path); }
 
 // A simple RFC 4180 reader.
-Rows ParseCsv(const std::string& text) {
-  Rows rows(1, {""});
+CsvRows ParseCsv(const std::string& text) {
+  CsvRows rows(1, {""});
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -48,7 +48,7 @@ TEST(ExportTest, WritesOneRowPerAllocation) {
       Memprof({"export", "--to", "csv", "-o", "out.csv", "train.mprof"}, logs.path());
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "");
-  const Rows rows = ParseCsv(Read(logs.directory().File("out.csv")));
+  const CsvRows rows = ParseCsv(Read(logs.directory().File("out.csv")));
   ASSERT_EQ(rows.size(), 172u + 1);
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   EXPECT_EQ(rows[1][0], "0");
@@ -60,7 +60,7 @@ TEST(ExportTest, WritesOneRowPerAllocation) {
 TEST(ExportTest, QuotesWhatNeedsQuotes) {
   const Logs logs;
   const Result result = Memprof({"export", "--table=events", "-o", "-", "raw.mprof"}, logs.path());
-  const Rows rows = ParseCsv(result.out);
+  const CsvRows rows = ParseCsv(result.out);
   bool found = false;
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), rows[0].size());
@@ -131,10 +131,10 @@ TEST(ExportTest, AnyNameSurvives) {
   const std::string path = directory.Write("odd.mprof", log.Bytes());
   const Result lives = Memprof({"export", "-o", "-", path});
   const Result events = Memprof({"export", "--table=events", "-o", "-", path});
-  const Rows life_rows = ParseCsv(lives.out), event_rows = ParseCsv(events.out);
+  const CsvRows life_rows = ParseCsv(lives.out), event_rows = ParseCsv(events.out);
   ASSERT_EQ(life_rows.size(), std::size(names) + 1);
   ASSERT_EQ(event_rows.size(), std::size(names) + 1);
-  const auto column = [](const Rows& rows, const std::string& name) {
+  const auto column = [](const CsvRows& rows, const std::string& name) {
     const auto at = std::find(rows[0].begin(), rows[0].end(), name);
     EXPECT_NE(at, rows[0].end()) << name;
     return static_cast<std::size_t>(at - rows[0].begin());
