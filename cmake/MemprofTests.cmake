@@ -6,8 +6,9 @@
 # memprof_run_tests(NAME [PREFIX P] [LABEL L] [TIMEOUT S] [ENVIRONMENT …] [FILTER F] [SHARDS N])
 #   Runs the cases of NAME that pass the filter F, as one entry of ctest or as N: the start of a program takes longer
 #   than most cases. With MEMPROF_TEST_CASES, an entry for each case. Also gets the label "in-FOLDER", FOLDER of tests.
-#
-# In Release mode Clang, where it is there, compiles what is not optimised: in half of GCC's time. Both agree on the ABI.
+# memprof_compile_tests(TARGET)
+#   How tests, and what they share, are compiled: grouped, not optimised, in Release mode by Clang where it is there, which
+#   takes two thirds of GCC's time. Both agree on the ABI.
 find_program(MEMPROF_TEST_COMPILER clang++ DOC "Compiles tests in Release mode; empty: the compiler of the rest")
 function(memprof_compile_tests target)
   memprof_group_sources(${target})

@@ -202,7 +202,7 @@ std::vector<Event> Log::WithOp(log::Op op) const {
 std::string FunctionAt(const Log& log, const StackNode& node) {
   const auto module = log.modules.find(node.module);
   if (module == log.modules.end()) return "";
-  const std::string elf = ReadUpTo(module->second.path(), ~std::uint64_t{0});
+  const std::string elf = ReadFile(module->second.path());
   Elf64_Ehdr header;
   if (elf.size() < sizeof header) return "";
   std::memcpy(&header, elf.data(), sizeof header);
