@@ -15,7 +15,7 @@
 // If more lives on than the budget allows for long, that is drawn as well, with its weight.
 //
 // Where the period's budget is spent, and where a block has no place in Alive, the event is lost
-// and counted.
+// and counted; the first failures of a segment have room always.
 //
 // Memory: 35 MiB at most, charged to the recorder's budget.
 // A process that is killed loses the unit that it was in. Not thread-safe: belongs to the writer's
@@ -159,6 +159,7 @@ class Thinner {
   KeptEvent step_{};  // the last one, if it was not written; op 0 = none
   std::uint64_t last_written_step_ns_ = 0;
   std::uint32_t whole_in_segment_ = 0;
+  std::uint32_t failures_in_segment_ = 0;  // kept
   double saved_ = 0;  // bytes of the budget, for whole units
   std::uint64_t last_saved_ns_ = 0;
   std::uint64_t last_memory_info_ns_ = 0;

@@ -281,6 +281,48 @@ TEST_F(ThinnerTest, AFailureIsKeptWithItsStep) {
   EXPECT_LT(log.events.size(), all_.size() / 4);
 }
 
+// On a busy machine the writer may come to hundreds of steps at once, and spend the budget before
+// the failure that ends the program.
+class SleepyWriter : public ThinnerTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(SleepyWriter, LosesNoFailure) {
+  Begin({65536, kSecond, 100});
+  std::mt19937_64 random(static_cast<std::uint64_t>(GetParam()));
+  const std::uint64_t steps = 1000 + random() % 500, rate = 50 + random() % 500;
+  const std::uint64_t longest = kSecond / 2 >> random() % 6;
+  std::uint64_t time = kStart, wakes = kStart;
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    time = std::max(time + 1, kStart + step * kSecond / rate);
+    const auto add = [&](const RingEvent& event) {
+      thinner_->Add(event, 1);
+      now_ = event.time_ns;
+    };
+    RingEvent mark = Of(kOpStep, time);
+    mark.aux0 = step;
+    add(mark);
+    for (std::uint64_t i = 0; i < 100; ++i)
+      add(Block(kOpAlloc, time += 900, 0x7f00'0000'0000 + 0x20'0000 * i, 512 << (i + step) % 12,
+                1));
+    for (std::uint64_t i = 0; i < 100; ++i)
+      add(Block(kOpFree, time += 900, 0x7f00'0000'0000 + 0x20'0000 * i, 0, 2));
+    if (step % 10 == 0) add(Block(kOpAlloc, time += 900, 0x7f10'0000'0000 + step * 4096, 4096, 3));
+    if (time < wakes) continue;
+    if (thinner_->SegmentIsOver(now_) || thinner_->IsDue(now_)) Serve();
+    wakes = time + random() % longest;
+  }
+  thinner_->Add(Of(kOpAllocFailed, time += 10), 1);
+  now_ = time;
+  End();
+  std::size_t failed = 0;
+  for (const std::string& path : Segments()) {
+    EXPECT_LE(std::filesystem::file_size(path), always_on_.budget_bytes);
+    failed += testing::ReadLog(path).WithOp(log::OP_ALLOC_FAILED).size();
+  }
+  EXPECT_EQ(failed, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SleepyWriter, ::testing::Range(0, 30));
+
 TEST_F(ThinnerTest, WhatItsContextEndsIsWrittenOnce) {
   Begin({100'000, kDay, 7});
   RingEvent event = Block(kOpAlloc, kStart + 10, 0x1000, 512);

@@ -235,7 +235,7 @@ void Thinner::BeginSegment(std::uint64_t now_ns, std::uint64_t bytes) {
   segment_begin_ns_ = unit_begin_ns_ = now_ns;
   spent_ = static_cast<double>(bytes);
   spent_all_ = false;
-  whole_in_segment_ = 0;
+  whole_in_segment_ = failures_in_segment_ = 0;
   saved_ = allowance_.at_once() / 2;
   last_saved_ns_ = now_ns;
   last_memory_info_ns_ = 0;

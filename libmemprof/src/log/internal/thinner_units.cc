@@ -14,9 +14,10 @@ constexpr std::uint64_t kMemoryInfoNs = 60'000'000'000;
 // Steps without anything written in them are marked as long as that takes a twentieth of the
 // budget.
 constexpr double kStepBytes = 5, kStepsShare = 0.05;
-constexpr double kWholeShare = 0.5;     // of what comes to the budget
-constexpr double kMostSaved = 0.25;     // of all of it
-constexpr double kFailureShare = 0.25;  // of the rest of the period, beyond what has gathered
+constexpr double kWholeShare = 0.5;         // of what comes to the budget
+constexpr double kMostSaved = 0.25;         // of all of it
+constexpr double kFailureShare = 0.25;      // of the rest of the period, beyond what has gathered
+constexpr std::uint32_t kSureFailures = 8;  // of each segment: 0.2 KB
 // What is younger may well end soon.
 constexpr std::uint32_t kHorizonUnits = 4;
 constexpr std::uint64_t kHorizonNs = 2'000'000'000;
@@ -179,9 +180,11 @@ void Thinner::WriteThinned(std::uint32_t index) {
       return Write(item);
     case kOpAllocFailed:
     case kOpFrameworkOom: {
-      // A flood of them leaves the rest of the period its share.
+      // A flood of them leaves the rest of the period its share; the first ones may end the
+      // program.
       const double spent = Spent();
       const bool room =
+          failures_in_segment_ < kSureFailures ||
           allowance_.Left(event.time_ns, spent) + kFailureShare * allowance_.Rest(spent) > 0;
       return room ? Write(item) : Lose(event);
     }
@@ -345,8 +348,11 @@ void Thinner::Write(const KeptEvent& item) {
 }
 
 void Thinner::Keep(const RingEvent& event, std::uint32_t thread, std::uint32_t weight) {
-  // The reserve has room for the ends of stretches.
-  if (event.op != kOpThinned && allowance_.Rest(Spent()) <= 0) {
+  // The reserve has room for the ends of stretches, and for some failures.
+  const bool is_failure = event.op == kOpAllocFailed || event.op == kOpFrameworkOom;
+  const bool is_sure =
+      event.op == kOpThinned || (is_failure && failures_in_segment_++ < kSureFailures);
+  if (!is_sure && allowance_.Rest(Spent()) <= 0) {
     spent_all_ = true;
     return Lose(event);
   }
