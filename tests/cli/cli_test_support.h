@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "tests/support/temp_file.h"
 
 namespace memprof::cli::testing {
+
+using Json = nlohmann::json;
 
 inline constexpr std::uint64_t kMiB = 1 << 20;
 

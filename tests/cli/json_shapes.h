@@ -10,8 +10,6 @@
 
 namespace memprof::cli::testing {
 
-using Json = nlohmann::json;
-
 // Whether a value matches a leaf of a shape. Bytes and ids are "uint", steps and devices "int".
 inline bool IsOfType(const Json& value, const std::string& type) {
   if (type == "uint") return value.is_number_unsigned();

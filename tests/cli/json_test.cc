@@ -2,14 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
 namespace {
 
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
 Json RunJson(const std::vector<std::string>& arguments) {

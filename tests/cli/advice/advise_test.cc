@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/analysis/remedies/training_log.h"
@@ -15,7 +14,6 @@ namespace {
 using analysis::Layer;
 using analysis::Op;
 using analysis::testing::LogBuilder;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;

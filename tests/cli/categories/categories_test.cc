@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "proto/memprof.pb.h"
 #include "tests/cli/cli_test_support.h"
@@ -13,7 +12,6 @@ namespace {
 
 using analysis::Layer;
 using analysis::testing::LogBuilder;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/cli_test_support.h"
 
@@ -14,7 +13,6 @@ using analysis::Layer;
 using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Json = nlohmann::json;
 
 // Ten steps of one call site with `bytes`, and of another from step 2 on if `more`.
 std::string SmallRun(std::uint64_t bytes, bool more, std::uint64_t base) {

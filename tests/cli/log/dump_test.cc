@@ -2,15 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/store/session.h"
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;

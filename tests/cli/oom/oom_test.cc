@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
@@ -14,7 +12,6 @@ using analysis::Op;
 using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Json = nlohmann::json;
 
 // An allocator whose segment is full of holes, beside another process. It gives up in step 2; an
 // earlier failure of a library was followed by success.

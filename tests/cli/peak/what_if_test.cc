@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/cli_test_support.h"
 
@@ -12,7 +11,6 @@ namespace {
 
 using analysis::Layer;
 using analysis::testing::LogBuilder;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
 class WhatIfTest : public ::testing::Test {

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tests/cli/cli_test_support.h"
 
 namespace memprof::cli::testing {
@@ -12,7 +10,6 @@ namespace {
 using analysis::Layer;
 using analysis::Op;
 using analysis::testing::LogBuilder;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
 class MarkedInstantsTest : public ::testing::Test {

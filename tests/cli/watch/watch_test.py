@@ -68,14 +68,12 @@ class Watch(unittest.TestCase):
             return ""
 
     def ask(self):
-        """What the unix socket answers; "" if nobody listens."""
-        with socket.socket(socket.AF_UNIX) as client:
-            try:
-                client.connect(self.socket)
-            except OSError:
-                return ""
+        """What the unix socket answers; "" if nobody listens, or no longer."""
+        with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError):
+            client.connect(self.socket)
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
             return b"".join(iter(lambda: client.recv(65536), b"")).decode()
+        return ""
 
     def test_a_run_has_metrics_and_alerts(self):
         run = self.start("run", "--sim=memory=900GiB", "--stack-depth=2", "-o", "a.mprof", "--metrics",
@@ -107,7 +105,7 @@ class Watch(unittest.TestCase):
 
     def test_its_death_is_not_the_programs(self):
         run = self.start("run", "--sim", "-o", "a.mprof", "--metrics", "unix:" + self.socket, "--alert", "exit 3", "--",
-                         TRAINER, *TINY, "--steps", "1500")
+                         TRAINER, *TINY, "--steps", "1000000")
         eventually(lambda: "memprof_up" in self.ask())
 
         def programs():
@@ -119,8 +117,10 @@ class Watch(unittest.TestCase):
 
         eventually(lambda: set(programs()) == {MEMPROF, TRAINER})  # the trainer may just be starting
         os.kill(programs()[MEMPROF], signal.SIGKILL)
+        eventually(lambda: set(programs()) == {TRAINER})
+        os.kill(programs()[TRAINER], signal.SIGTERM)
         _, err = run.communicate(timeout=120)
-        self.assertEqual(run.returncode, 0, err)
+        self.assertEqual(run.returncode, 128 + signal.SIGTERM, err)
         self.assertIn("recorded to a.mprof", err)
 
     def test_a_port_needs_the_token(self):

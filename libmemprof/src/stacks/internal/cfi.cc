@@ -115,7 +115,7 @@ void SetSavedFp(const CfiLocation& fp, FrameRule* rule) {
 
 // The return address of functions that store it themselves. A function that has not stored it yet
 // cannot have called another one.
-bool SetSavedPair(const CfiRow& row, FrameRule* rule) {
+[[maybe_unused]] bool SetSavedPair(const CfiRow& row, FrameRule* rule) {
   using Kind = CfiLocation::Kind;
   std::int64_t at = row.return_address.offset;
   if (row.fp.kind == Kind::kAtCfa && row.fp.offset == at - 8) {
