@@ -234,7 +234,7 @@ bool FindAll(Drafts& drafts, const ProgressFunction& progress) {
                                           FindDeadWrites,   FindNeedlessCopies, FindPageableCopies,
                                           FindPinnedMisuse, FindManagedFaults,  FindChurn,
                                           FindRetries,      FindIdleSettings,   FindPinnedRounding,
-                                          FindWaiting,      FindRemedies};
+                                          FindWaiting,      FindHeldOver,       FindRemedies};
   // Preparing their input took about as long as all finders together.
   constexpr double kBefore = 0.5;
   for (std::size_t i = 0; i < kFinders.size(); ++i) {

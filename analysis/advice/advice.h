@@ -40,6 +40,7 @@ enum class Pattern : std::uint8_t {
   kSetting,
   kPinnedRounding,
   kWaiting,
+  kHeldOver,
   // Remedies of the peak, in the order of RemedyOfPeak.
   kFusedStep,
   kFreedGradients,
@@ -50,7 +51,7 @@ enum class Pattern : std::uint8_t {
   kSmallState,
   kNoState,
 };
-inline constexpr int kPatternCount = 30;
+inline constexpr int kPatternCount = 31;
 
 // PatternId: "early-allocation", for JSON. PatternName: "early allocation", for people.
 std::string_view PatternId(Pattern pattern);

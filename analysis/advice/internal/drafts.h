@@ -142,6 +142,7 @@ void FindRetries(Drafts& drafts);
 void FindIdleSettings(Drafts& drafts);  // of PyTorch's allocator
 void FindPinnedRounding(Drafts& drafts);
 void FindWaiting(Drafts& drafts);
+void FindHeldOver(Drafts& drafts);
 void FindRemedies(Drafts& drafts);  // of the peak
 
 // Fills in the sentences.

@@ -36,6 +36,7 @@ constexpr std::array<PatternWords, kPatternCount> kWords = {{
     {"idle-setting", "setting without effect"},
     {"pinned-rounding", "pinned memory rounded up"},
     {"waiting-memory", "memory kept for other streams"},
+    {"held-over", "kept into the next step"},
     {"fused-step", "temporaries of the optimizer's step"},
     {"freed-gradients", "gradients kept through forward passes"},
     {"chunked-loss", "logits of the whole batch"},
@@ -248,6 +249,16 @@ Sentences OfTheDriver(const advice::Draft& draft) {
               "newer releases.",
               "A stream that waits may cost time, and the saving is a bound: the allocator may "
               "need the memory anyway."};
+    case Pattern::kHeldOver:
+      return {
+          absl::StrCat(Times(f.count), " it stayed in the next step until that had made its own",
+                       f.layer == Layer::kBlock ? ", with the graph that it keeps" : "", ": ",
+                       FormatBytes(draft.other), " at most were there twice."),
+          f.layer == Layer::kBlock
+              ? "Delete what holds it at the end of each step (del). A result keeps its graph: "
+                "of what is logged or collected, keep .item() or .detach()."
+              : "Free it at the end of each step.",
+          "The next step does not read it."};
     case Pattern::kChurn:
       return {absl::StrCat(FormatNumberOf(f.count, "pair"), " of allocation and free in the loop, ",
                            FormatBytes(f.bytes), " in total."),
@@ -372,6 +383,7 @@ void Explain(const Session&, const Draft& draft, Finding* finding) {
 std::string MissingFor(const Session& session, Pattern pattern, const AccessEvidence& evidence) {
   switch (pattern) {
     case Pattern::kLeak:
+    case Pattern::kHeldOver:
       return session.steps().empty() ? "training steps (memprof_step)" : "";
     case Pattern::kUnused:
       return evidence.launches > 0 ? "" : "kernel launches (memprof run --cupti)";

@@ -1,6 +1,7 @@
 // Reads the lists of installers.
 #include "analysis/symbols/internal/installed_files.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -9,6 +10,10 @@
 
 namespace memprof::analysis {
 namespace {
+
+// PyTorch's list has 2 MB. Folders and lists may be anything: names in a log lead to them.
+constexpr std::uintmax_t kMostListBytes = 16 << 20;
+constexpr int kMostEntries = 100'000;
 
 // "fusedops" of "fusedops/ops.py,sha256=…,812", for each line.
 void AddNames(std::istream& record, std::set<std::string, std::less<>>* names) {
@@ -25,11 +30,13 @@ const InstalledFiles::Names& InstalledFiles::InstalledIn(std::string_view folder
   Names& names = folders_[std::string(folder)];
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
+  for (int i = 0; !error && entry != end && i < kMostEntries; entry.increment(error), ++i) {
     if (entry->path().extension() != ".dist-info") continue;
     const std::filesystem::path list = entry->path() / "RECORD";
     std::error_code no_file;
-    if (!std::filesystem::is_regular_file(list, no_file)) continue;  // the path may be anything
+    if (!std::filesystem::is_regular_file(list, no_file) ||
+        std::filesystem::file_size(list, no_file) > kMostListBytes)
+      continue;
     std::ifstream record(list);
     AddNames(record, &names);
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 
 #include "tests/analysis/symbols/site_choice_fixture.h"
@@ -44,6 +45,14 @@ TEST_F(InstalledFilesTest, WhatLiesBesideItIsTheUsers) {
   EXPECT_EQ(files_.PackageAt("fusedops/ops.py"), 0u) << "of no known folder";
   EXPECT_EQ(files_.PackageAt("<string>"), 0u);
   EXPECT_EQ(files_.PackageAt("/nowhere/at/all/fusedops/ops.py"), 0u);
+}
+
+TEST_F(InstalledFilesTest, AListOfAnySizeIsNotRead) {
+  std::filesystem::create_directory(directory_.File("huge-1.dist-info"));
+  directory_.Write("huge-1.dist-info/RECORD", "huge/__init__.py,sha256=a,1\n");
+  std::filesystem::resize_file(directory_.File("huge-1.dist-info/RECORD"), std::uintmax_t{1} << 40);
+  EXPECT_EQ(PackageOf("huge/ops.py"), "");
+  EXPECT_EQ(PackageOf("six.py"), "six.py");
 }
 
 TEST_F(InstalledFilesTest, TheUsersLineComesBeforeThatOfSuchAPackage) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/advice/advice.h"
 #include "tests/analysis/remedies/training_log.h"
 #include "tests/cli/cli_test_support.h"
 
@@ -150,7 +151,7 @@ TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
     const Json answer = RunJson({"--all", "--top=0", log});
     EXPECT_EQ(answer["schema"], "memprof.advise/1");
     EXPECT_EQ(answer["findings_total"], answer["findings"].size());
-    EXPECT_EQ(answer["patterns"].size(), 30u);
+    EXPECT_EQ(answer["patterns"].size(), static_cast<std::size_t>(analysis::kPatternCount));
     for (const char* key : {"complete", "simulated", "start_time_ns", "hidden", "noise_bytes",
                             "evidence", "notes", "log", "combinations"})
       EXPECT_TRUE(answer.contains(key)) << key;
