@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "analysis/base/units.h"
+
 namespace memprof::analysis {
 
 Losses LossesOf(const Session& session) {
@@ -24,6 +27,12 @@ Losses LossesOf(const Session& session) {
     losses.events += self.events_written - there;
   losses.all = losses.events + (segment ? std::max(there, self.events) : there);
   return losses;
+}
+
+std::string LossWords(const Losses& losses) {
+  if (losses.events == 0) return "";
+  return absl::StrCat(FormatCount(losses.events), " of its ", FormatCount(losses.all),
+                      " events are lost");
 }
 
 }  // namespace memprof::analysis

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "analysis/store/session.h"
 
@@ -21,5 +22,8 @@ struct Losses {
 
 // O(1).
 Losses LossesOf(const Session& session);
+
+// "49,000 of its 50,000 events are lost"; "" for none.
+std::string LossWords(const Losses& losses);
 
 }  // namespace memprof::analysis

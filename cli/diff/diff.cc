@@ -20,8 +20,8 @@
 #include "cli/diff/internal/diff_text.h"
 #include "cli/fail_on/conditions.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -217,9 +217,9 @@ int Finish(const DiffOptions& arguments, const SessionPointer& before, const Ses
 int DiffTwoRuns(const DiffOptions& arguments, const std::vector<std::string>& logs) {
   const auto budget = Budget::Parse(arguments.fail_on, Compares::kYes);
   if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
-  const SessionPointer before = OpenLog(logs[0]);
+  const SessionPointer before = OpenWholeLog(logs[0], "diff");
   if (!before) return kExitFailed;
-  const SessionPointer after = OpenLog(logs[1]);
+  const SessionPointer after = OpenWholeLog(logs[1], "diff");
   if (!after) return kExitFailed;
   analysis::Symbols before_symbols(before), after_symbols(after);
   const bool at_end = arguments.at == "end";
@@ -262,7 +262,7 @@ int DiffTwoMoments(const DiffOptions& arguments, const std::string& log) {
       Budget::Parse(arguments.fail_on, Compares::kYes,
                     {Metric::kReserved, Metric::kLiveAtEnd, Metric::kFragmentation});
   if (!budget.ok()) return UsageError("diff", analysis::StatusText(budget.status()));
-  const SessionPointer session = OpenLog(log);
+  const SessionPointer session = OpenWholeLog(log, "diff");
   if (!session) return kExitFailed;
   const auto from = FindMoment(*session, arguments.from);
   const auto to = FindMoment(*session, arguments.to.empty() ? "end" : arguments.to);

@@ -10,6 +10,7 @@
 #include "cli/console/output_file.h"
 #include "cli/console/text.h"
 #include "cli/export/internal/format.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/open_log.h"
 #include "cli/shared/sampling_lines.h"
 
@@ -80,7 +81,9 @@ int ExportVerb(int argc, char** argv) {
     return UsageError(
         "export", Cat("--to=", to, " cannot be written to standard output; name a file with -o"));
   int status = kExitFine;
-  input.session = OpenLogs(options, "export", &status);
+  // A report says what no rows say.
+  input.session = to == "html" ? OpenWholeLogs(options, "export --to=html", &status)
+                               : OpenLogs(options, "export", &status);
   if (!input.session) return status;
   if (to != "html") NoteSampling(*input.session);
   std::vector<std::string> logs;

@@ -15,8 +15,8 @@
 #include "cli/console/text.h"
 #include "cli/replay/footprint.h"
 #include "cli/replay/internal/footprint_text.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -199,7 +199,7 @@ int FootprintVerb(int argc, char** argv) {
   }
   std::vector<analysis::FootprintInput> inputs;
   for (const std::string& path : options.arguments()) {
-    inputs.push_back({OpenLog(path), 0});
+    inputs.push_back({OpenWholeLog(path, "footprint"), 0});
     if (!inputs.back().session) return kExitFailed;
   }
   if (const int status = ReadSizes(arguments, &inputs); status >= 0) return status;

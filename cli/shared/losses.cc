@@ -1,7 +1,6 @@
 // Says what is lost, and no more.
 #include "cli/shared/losses.h"
 
-#include "analysis/base/units.h"
 #include "analysis/store/losses.h"
 #include "cli/console/command_line.h"
 #include "cli/console/terminal.h"
@@ -12,7 +11,6 @@
 namespace memprof::cli {
 namespace {
 
-using analysis::Losses;
 using analysis::Session;
 
 // What to do about it, of the first reason.
@@ -24,24 +22,30 @@ std::string Advice(const Session& session) {
   return "";
 }
 
+// The session if it is whole enough; else prints that it is not.
+std::shared_ptr<const Session> IfWhole(std::shared_ptr<const Session> session,
+                                       const std::string& verb) {
+  if (!session) return nullptr;
+  const analysis::Losses losses = analysis::LossesOf(*session);
+  if (!losses.much()) return session;
+  PrintError(Cat(session->path(), ": ", analysis::LossWords(losses), ": '", verb,
+                 "' needs them, and tells nothing ('memprof dump' prints those that are there).",
+                 Advice(*session)));
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const Session> OpenWholeLogs(const Options& options, const std::string& verb,
                                              int* status) {
-  auto session = OpenLogs(options, verb, status);
-  if (!session || !analysis::LossesOf(*session).much()) return session;
-  PrintError(Cat(session->path(), ": ", LossWords(*session), ": '", verb,
-                 "' needs them, and tells nothing ('memprof dump' prints those that are there).",
-                 Advice(*session)));
-  *status = kExitFailed;
-  return nullptr;
+  const auto session = OpenLogs(options, verb, status);
+  auto whole = IfWhole(session, verb);
+  if (session && !whole) *status = kExitFailed;
+  return whole;
 }
 
-std::string LossWords(const Session& session) {
-  const Losses losses = analysis::LossesOf(session);
-  if (losses.events == 0) return "";
-  return Cat(analysis::FormatCount(losses.events), " of its ", analysis::FormatCount(losses.all),
-             " events are lost");
+std::shared_ptr<const Session> OpenWholeLog(const std::string& path, const std::string& verb) {
+  return IfWhole(OpenLog(path), verb);
 }
 
 }  // namespace memprof::cli

@@ -14,7 +14,8 @@ namespace memprof::cli {
 std::shared_ptr<const analysis::Session> OpenWholeLogs(const Options& options,
                                                        const std::string& verb, int* status);
 
-// "49,000 of its 50,000 events are lost"; "" for none.
-std::string LossWords(const analysis::Session& session);
+// As OpenLog: the same of one log.
+std::shared_ptr<const analysis::Session> OpenWholeLog(const std::string& path,
+                                                      const std::string& verb);
 
 }  // namespace memprof::cli

@@ -6,12 +6,12 @@
 #include "absl/strings/str_format.h"
 #include "analysis/base/units.h"
 #include "analysis/steps/found.h"
+#include "analysis/store/losses.h"
 #include "cli/console/json.h"
 #include "cli/console/lines.h"
 #include "cli/console/table.h"
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
-#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
 
 namespace memprof::cli {
@@ -63,7 +63,7 @@ std::string ProcessLines(const Session& session) {
 std::string EndText(const Session& session) {
   const analysis::RunInfo& run = session.run();
   if (run.growing) return "still running: these are the figures so far";
-  const std::string lost = LossWords(session);
+  const std::string lost = analysis::LossWords(analysis::LossesOf(session));
   if (!run.complete)
     return Cat("ended without closing its log (killed or crashed)", lost.empty() ? "" : "; ", lost);
   // What happened at its end may be among what is lost.

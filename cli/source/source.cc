@@ -20,8 +20,8 @@
 #include "cli/console/terminal.h"
 #include "cli/console/text.h"
 #include "cli/shared/instants.h"
+#include "cli/shared/losses.h"
 #include "cli/shared/names.h"
-#include "cli/shared/open_log.h"
 #include "cli/shared/run_lines.h"
 
 namespace memprof::cli {
@@ -231,7 +231,7 @@ int SourceVerb(int argc, char** argv) {
     places.maps.push_back(*std::move(map));
   }
   int status = kExitFine;
-  const auto session = OpenLogs(options, "source", &status);
+  const auto session = OpenWholeLogs(options, "source", &status);
   if (!session) return status;
   const absl::StatusOr<Instants> instants = FindInstants(*session, arguments.device, *when);
   analysis::Symbols symbols(session);

@@ -15,14 +15,18 @@ using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const char* const kVerbs[] = {"report",     "leaks",         "steps",  "oom",    "peak",
-                              "categories", "fragmentation", "advise", "budget", "replay"};
+const char* const kVerbs[] = {"report",        "leaks",  "steps",  "oom",    "peak",  "categories",
+                              "fragmentation", "advise", "budget", "replay", "source"};
 
 class LossesTest : public ::testing::Test {
  protected:
+  analysis::testing::TempDirectory directory_;
+  std::string log_, whole_;
+
   void Write(std::uint64_t lost) {
     LogBuilder log;
     WriteTraining(log);
+    whole_ = directory_.Write("whole.mprof", log.Bytes());
     log.Count("events_lost", lost);
     log_ = directory_.Write("x.mprof", log.Bytes());
   }
@@ -30,10 +34,6 @@ class LossesTest : public ::testing::Test {
     arguments.push_back(log_);
     return Memprof(arguments);
   }
-
- private:
-  analysis::testing::TempDirectory directory_;
-  std::string log_;
 };
 
 TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
@@ -49,6 +49,17 @@ TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
     }
   EXPECT_EQ(Run({"dump"}).status, 0) << "it prints what is there";
+  EXPECT_EQ(Run({"export", "-o", "-"}).status, 0) << "so do rows";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"diff", "--from=start"},
+        {"diff", whole_},
+        {"footprint", "--batch=1,2", whole_},
+        {"export", "--to=html", "-o", whole_ + ".html"}}) {
+    const Result result = Run(arguments);
+    EXPECT_EQ(result.status, 1) << arguments[0];
+    EXPECT_EQ(result.out, "") << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("17,003 of its 17,350 events are lost"));
+  }
 }
 
 TEST_F(LossesTest, ALogThatLostLittleSaysSoInItsHead) {

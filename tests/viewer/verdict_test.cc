@@ -108,6 +108,17 @@ TEST_F(VerdictTest, AFailureWithoutGrowthSaysWhyItFailed) {
   EXPECT_EQ(document_.session()->StepAt(*site->instant), 5);
 }
 
+TEST_F(VerdictTest, ALogThatLostMuchTellsOnlyThat) {
+  LogBuilder log;
+  testing::FillDemoLog(log, {.steps = 40, .capacity = 600 * kMiB});
+  log.Count("events_lost", 1'000'000);
+  Open(log);
+  EXPECT_EQ(verdict_.tone, VerdictTone::kBad);
+  EXPECT_TRUE(Marked().starts_with("1,000,000 of its 1,00")) << Marked();
+  EXPECT_TRUE(Marked().ends_with("events are lost: no figure is right.")) << Marked();
+  EXPECT_TRUE(MakeFigures(Input(), 0).empty());
+}
+
 TEST_F(VerdictTest, ARefusalIsNoLackOfMemory) {
   LogBuilder log;
   testing::FillDemoLog(log, {.steps = 6, .leak = false, .capacity = 600 * kMiB});

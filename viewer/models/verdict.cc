@@ -7,6 +7,7 @@
 
 #include "analysis/leaks/forecast.h"
 #include "analysis/oom/words.h"
+#include "analysis/store/losses.h"
 #include "viewer/geometry/names.h"
 #include "viewer/geometry/units.h"
 #include "viewer/geometry/words.h"
@@ -139,6 +140,15 @@ void SayLeakCount(Sentence& sentence, const VerdictInput& input) {
 RunVerdict MakeVerdict(const VerdictInput& input) {
   RunVerdict verdict;
   Sentence sentence;
+  if (const analysis::Losses losses = analysis::LossesOf(*input.session); losses.much()) {
+    verdict.detail = QObject::tr(
+        "Each birth that is missing hides memory, and each free makes memory look "
+        "alive: no figure of this log is right.");
+    sentence.Say(ToQString(analysis::LossWords(losses))).Say(QObject::tr(": no figure is right."));
+    verdict.tone = VerdictTone::kBad;
+    verdict.parts = sentence.Take();
+    return verdict;
+  }
   const auto failures = analysis::FailuresOf(*input.session);
   verdict.failures = failures->size();
   const bool final = !failures->empty() && !WorstOf(*failures).recovered;

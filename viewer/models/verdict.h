@@ -51,9 +51,10 @@ struct VerdictInput {
   const TimelineBands* Bands(int device) const;  // null for none
 };
 
-// The worst first: a failed request, a leak, a request that failed only temporarily, memory that
-// rises; else what the peak consists of. Needs the report. O(events) with failures, else O(live at
-// the peak). Thread-safe.
+// What is lost, if that is too much for any figure (MakeFigures then has none). Else the worst
+// first: a failed request, a leak, a request that failed only temporarily, memory that rises; else
+// what the peak consists of. Needs the report. O(events) with failures, else O(live at the peak).
+// Thread-safe.
 RunVerdict MakeVerdict(const VerdictInput& input);
 
 // "Peak 106 MiB of 2.00 GiB", "in use 93.7 MiB / reserved 106 MiB", … of one device, or of the host

@@ -2,6 +2,7 @@
 #include <QObject>
 #include <algorithm>
 
+#include "analysis/store/losses.h"
 #include "viewer/geometry/units.h"
 #include "viewer/models/verdict.h"
 
@@ -37,7 +38,7 @@ QString VerdictInstant(const analysis::Session& session, std::int64_t step, anal
 std::vector<VerdictPart> MakeFigures(const VerdictInput& input, int device) {
   const analysis::Session& session = *input.session;
   const VerdictPeak peak = FindVerdictPeak(input, device);
-  if (peak.bytes == 0) return {};
+  if (peak.bytes == 0 || analysis::LossesOf(session).much()) return {};
   std::vector<VerdictPart> parts;
   parts.push_back({peak.blocks_only ? QObject::tr("Peak in use ") : QObject::tr("Peak "), {}, {}});
   parts.push_back(FigurePart(FormatBytes(peak.bytes), peak.time,
