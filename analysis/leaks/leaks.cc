@@ -132,6 +132,8 @@ class ProcessLeaks {
     judged_ = JudgeSites(session, clock, sites);
     PredictOom(session, clock, judged_.leaks);
     total_ = DescribeTotalGrowth(session, clock, sites, &judged_);
+    if (total_.empty() && !sites.empty())
+      total_ = DescribeReserveGrowth(session, clock, sites.front().process, judged_);
   }
 
   void AddTo(const LostMemory& lost_memory, const Holders& holders, LeakReport* report) {

@@ -14,4 +14,9 @@ namespace memprof::analysis {
 std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
                                 const std::vector<LeakSite>& sites, JudgedSites* judged);
 
+// The same of what allocators reserve, whatever is in use of it: nothing frees segments of streams
+// that are not used again, and holes may make every request need a new one.
+std::string DescribeReserveGrowth(const Session& session, const StepClock& clock,
+                                  std::uint32_t process, const JudgedSites& judged);
+
 }  // namespace memprof::analysis

@@ -152,6 +152,36 @@ TEST(LeaksTest, NoGrowthIsNotSaidWhileWhatIsHeldRises) {
   EXPECT_EQ(report.rising.size(), 3u);
 }
 
+// Streams that are made anew: each has a segment of its own, which nothing frees.
+TEST(LeaksTest, NoGrowthIsNotSaidWhileTheReserveRises) {
+  for (const int last : {60, 15}) {  // the step of the last new stream
+    LogBuilder log;
+    const int site = log.Stack({"main (a.cc:1)", "Sync (a.cc:2)"});
+    std::uint64_t segment = 0x10'0000'0000;
+    for (int step = 0; step < 60; ++step) {
+      log.Step(static_cast<std::uint64_t>(step));
+      if (step <= last) {
+        segment += 2 * kMiB;
+        log.Alloc(Layer::kLinear, segment, 2 * kMiB);
+        log.Alloc(Layer::kSegment, segment, 2 * kMiB);
+      }
+      log.Alloc(Layer::kBlock, segment, kMiB, {.stack = site});
+      log.Free(Layer::kBlock, segment);
+    }
+    const auto session = LoadLog(log);
+    ASSERT_NE(session, nullptr);
+    const LeakReport report = FindLeaks(*session);
+    EXPECT_TRUE(report.leaks.empty());
+    if (last < 60)
+      EXPECT_EQ(report.verdict, "No growth over 59 completed steps.");
+    else
+      EXPECT_THAT(report.verdict,
+                  StartsWith("No site grows, but what allocators reserve on device 0 rises and "
+                             "does not fall again in 52 of the 52 steps judged, by 2.00 MiB per "
+                             "step: "));
+  }
+}
+
 // Two processes whose steps are not synchronous leak 8 KiB per step each. In one session both leaks
 // are found.
 TEST(LeaksTest, EachProcessIsJudgedByItsOwnSteps) {
