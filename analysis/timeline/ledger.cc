@@ -150,4 +150,21 @@ std::optional<LedgerEntry> LedgerAt(const Session& session,
   return Explain(session, computed, timeline);
 }
 
+std::vector<std::pair<int, LedgerEntry>> PoolsThatKeep(const Session& session) {
+  constexpr double kShare = 0.1;
+  std::vector<std::pair<int, LedgerEntry>> found;
+  if (!session.events().Has(Op::kPoolSample)) return found;
+  const auto samples = SamplesOf(session);
+  for (const DeviceTimeline& timeline : *TimelinesOf(session)) {
+    const std::vector<MemorySample>& of_device = samples->Of(timeline.device);
+    if (of_device.empty()) continue;
+    const auto entry = LedgerAt(session, of_device, timeline, of_device.back().time);
+    if (entry && entry->pools_bytes > 0 &&
+        static_cast<double>(entry->pools_bytes) >=
+            kShare * static_cast<double>(entry->sample.used_bytes()))
+      found.emplace_back(timeline.device, *entry);
+  }
+  return found;
+}
+
 }  // namespace memprof::analysis

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/store/session.h"
@@ -96,5 +97,9 @@ DeviceLedger BuildLedger(const Session& session, const std::vector<MemorySample>
 std::optional<LedgerEntry> LedgerAt(const Session& session,
                                     const std::vector<MemorySample>& samples,
                                     const DeviceTimeline& timeline, TimeNs time);
+
+// The devices whose pools (the driver's) hold much at the last sample that nothing used, with that
+// sample: a tenth of what is in use. It is no leak, but no other process can have it.
+std::vector<std::pair<int, LedgerEntry>> PoolsThatKeep(const Session& session);
 
 }  // namespace memprof::analysis

@@ -8,6 +8,7 @@
 #include "analysis/base/units.h"
 #include "analysis/leaks/suppressions.h"
 #include "analysis/symbols/symbols.h"
+#include "analysis/timeline/ledger.h"
 #include "cli/console/command_line.h"
 #include "cli/console/json.h"
 #include "cli/console/lines.h"
@@ -82,6 +83,25 @@ class Judged {
   analysis::LeakReport report_;
 };
 
+std::string PoolsText(const analysis::Session& session) {
+  std::string text;
+  for (const auto& [device, entry] : analysis::PoolsThatKeep(session))
+    Append(text, "\n",
+           Paragraph(Cat("The driver's pools of device ", device, " keep ",
+                         analysis::FormatBytes(entry.pools_bytes),
+                         " that nothing used at the last look: no leak, but no other process can "
+                         "have it. 'memprof advise' says what to change."),
+                     2));
+  return text;
+}
+
+Json PoolsJson(const analysis::Session& session) {
+  Json list = Json::array();
+  for (const auto& [device, entry] : analysis::PoolsThatKeep(session))
+    list.push_back({{"device", device}, {"bytes", entry.pools_bytes}});
+  return list;
+}
+
 Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
             const analysis::LeakReport& report) {
   return {{"schema", "memprof.leaks/1"},
@@ -96,7 +116,8 @@ Json ToJson(const analysis::Session& session, analysis::Symbols& symbols,
           {"basis", analysis::LeakBasisName(report.basis)},
           {"leaks", LeaksJson(session, symbols, report.leaks)},
           {"rising", LeaksJson(session, symbols, report.rising)},
-          {"live_at_exit", LeaksJson(session, symbols, report.live_at_exit)}};
+          {"live_at_exit", LeaksJson(session, symbols, report.live_at_exit)},
+          {"kept_by_pools", PoolsJson(session)}};
 }
 
 struct LeaksArguments {
@@ -147,7 +168,7 @@ std::string ToText(const analysis::Session& session, analysis::Symbols& symbols,
   return Cat(text, RisingText(symbols, report.rising), Heading(AliveHeading(report)),
              AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(arguments.top),
                        !session.steps().empty()),
-             judged.UsedText());
+             PoolsText(session), judged.UsedText());
 }
 
 }  // namespace

@@ -188,16 +188,19 @@ TEST(JsonContractTest, Report) {
 }
 
 TEST(JsonContractTest, Leaks) {
-  const auto seen = Check({"leaks", "--json"}, With(Common(), {{"verdict", "text"},
-                                                               {"horizon_too_short", "bool"},
-                                                               {"steps", "uint"},
-                                                               {"step_origin", StepOrigin()},
-                                                               {"basis", "text"},
-                                                               {"rising", {Leak()}},
-                                                               {"warmup_steps", "int"},
-                                                               {"leaks", {Leak()}},
-                                                               {"live_at_exit", {Leak()}},
-                                                               {"link?", "text"}}));
+  const auto seen =
+      Check({"leaks", "--json"},
+            With(Common(), {{"verdict", "text"},
+                            {"horizon_too_short", "bool"},
+                            {"steps", "uint"},
+                            {"step_origin", StepOrigin()},
+                            {"basis", "text"},
+                            {"rising", {Leak()}},
+                            {"warmup_steps", "int"},
+                            {"leaks", {Leak()}},
+                            {"live_at_exit", {Leak()}},
+                            {"kept_by_pools", {{{"device", "int"}, {"bytes", "uint"}}}},
+                            {"link?", "text"}}));
   EXPECT_TRUE(seen.contains(".leaks[]"));
   EXPECT_TRUE(seen.contains(".leaks[].holders[]"));
   EXPECT_TRUE(seen.contains(".link"));

@@ -90,27 +90,16 @@ void FindSegments(Drafts& drafts) {
 // At the last sample: what is trimmed then, other processes can have.
 void FindPools(Drafts& drafts) {
   const Session& session = drafts.session();
-  if (!session.events().Has(Op::kPoolSample)) return;
-  const auto samples = SamplesOf(session);
-  for (const DeviceTimeline& timeline : *TimelinesOf(session)) {
-    const std::vector<MemorySample>& of_device = samples->Of(timeline.device);
-    if (of_device.empty()) continue;
-    const auto entry = LedgerAt(session, of_device, timeline, of_device.back().time);
-    if (!entry ||
-        static_cast<double>(entry->pools_bytes) <
-            kReserveShare * static_cast<double>(entry->sample.used_bytes()) ||
-        entry->pools_bytes == 0)
-      continue;
-    Draft& draft =
-        drafts.At(Pattern::kOverReservation, timeline.device, Layer::kStreamOrdered, StackId());
-    drafts.Count(draft, entry->pools_bytes, {entry->sample.event, {}, {}, {}});
+  for (const auto& [device, entry] : PoolsThatKeep(session)) {
+    Draft& draft = drafts.At(Pattern::kOverReservation, device, Layer::kStreamOrdered, StackId());
+    drafts.Count(draft, entry.pools_bytes, {entry.sample.event, {}, {}, {}});
     // Since most was in use, the pool has not given it back.
-    const TimeNs since = FindHighestUse(session, of_device, timeline.device).time;
+    const TimeNs since = FindHighestUse(session, SamplesOf(session)->Of(device), device).time;
     draft.finding.byte_seconds =
-        static_cast<double>(entry->pools_bytes) *
-        static_cast<double>(entry->sample.time - std::min(since, entry->sample.time)) * 1e-9;
-    draft.reserved = entry->pools_bytes;
-    draft.other = entry->by_layer[static_cast<std::size_t>(Layer::kStreamOrdered)];
+        static_cast<double>(entry.pools_bytes) *
+        static_cast<double>(entry.sample.time - std::min(since, entry.sample.time)) * 1e-9;
+    draft.reserved = entry.pools_bytes;
+    draft.other = entry.by_layer[static_cast<std::size_t>(Layer::kStreamOrdered)];
   }
 }
 

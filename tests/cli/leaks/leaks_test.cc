@@ -44,5 +44,23 @@ TEST(LeakLinesTest, NoTwoOfThemAreAlike) {
   }
 }
 
+// 600 MiB that a pool of the driver keeps after all was freed.
+TEST(LeaksVerbTest, WhatPoolsKeepIsNoLeakAndIsTold) {
+  const analysis::testing::TempDirectory directory;
+  LogBuilder log;
+  log.Device(0, 1024 * kMiB);
+  log.Alloc(Layer::kStreamOrdered, 0x10000000, 600 * kMiB);
+  log.Free(Layer::kStreamOrdered, 0x10000000);
+  log.AdvanceTime(1'000'000'000);
+  log.Event(analysis::Op::kPoolSample, Layer::kStreamOrdered, 0, 600 * kMiB, 0, {});
+  log.Event(analysis::Op::kMemoryInfo, Layer::kUnspecified, 0, 324 * kMiB, 0,
+            {.aux0 = 1024 * kMiB});
+  const std::string path = directory.Write("x.mprof", log.Bytes());
+  EXPECT_THAT(Memprof({"leaks", path}).out,
+              HasSubstr("The driver's pools of device 0 keep 600 MiB that nothing used"));
+  const Json json = Json::parse(Memprof({"leaks", "--json", path}).out);
+  EXPECT_EQ(json["kept_by_pools"], Json::parse(R"([{"device": 0, "bytes": 629145600}])"));
+}
+
 }  // namespace
 }  // namespace memprof::cli::testing
