@@ -11,6 +11,7 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/base/sizes.h"
+#include "analysis/base/units.h"
 #include "analysis/testing/log_builder.h"
 #include "tests/support/random_log.h"
 
@@ -87,6 +88,8 @@ class Scenario {
                           const std::string& site = "") {
     std::vector<Finding> found;
     for (const Finding& finding : report.findings) {
+      if (SaysItsBytes(finding.pattern))
+        EXPECT_NE(finding.why.find(FormatBytes(finding.bytes)), std::string::npos) << finding.why;
       if (finding.pattern == pattern && (site.empty() || SiteOf(finding.stack) == site))
         found.push_back(finding);
     }
@@ -98,6 +101,27 @@ class Scenario {
   }
 
  private:
+  // Whether the sentence of a pattern has the finding's bytes.
+  static bool SaysItsBytes(Pattern pattern) {
+    switch (pattern) {
+      case Pattern::kRounding:
+      case Pattern::kDeadWrite:
+      case Pattern::kDuplicateTransfer:
+      case Pattern::kRoundTrip:
+      case Pattern::kPageableCopy:
+      case Pattern::kPinnedUnused:
+      case Pattern::kPinnedHuge:
+      case Pattern::kPinnedRounding:
+      case Pattern::kManagedFaults:
+      case Pattern::kChurn:
+      case Pattern::kCacheChurn:
+      case Pattern::kRetriedFailure:
+      case Pattern::kWaiting:
+        return true;
+      default:
+        return false;
+    }
+  }
   std::uint64_t Elsewhere() {
     if (elsewhere_ == 0) elsewhere_ = Alloc("Elsewhere", 256);
     return elsewhere_;

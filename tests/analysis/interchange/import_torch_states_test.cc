@@ -17,8 +17,12 @@ using testing::ImportAndLoad;
 using testing::Of;
 using testing::SnapshotMaker;
 
+class PendingBlock : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Releases, PendingBlock,
+                         ::testing::Values("active_pending_free", "active_awaiting_free"));
+
 // The pool of a graph or of the user, and a block that still waits for a stream at the end.
-TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
+TEST_P(PendingBlock, OfAStateWithoutATraceWithItsPool) {
   SnapshotMaker maker;
   maker.Segments([&] {
     maker.out().Item();
@@ -31,7 +35,8 @@ TEST(MadeSnapshotTest, PoolsAndPendingBlocksOfAStateWithoutATrace) {
     maker.out().Pair(3, 9);
     maker.out().Key("blocks");
     maker.out().BeginList();
-    for (const std::string state : {"active_allocated", "inactive", "active_pending_free"}) {
+    for (const std::string state :
+         {std::string("active_allocated"), std::string("inactive"), GetParam()}) {
       maker.out().Item();
       maker.out().BeginDict();
       maker.Number("size", 1024);  // as before version 2.1: no address

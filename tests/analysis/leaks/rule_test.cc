@@ -74,6 +74,7 @@ TEST(LeaksRuleTest, TheSlopeIsWhatCameAfterTheFirstGeneration) {
   history.birth_bytes = {99, 7, 20, 40, 1000};
   EXPECT_DOUBLE_EQ(ProfileSlope(history, 5, 35), 60.0 / 20);
   EXPECT_DOUBLE_EQ(ProfileSlope(history, 0, 50), 1067.0 / 38);
+  EXPECT_DOUBLE_EQ(ProfileSlope(history, 10, 30), 20.0 / 5) << "the end is not in the window";
   EXPECT_EQ(ProfileSlope(history, 11, 16), 0);
   EXPECT_EQ(ProfileSlope({}, 0, 50), 0);
 }

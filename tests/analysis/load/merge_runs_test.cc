@@ -52,6 +52,27 @@ TEST(SessionMergeTest, ClocksOfHostsAreAlignedByWallClock) {
   EXPECT_EQ(session->run().end_time, 3611 * kSecond + 1000);  // from the trailer
 }
 
+TEST(SessionMergeTest, EventsOfSeveralHostsFollowInTheOrderOfAlignedClocks) {
+  const std::uint64_t zero = 1'000'000'000 * kSecond;
+  LogBuilder first, second;
+  SetRun(first, "first", 1, 10 * kSecond, zero);
+  first.SetTime(11 * kSecond);
+  first.Alloc(Layer::kLinear, 0x1000, 1);
+  first.SetTime(13 * kSecond);
+  first.Alloc(Layer::kLinear, 0x2000, 2);
+  SetRun(second, "second", 2, 10 * kSecond, zero + 2 * kSecond);
+  second.SetTime(12 * kSecond);  // 14 s after zero of the first
+  second.Alloc(Layer::kLinear, 0x1000, 3);
+  Files files;
+  for (const LogBuilder* log : {&first, &second}) files.Add(*log);
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  std::vector<std::uint64_t> bytes;
+  for (std::size_t i = 0; i < session->events().size(); ++i)
+    if (session->events().op(i) == Op::kAlloc) bytes.push_back(session->events().bytes(i));
+  EXPECT_EQ(bytes, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
 TEST(SessionMergeTest, ALogWithoutWallClockDoesNotHideThatOfOthers) {
   const std::uint64_t zero = 1'000'000'000 * kSecond;
   Files files;

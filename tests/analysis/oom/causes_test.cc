@@ -156,6 +156,16 @@ TEST(OomTest, PoolsAreAReserveToo) {
   EXPECT_TRUE(c.Find(RemedyKind::kTrimPools)->fits);
 }
 
+TEST(OomTest, ARequestThatWouldHaveFittedIsNotSmaller) {
+  for (const std::uint64_t free : {8 * kMiB - 4096, 8 * kMiB, 9 * kMiB}) {
+    LogBuilder log;
+    DriverRefuses(log, 8 * kMiB, free, 40 * kMiB);
+    const Case c = Load(log);
+    ASSERT_EQ(c.failures.size(), 1u);
+    EXPECT_EQ(c.Find(RemedyKind::kSmallerRequest) != nullptr, free < 8 * kMiB) << free;
+  }
+}
+
 TEST(OomTest, OtherCauses) {
   const auto cause = [](Layer layer, std::uint64_t bytes, std::uint64_t free, std::uint32_t result,
                         int device = 0) {

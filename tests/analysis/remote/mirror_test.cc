@@ -141,6 +141,19 @@ TEST_F(MirrorTest, AnotherLogAtTheSamePlaceIsAnother) {
   }
 }
 
+TEST_F(MirrorTest, ALogThatIsHalfReplacedIsTriedAgain) {
+  const std::string log = directory_.Write("log.mprof", LongLog(4));
+  line_.Connect(log);
+  ASSERT_TRUE(line_.Update());
+  const std::string copy = line_.mirror.file(), whole = LongLog(5);
+  directory_.Write("log.mprof", std::string_view(whole).substr(0, 5));
+  EXPECT_TRUE(line_.Update());
+  EXPECT_EQ(line_.mirror.file(), copy);
+  directory_.Write("log.mprof", whole);
+  ASSERT_TRUE(line_.Update());
+  EXPECT_TRUE(Content(line_.mirror.file()) == whole);
+}
+
 // The same beginning is not enough: what was copied of the end may be replaced.
 TEST_F(MirrorTest, AnotherEndIsNotTakenForMoreOfTheOld) {
   const auto log_of = [](std::uint64_t count, std::uint64_t bytes) {
