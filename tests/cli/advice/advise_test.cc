@@ -171,6 +171,24 @@ TEST_F(AdviseTest, KeysAreTheDocumentedOnes) {
   EXPECT_GT(with_peak, 2);
 }
 
+TEST_F(AdviseTest, CombinationsAreThoseOfTheAnalysis) {
+  const auto session = analysis::testing::TrainingLog({.logits = 64 * kMiB}).Load();
+  ASSERT_NE(session, nullptr);
+  analysis::Symbols symbols(session);
+  const auto report = analysis::FindAdvice(*session, {.symbols = &symbols});
+  const Json combinations = RunJson({"torch.mprof"})["combinations"];
+  ASSERT_FALSE(report.combinations.empty());
+  ASSERT_EQ(combinations.size(), report.combinations.size());
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    const analysis::AdviceCombination& want = report.combinations[i];
+    EXPECT_EQ(combinations[i]["patterns"].size(), want.patterns.size());
+    EXPECT_EQ(combinations[i]["device"], want.device);
+    EXPECT_EQ(combinations[i]["saves_bytes"], want.saves_bytes);
+    EXPECT_EQ(combinations[i]["new_peak_bytes"], want.new_peak.bytes);
+    EXPECT_EQ(combinations[i]["new_reserved_bytes"], want.new_reserved);
+  }
+}
+
 TEST_F(AdviseTest, TopAndDeviceChoose) {
   const Json all = RunJson({"--all", "--top=0", "used.mprof"});
   const Json two = RunJson({"--all", "--top=2", "used.mprof"});
