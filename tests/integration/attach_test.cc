@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -87,9 +88,11 @@ TEST_F(Attach, EndsByItselfAfterItsTime) {
   const TempDirectory directory;
   Program program(directory, "waits");
   program.Go(5);
+  const auto begin = std::chrono::steady_clock::now();
   const GuestResult attached =
-      Memprof(directory, {"attach", "-o", "a.mprof", "--for", "1s", program.pid()});
+      Memprof(directory, {"attach", "-o", "a.mprof", "--for", "1.9s", program.pid()});
   ATTACH_OR_SKIP(attached);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1900));
   EXPECT_THAT(attached.out, HasSubstr("The recording of process " + program.pid() + " has ended"));
   EXPECT_GT(Recorded(directory, "a.mprof").size(), 5u);
   EXPECT_EQ(program.End(), 0);

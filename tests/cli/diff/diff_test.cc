@@ -14,8 +14,8 @@ using analysis::testing::LogBuilder;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Ten steps of one call site with `bytes`, and of another from step 2 on if `more`.
-std::string SmallRun(std::uint64_t bytes, bool more, std::uint64_t base) {
+// Ten steps of one call site with `bytes`, and of another from the third on if `more`.
+std::string SmallRun(std::uint64_t bytes, bool more, std::uint64_t base, std::uint64_t first = 0) {
   LogBuilder log;
   log.header().clear_argument();
   log.header().set_executable("/opt/train/small");
@@ -26,7 +26,7 @@ std::string SmallRun(std::uint64_t bytes, bool more, std::uint64_t base) {
   const int extra = log.Stack({"main (small.cc:5)", "Extra (small.cc:20)"});
   for (std::uint64_t step = 0; step < 10; ++step) {
     log.AdvanceTime(1'000'000);
-    log.Step(step);
+    log.Step(first + step);
     log.Alloc(Layer::kLinear, base, bytes, {.stack = work});
     if (more && step >= 2) log.Alloc(Layer::kLinear, base + 512 * kMiB, 6 * kMiB, {.stack = extra});
     if (more && step >= 2) log.Free(base + 512 * kMiB);
@@ -44,6 +44,12 @@ class DiffVerbTest : public ::testing::Test {
   Result Run(std::vector<std::string> arguments) const { return Memprof(arguments, logs_.path()); }
   Logs logs_;
 };
+
+TEST_F(DiffVerbTest, StepsHaveTheNumbersOfTheLaterRun) {
+  logs_.directory().Write("resumed.mprof", SmallRun(90 * kMiB, true, 0x550000000000, 100));
+  EXPECT_THAT(Run({"diff", "before.mprof", "resumed.mprof"}).out,
+              HasSubstr("is step 100: 100 MiB, then 90.0 MiB"));
+}
 
 void ExpectOneLine(const Result& result, int status) {
   EXPECT_EQ(result.status, status);
