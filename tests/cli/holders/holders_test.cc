@@ -90,6 +90,8 @@ TEST(HoldersTest, AnAnswerIsJoinedByHolder) {
   held->limits = {"What native code holds has no name."};
   ExpectGolden("holders.txt", HeldText(*held, 0));
   EXPECT_THAT(HeldText(*held, 1), HasSubstr("  … and 2 more (--top=0 for all)\n"));
+  EXPECT_EQ(HeldJson(*held, 4711, 1)["holders"].size(), 1u);
+  EXPECT_EQ(HeldJson(*held, 4711, 0)["holders"].size(), 3u);
 }
 
 TEST(HoldersTest, TheProgramIsAsked) {
