@@ -125,6 +125,7 @@ TEST(StatusTest, HelpOfEveryVerbGoesToStandardOutput) {
     EXPECT_THAT(help.out, StartsWith("Usage: memprof " + verb));
     EXPECT_THAT(help.out, HasSubstr("Examples:"));
     EXPECT_EQ(help.out, same.out);
+    EXPECT_EQ(help.out, Memprof({verb, "-h"}).out);
     EXPECT_THAT(all.out, HasSubstr("\n  " + verb));
   }
   EXPECT_EQ(all.out, Memprof({"--help"}).out);

@@ -77,6 +77,8 @@ TEST(DumpTest, FiltersSelectWhatAPlainLoopSelects) {
   EXPECT_GT(DumpJson({"--device=-1"}).size(), 40u);  // pinned memory and the steps' marks
   EXPECT_EQ(DumpJson({"--from-step=3", "--to-step=5"}),
             select([](const Json& e) { return e.at("step") >= 3 && e.at("step") <= 5; }));
+  EXPECT_EQ(DumpJson({"--from-step=4", "--to-step=4"}),
+            select([](const Json& e) { return e.at("step") == 4; }));
   EXPECT_EQ(DumpJson({"--address=0x7f0003800000"}).size(),
             select([](const Json& e) {
               return e.at("address") == "0x7f0003800000" || e.at("bytes") == 64 << 20;

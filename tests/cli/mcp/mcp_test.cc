@@ -35,6 +35,8 @@ TEST(Mcp, ChecksItsOptions) {
     EXPECT_EQ(result.status, 2) << seconds;
     EXPECT_EQ(result.out, "");
   }
+  for (const std::string seconds : {"1", "3600"})
+    EXPECT_EQ(McpWithPython({"mcp", "--seconds=" + seconds, "/logs"}).status, 0) << seconds;
 }
 
 TEST(Mcp, SaysWhatItNeedsWithoutPython) {

@@ -57,6 +57,15 @@ TEST_F(WhatIfTest, TheNextHighestLimitsIt) {
   EXPECT_FALSE(answer.contains("driver"));
 }
 
+TEST_F(WhatIfTest, TheLastEqualsSignBeginsTheFactor) {
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x1000000, 2 * kMiB,
+            {.stack = log.Stack({"main (a.cc:1)", "Tile<n=4> (a.cc:2)"})});
+  log.Alloc(Layer::kLinear, 0x2000000, kMiB, {.stack = log.Stack({"main (a.cc:3)"})});
+  logs_.directory().Write("sizes.mprof", log.Bytes());
+  EXPECT_EQ(Answer({"n=4=0"})["driver"]["peak_bytes"], kMiB);
+}
+
 TEST_F(WhatIfTest, ByTheNameOfATensor) {
   EXPECT_EQ(Answer({"exp_avg=0.5"})["blocks"]["peak_bytes"], 16 * kMiB);
 }

@@ -114,6 +114,16 @@ TEST(FootprintTest, DescribesItInWords) {
       runs.Ask({"--predict=16,100", "--capacity=64MiB", "4.mprof", "8.mprof", "12.mprof"}).out);
 }
 
+TEST(FootprintTest, GrowthWithTheSquareIsSaid) {
+  ToyProgram program;
+  program.steps = 2;
+  program.requests = {{.site = 1, .per_square = 1 << 20, .lives = 9},
+                      {.site = 2, .per_unit = 1 << 20, .lives = 9}};
+  const Runs runs(program);
+  EXPECT_THAT(runs.Ask({"--predict=16", "4.mprof", "8.mprof", "12.mprof"}).out,
+              HasSubstr("1.00 MiB, and 1.00 MiB times its square."));
+}
+
 TEST(FootprintTest, WrongUsageIsSaidInOneLine) {
   const Runs runs;
   const auto usage = [&runs](const std::vector<std::string>& arguments) {

@@ -45,6 +45,29 @@ TEST(LedgerTest, WhatIsNothingAtBothInstantsIsLeftOut) {
     EXPECT_THAT(text, Not(HasSubstr(absent)));
 }
 
+// While code was loaded, another process took most of what free memory fell by.
+TEST(LedgerTest, WhatDoesNotCountAsCodeIsToldOfItsDevice) {
+  constexpr std::uint64_t kMiB = 1 << 20, kSecond = 1'000'000'000;
+  LogBuilder log;
+  for (const int device : {0, 1}) {
+    log.Device(device, 100'000 * kMiB);
+    const std::uint64_t taken = device == 0 ? 1000 : 40;
+    const auto sample = [&](std::uint64_t time, std::uint64_t others) {
+      log.SetTime((time + 10 * static_cast<std::uint64_t>(device)) * kSecond);
+      log.Event(Op::kMemoryInfo, Layer::kUnspecified, 0, 50'000 * kMiB, 0,
+                {.device = device, .aux0 = 100'000 * kMiB, .aux1 = others * kMiB + 1});
+    };
+    sample(1, 300);
+    log.SetTime((4 + 10 * static_cast<std::uint64_t>(device)) * kSecond);
+    log.Event(Op::kModuleLoad, Layer::kModule, 0x77 + static_cast<std::uint64_t>(device), 5 * kMiB,
+              0, {.device = device, .aux0 = (200 + taken) * kMiB});
+    sample(6, 300 + taken);
+  }
+  const std::string text = Ledger(log);
+  EXPECT_THAT(text, HasSubstr("by 1000 MiB while code was loaded"));
+  EXPECT_THAT(text, HasSubstr("by 40.0 MiB while code was loaded"));
+}
+
 TEST(EstimatesTextTest, NamesThemAndSaysWhetherItFits) {
   analysis::Report report;
   report.devices.resize(1);

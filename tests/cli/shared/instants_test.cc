@@ -103,6 +103,23 @@ TEST_F(MarkedInstantsTest, WrongUsage) {
 }
 
 // The ends of steps are each rank's own: one is two steps ahead of the other.
+// What is allocated in the same instant as the next mark belongs to the next step.
+TEST(InstantsTest, AStepEndsBeforeTheNextOne) {
+  LogBuilder log;
+  log.Device(0, 16 * kMiB);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    log.SetTime(1000 + step * 1000);
+    log.Step(step);
+    log.SetTime(1000 + step * 1000);
+    log.Alloc(Layer::kLinear, 0x1000000 * (1 + step), kMiB);
+  }
+  const Logs logs;
+  logs.directory().Write("steps.mprof", log.Bytes());
+  const Result result = Memprof({"peak", "--json", "--step=1", "steps.mprof"}, logs.path());
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["peaks"][0]["bytes"], 2 * kMiB);
+}
+
 TEST(InstantsOfRanksTest, StepsEndWithTheirOwnRank) {
   Logs logs;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {

@@ -36,5 +36,26 @@ TEST(StepsTextTest, TheLastStepGoesToTheEndOfTheRun) {
   }
 }
 
+TEST(StepsJsonTest, CountsOfAStep) {
+  LogBuilder log;
+  log.Device(0, 1000);
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    log.Step(step);
+    log.Alloc(Layer::kLinear, 0x1000, 100);
+    log.Alloc(Layer::kLinear, 0x2000 + step * 16, 8);
+    log.Free(0x1000);
+  }
+  const auto session = LoadLog(log);
+  ASSERT_NE(session, nullptr);
+  const std::vector<analysis::StepInfo> steps(session->steps().begin(), session->steps().end());
+  const auto json = StepJson(steps[1], analysis::DescribeSteps(*session, steps)[1], {});
+  EXPECT_EQ(json["allocations"], 2);
+  EXPECT_EQ(json["frees"], 1);
+  EXPECT_EQ(json["allocated_bytes"], 108);
+  EXPECT_EQ(json["freed_bytes"], 100);
+  EXPECT_EQ(json["peak_bytes"], 116);
+  EXPECT_EQ(json["after_bytes"], 16);
+}
+
 }  // namespace
 }  // namespace memprof::cli
