@@ -82,7 +82,6 @@ class NvtxMemory : public RecordingTest {
     return words;
   }
 
- private:
   template <typename Batch>
   static nvtx::MemoryHeader Header() {
     return {nvtx::kMemoryCompatibility, sizeof(Batch), nvtx::kVirtualAddress};
@@ -91,6 +90,8 @@ class NvtxMemory : public RecordingTest {
   void Call(nvtx::Memory function, const Batch& batch) {
     reinterpret_cast<void (*)(const void*, const Batch*)>(functions_[function])(nullptr, &batch);
   }
+
+ private:
   std::intptr_t functions_[nvtx::kRegionsName + 1] = {};
 };
 
@@ -118,6 +119,23 @@ TEST_F(NvtxMemory, ARegionThatIsRegisteredTwiceHasTheSizeToWhichItWasResized) {
   EXPECT_THAT(InWords(),
               ElementsAre("block 4096", "small 4096", "tensor ends", "block ends", "block 8192",
                           "large 8192", "step", "tensor ends", "block ends"));
+}
+
+// A newer NVTX may append to its elements.
+TEST_F(NvtxMemory, ElementsMayBeLarger) {
+  struct Newer {
+    nvtx::VirtualRange range;
+    std::uint64_t appended;
+  };
+  char heap[8192];
+  RegisterHeap(heap, sizeof heap, "heap");
+  const Newer ranges[] = {{{512, heap}, 7}, {{1024, heap + 1024}, 8}};
+  Call(nvtx::kRegionsRegister, nvtx::RegionsRegister{Header<nvtx::RegionsRegister>(), heap, 2,
+                                                     sizeof(Newer), ranges, nullptr});
+  std::vector<std::uint64_t> blocks;
+  for (const testing::Event& event : Finish().WithOp(log::OP_ALLOC))
+    if (event.layer == log::LAYER_BLOCK) blocks.push_back(event.bytes);
+  EXPECT_THAT(blocks, ElementsAre(512u, 1024u));
 }
 
 TEST_F(NvtxMemory, AnEmptyNameNamesNothing) {
