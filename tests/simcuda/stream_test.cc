@@ -154,6 +154,7 @@ TEST_F(StreamTest, EventsHaveTimes) {
   CHECK_CU(cuEventCreate(&end, 0));
   float milliseconds = -1;
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&milliseconds, start, end));
+  const auto begin = std::chrono::steady_clock::now();
   CHECK_CU(cuEventRecord(start, free_));
   CHECK_CU(cuLaunchHostFunc(
       free_, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }, nullptr));
@@ -161,6 +162,8 @@ TEST_F(StreamTest, EventsHaveTimes) {
   CHECK_CU(cuEventSynchronize(end));
   CHECK_CU(cuEventElapsedTime(&milliseconds, start, end));
   EXPECT_GE(milliseconds, 5.0F);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LE(milliseconds, took.count());
   CUevent untimed = nullptr;
   CHECK_CU(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
   EXPECT_EQ(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&milliseconds, start, untimed));
