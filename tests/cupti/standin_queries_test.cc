@@ -32,7 +32,7 @@ TEST(StandInCupti, ServesOneSubscriber) {
     EXPECT_EQ(cuptiUnsubscribe(first), CUPTI_SUCCESS);
     EXPECT_EQ(cuptiUnsubscribe(first), CUPTI_ERROR_INVALID_PARAMETER);
     EXPECT_EQ(cuptiSubscribe_v2(&second, &Note, &g_seen, nullptr), CUPTI_SUCCESS);
-    Enable(second, CUPTI_CB_DOMAIN_DRIVER_API, kMemAlloc);
+    EXPECT_EQ(cuptiEnableAllDomains(1, second), CUPTI_SUCCESS);
     EXPECT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
     CUdeviceptr address = 0;
     ASSERT_CUDA(cuMemAlloc_v2(&address, 1));
@@ -40,6 +40,12 @@ TEST(StandInCupti, ServesOneSubscriber) {
     EXPECT_EQ(cuptiEnableCallback(1, second, CUPTI_CB_DOMAIN_DRIVER_API, kMemAlloc),
               CUPTI_ERROR_INVALID_PARAMETER);
     const auto third = Subscribe();
+    for (const auto domain :
+         {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RESOURCE, simcuda_cupti::kDomainState}) {
+      std::uint32_t on = 7;
+      EXPECT_EQ(cuptiGetCallbackState(&on, third, domain, 1), CUPTI_SUCCESS) << domain;
+      EXPECT_EQ(on, 0u) << domain;
+    }
     ASSERT_CUDA(cuMemAlloc_v2(&address, 1));
     EXPECT_TRUE(g_seen.empty()) << "for a new subscriber nothing is enabled";
     EXPECT_EQ(cuptiUnsubscribe(third), CUPTI_SUCCESS);
