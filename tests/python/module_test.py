@@ -63,6 +63,8 @@ class Recorded(unittest.TestCase):
         self.assertTrue(self.said["recording"])
         self.assertFalse(self.said["stopped"])
         # Memory allocated while recording was stopped is not in the log.
+        self.assertEqual(set(self.said["stats"]), {"events", "events_lost", "allocations", "frees", "live_bytes",
+                                                   "peak_bytes", "log_bytes", "recording"})
         self.assertEqual(self.said["stats"]["live_bytes"], 3 << 20)
         self.assertEqual(self.said["stats"]["peak_bytes"], 5 << 20)
         self.assertEqual(self.said["stats"]["events_lost"], 0)

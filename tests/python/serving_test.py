@@ -45,7 +45,7 @@ class Serving(unittest.TestCase):
         for line in done.stdout.splitlines():
             event = json.loads(line)
             if event.get("op") == "pool_usage":
-                blocks, slots = event["aux0"], event["aux1"]
+                blocks, slots = event["aux0"], event.get("aux1", 0)
                 found.append((event["name"], event["bytes"], blocks >> 32, blocks & 0xffffffff, slots >> 32,
                               slots & 0xffffffff))
         return found
@@ -75,6 +75,18 @@ class Serving(unittest.TestCase):
                        "memprof.pool_usage('mine', 8, 3, bytes=80, block_slots=4, used_slots=9, settings={'x': 0.5})\n")
         self.serve(program)
         self.assertEqual(self.uses(), [("mine\nx=0.5", 80, 8, 3, 4, 9)])
+
+    def test_each_pool_has_a_name_of_its_own(self):
+        program = os.path.join(self.folder, "two.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"import sys; sys.path.insert(0, {HERE!r}); import serving_guest\n"
+                       f"serving_guest.write({self.folder!r}); sys.path.insert(0, {self.folder!r}); import torch\n"
+                       "from vllm.v1.core.block_pool import BlockPool\n"
+                       "for pool in [BlockPool(10), BlockPool(20)]:\n"
+                       "    pool.get_new_blocks(3)\n")
+        self.serve(program)
+        self.assertEqual([(use[0].split("\n")[0], use[2], use[3]) for use in self.uses() if use[3]],
+                         [("vLLM KV cache", 10, 3), ("vLLM KV cache 2", 20, 3)])
 
     def test_whatever_the_pool_becomes_the_program_goes_on(self):
         program = os.path.join(self.folder, "strange.py")
