@@ -128,7 +128,8 @@ class Text(unittest.TestCase):
         for value, unit, shown in ((0, "bytes", "0 B"), (1023, "bytes", "1023 B"), (1536, "bytes", "1.50 KiB"),
                                    (40 << 30, "bytes", "40.0 GiB"), (-(5 << 20), "bytes", "-5.00 MiB"), (0.5, "share", "50 %"),
                                    (0.051, "share", "5.1 %"), (0.0001, "share", "<0.1 %"), (None, "bytes", "-"),
-                                   (1234567, "count", "1,234,567"), (90 * 10**9, "ns", "90.0 s"), (7200e9, "ns", "2 h 00 min"),
+                                   (1234567, "count", "1,234,567"), (90 * 10**9, "ns", "90.0 s"), (999_700_000, "ns", "1.00 s"),
+                                   (999_400_000, "ns", "999 ms"), (7200e9, "ns", "2 h 00 min"),
                                    (204800, "bytes/step", "200 KiB/step"), (12.345, "hours", "12.3 h"), (7, "step", "7")):
             self.assertEqual(text.cell(value, unit), shown)
 
