@@ -75,7 +75,6 @@ int OpenWindows(const Options& options) {
     }
     auto* window = new MainWindow(MainWindow::Settings::kKept);
     window->setAttribute(Qt::WA_DeleteOnClose);
-    if (options.axis.has_value()) window->selection().SetAxis(*options.axis);
     window->ShowFirst(options);
     window->show();
     if (!logs.isEmpty()) window->OpenTogether(logs);

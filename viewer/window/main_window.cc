@@ -310,6 +310,7 @@ void MainWindow::ShowTarget(VerdictView view) {
 }
 
 void MainWindow::ShowFirst(const Options& options) {
+  if (options.axis.has_value()) selection_->SetAxis(*options.axis);
   if (!options.diff.isEmpty()) {
     static_cast<DiffView*>(page(ViewKind::kDiff))->CompareWith(options.diff);
     ShowView(ViewKind::kDiff);

@@ -51,7 +51,7 @@ class MainWindow : public QMainWindow {
   // have a link (models/link.h), which says what of it is shown.
   void OpenTogether(const QStringList& paths);
   void ShowView(ViewKind view);
-  // Shows the view that the command line names, and the comparison.
+  // Shows the view and the axis that the command line names, and the comparison.
   void ShowFirst(const Options& options);
   ViewKind view() const;
   // Runs the event loop until no job runs and every view shows its data.

@@ -40,7 +40,6 @@ int TakeScreenshot(const Options& options) {
   window.setFixedSize(options.size / options.scale);
   window.ShowView(ViewKind::kTimeline);
   window.ShowFirst(options);
-  window.selection().SetAxis(options.axis.value_or(AxisKind::kTime));
   window.show();
   window.OpenTogether(options.logs);
   window.WaitUntilSettled();
