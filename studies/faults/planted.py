@@ -1,4 +1,4 @@
-"""The faults of faults.txt, and sources with them. A fault is there but off: the environment variable MEMPROF_FAULT names
+"""The faults of faults.txt, and sources with them. A fault is there but off: the environment variable PLANTED_FAULT names
 the one that is on, so that all are built at once."""
 import collections
 import os
@@ -6,16 +6,16 @@ import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-VARIABLE = "MEMPROF_FAULT"
+VARIABLE = "PLANTED_FAULT"
 # Before the first line of a source in C or C++, whose numbers of lines stay. It needs nothing of the C library but getenv,
 # because some of these sources are loaded into other programs.
-SWITCH = """#ifndef MEMPROF_FAULT
+SWITCH = """#ifndef PLANTED_FAULT
 #include <stdlib.h>
 static inline int memprof_fault(const char* name) {
   static char on[64];
   static int known;
   if (!known) {
-    const char* value = getenv("MEMPROF_FAULT");
+    const char* value = getenv("PLANTED_FAULT");
     for (int i = 0; value != 0 && value[i] != 0 && i < 63; ++i) on[i] = value[i];
     known = 1;
   }
@@ -23,7 +23,7 @@ static inline int memprof_fault(const char* name) {
   while (name[i] != 0 && name[i] == on[i]) ++i;
   return name[i] == on[i];
 }
-#define MEMPROF_FAULT memprof_fault
+#define PLANTED_FAULT memprof_fault
 #endif
 #line 1
 """

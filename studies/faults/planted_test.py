@@ -36,7 +36,7 @@ class PlantedTest(unittest.TestCase):
         first, second = planted.read(MADE)
         self.assertEqual(first[:3], ("a/b", "a/b/x.cc", "one too many"))
         source = planted.plant([first], "int f(int n) {\n  return n;\n}\n")
-        self.assertTrue(source.endswith('#line 1\nint f(int n) {\n  return MEMPROF_FAULT("a/b") ? n + 1 : n;\n}\n'))
+        self.assertTrue(source.endswith('#line 1\nint f(int n) {\n  return PLANTED_FAULT("a/b") ? n + 1 : n;\n}\n'))
         made = planted.plant([second], "def f(n):\n    if n:\n        return 1\n    return 0\n")
         self.assertEqual(made.count("\n"), 4)
         names = {}
