@@ -2,8 +2,8 @@
 // it keeps, in a variable that is only overwritten.
 #include <algorithm>
 #include <map>
-#include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analysis/advice/internal/drafts.h"
@@ -17,31 +17,33 @@ struct Burst {
   std::uint64_t bytes = 0;
 };
 
-// Which of a session's records count: device memory that is judged on its own, of one level.
-std::vector<AllocationId> FindCounted(const Drafts& drafts) {
-  std::vector<AllocationId> counted;
-  const auto records = drafts.session().records();
-  for (std::uint32_t i = 0; i < records.size(); ++i)
-    if (drafts.judged()[i] && records[i].device != kNoDevice && PeakLayerOf(records[i].layer))
-      counted.emplace_back(i);
-  return counted;
+// Device memory that is judged on its own, by process, device and level: what others allocate in
+// between is none of theirs.
+using Group = std::vector<AllocationId>;  // in order of birth
+std::map<std::tuple<std::uint32_t, int, PeakLayer>, Group> FindGroups(const Drafts& drafts) {
+  std::map<std::tuple<std::uint32_t, int, PeakLayer>, Group> groups;
+  const Session& session = drafts.session();
+  for (std::uint32_t i = 0; i < session.records().size(); ++i) {
+    const AllocationRecord& a = session.records()[i];
+    const auto level = PeakLayerOf(a.layer);
+    if (drafts.judged()[i] && a.device != kNoDevice && level)
+      groups[{session.ProcessOf(a.birth), a.device, *level}].emplace_back(i);
+  }
+  return groups;
 }
 
 // The blocks of a step that ended in the next one after that had allocated as much at their site,
 // by their ends.
-std::vector<AllocationId> FindHeld(const Drafts& drafts, std::span<const AllocationId> counted) {
-  const StepClock& clock = drafts.clock();
-  const auto record = [&](AllocationId id) -> const AllocationRecord& {
-    return drafts.session().record(id);
-  };
-  std::map<std::tuple<int, Layer, StackId>, std::vector<EventId>> births;
+Group FindHeld(const Session& session, const StepClock& clock, const Group& group) {
+  std::map<std::pair<Layer, StackId>, std::vector<EventId>> births;
   const auto of_site = [&births](const AllocationRecord& a) -> std::vector<EventId>& {
-    return births[{a.device, a.layer, a.stack}];
+    return births[{a.layer, a.stack}];
   };
-  for (const AllocationId id : counted) of_site(record(id)).push_back(record(id).birth);
-  std::vector<AllocationId> held;
-  for (const AllocationId id : counted) {
-    const AllocationRecord& a = record(id);
+  for (const AllocationId id : group)
+    of_site(session.record(id)).push_back(session.record(id).birth);
+  Group held;
+  for (const AllocationId id : group) {
+    const AllocationRecord& a = session.record(id);
     if (!a.death.valid()) continue;
     const std::int64_t step = clock.IndexAt(a.birth), next = clock.IndexAt(a.death);
     if (step < 0 || next != step + 1) continue;
@@ -49,35 +51,33 @@ std::vector<AllocationId> FindHeld(const Drafts& drafts, std::span<const Allocat
     const auto successor = std::lower_bound(site.begin(), site.end(), clock.BeginOf(next));
     if (successor != site.end() && *successor < a.death) held.push_back(id);
   }
-  std::sort(held.begin(), held.end(), [&record](AllocationId a, AllocationId b) {
-    return record(a).death < record(b).death;
+  std::sort(held.begin(), held.end(), [&session](AllocationId a, AllocationId b) {
+    return session.record(a).death < session.record(b).death;
   });
   return held;
 }
 
-std::vector<Burst> FindBursts(const Drafts& drafts) {
-  const std::vector<AllocationId> counted = FindCounted(drafts);
-  std::vector<EventId> births;  // ascending, as records are
-  for (const AllocationId id : counted) births.push_back(drafts.session().record(id).birth);
+std::vector<Burst> FindBursts(const Session& session, const StepClock& clock, const Group& group) {
+  std::vector<EventId> births;  // ascending
+  for (const AllocationId id : group) births.push_back(session.record(id).birth);
+  const auto born_until = [&births](EventId event) {
+    return std::lower_bound(births.begin(), births.end(), event);
+  };
   std::vector<Burst> bursts;
-  const AllocationRecord* last = nullptr;
-  for (const AllocationId id : FindHeld(drafts, counted)) {
-    const AllocationRecord& a = drafts.session().record(id);
-    const bool same = last != nullptr && last->device == a.device &&
-                      PeakLayerOf(last->layer) == PeakLayerOf(a.layer) &&
-                      std::lower_bound(births.begin(), births.end(), last->death) ==
-                          std::lower_bound(births.begin(), births.end(), a.death);
-    if (!same) bursts.emplace_back();
+  EventId last;
+  for (const AllocationId id : FindHeld(session, clock, group)) {
+    const AllocationRecord& a = session.record(id);
+    if (!last.valid() || born_until(last) != born_until(a.death)) bursts.emplace_back();
     bursts.back().blocks.push_back(id);
     bursts.back().bytes += a.bytes;
-    last = &a;
+    last = a.death;
   }
   return bursts;
 }
 
-void Add(Drafts& drafts, const Burst& burst) {
+void Add(Drafts& drafts, const StepClock& clock, const Burst& burst) {
   const AllocationRecord& head = drafts.session().record(burst.blocks.front());
-  const EventId begin = drafts.clock().BeginOf(drafts.clock().IndexAt(head.death));
+  const EventId begin = clock.BeginOf(clock.IndexAt(head.death));
   Draft& draft = drafts.At(Pattern::kHeldOver, head);
   drafts.Count(draft, burst.bytes, {head.birth, burst.blocks.front(), {}, {}});
   draft.other = std::max(draft.other, burst.bytes);
@@ -90,24 +90,30 @@ void Add(Drafts& drafts, const Burst& burst) {
   }
 }
 
+void FindIn(Drafts& drafts, const StepClock& clock, const Group& group) {
+  const auto head = [&drafts](const Burst& burst) -> const AllocationRecord& {
+    return drafts.session().record(burst.blocks.front());
+  };
+  std::map<std::pair<Layer, std::uint32_t>, LoopCount> loops;
+  const auto loop = [&](const Burst& burst) -> LoopCount& {
+    return loops[{head(burst).layer, drafts.SiteOf(head(burst).stack)}];
+  };
+  const std::vector<Burst> bursts = FindBursts(drafts.session(), clock, group);
+  for (const Burst& burst : bursts) loop(burst).Add(clock, head(burst).death);
+  for (const Burst& burst : bursts)
+    if (loop(burst).Loops(clock) && !drafts.Has(Pattern::kLeak, head(burst)))
+      Add(drafts, clock, burst);
+}
+
 }  // namespace
 
 // Where uses can be seen, a late release is told instead, to the event.
 void FindHeldOver(Drafts& drafts) {
-  if (drafts.accesses().evidence().pointers() || !drafts.clock().judged_at().valid()) return;
-  const std::vector<Burst> bursts = FindBursts(drafts);
-  const auto record = [&](const Burst& burst) -> const AllocationRecord& {
-    return drafts.session().record(burst.blocks.front());
-  };
-  std::map<std::tuple<int, Layer, std::uint32_t>, LoopCount> loops;
-  const auto loop = [&](const Burst& burst) -> LoopCount& {
-    const AllocationRecord& head = record(burst);
-    return loops[{head.device, head.layer, drafts.SiteOf(head.stack)}];
-  };
-  for (const Burst& burst : bursts) loop(burst).Add(drafts.clock(), record(burst).death);
-  for (const Burst& burst : bursts)
-    if (loop(burst).Loops(drafts.clock()) && !drafts.Has(Pattern::kLeak, record(burst)))
-      Add(drafts, burst);
+  if (drafts.accesses().evidence().pointers()) return;
+  for (const auto& [key, group] : FindGroups(drafts)) {
+    const StepClock clock(drafts.session(), std::get<0>(key));
+    if (clock.judged_at().valid()) FindIn(drafts, clock, group);
+  }
 }
 
 }  // namespace memprof::analysis::advice

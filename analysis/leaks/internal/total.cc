@@ -110,7 +110,8 @@ std::string DescribeReserveGrowth(const Session& session, const StepClock& clock
     const std::string rises = RiseWords(clock, ends);
     if (!rises.empty())
       absl::StrAppend(&words, words.empty() ? "" : " ",
-                      "No site grows, but what allocators reserve on device ", device, rises,
+                      judged.rising.empty() ? "No site grows" : "No site is sure to leak",
+                      ", but what allocators reserve on device ", device, rises,
                       ": 'memprof fragmentation' shows what of it is unused.");
   }
   return words;

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "analysis/load/load.h"
 #include "tests/analysis/advice/scenario.h"
+#include "tests/support/temp_file.h"
 
 namespace memprof::analysis {
 namespace {
@@ -48,6 +52,29 @@ TEST(AdviceHeldOverTest, AResultAndItsGraph) {
   EXPECT_EQ(found[0].confidence, Confidence::kPossible);
   EXPECT_NE(found[0].why.find("44.0 MiB at most"), std::string::npos) << found[0].why;
   EXPECT_TRUE(report.patterns[static_cast<std::size_t>(Pattern::kHeldOver)].looked_for);
+}
+
+// Two ranks at once: what one allocates does not part what the other's assignment freed.
+TEST(AdviceHeldOverTest, OfEachProcessByItsOwnSteps) {
+  const testing::TempDirectory directory;
+  std::vector<std::string> paths;
+  for (const std::uint32_t rank : {0u, 1u}) {
+    Scenario s;
+    s.log().header().set_pid(1 + rank);
+    s.log().header().set_hostname("host");
+    if (rank == 1) s.log().AdvanceTime(300);
+    Train(s, 8);
+    paths.push_back(directory.Write(std::to_string(rank) + ".mprof", s.log().Bytes()));
+  }
+  const auto session = LoadLogs(paths, {});
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::size_t found = 0;
+  for (const Finding& finding : FindAdvice(**session, {.noise = 0}).findings) {
+    if (finding.pattern != Pattern::kHeldOver) continue;
+    EXPECT_EQ(finding.bytes, finding.count * 44 * kMiB);
+    found += finding.count;
+  }
+  EXPECT_EQ(found, 14u);
 }
 
 TEST(AdviceHeldOverTest, OnceIsNoHabit) {
