@@ -38,6 +38,15 @@ class Serving(unittest.TestCase):
         self.assertIn("served", done.stdout)
         return done
 
+    def with_block_pool(self, text):
+        """A program that has vLLM's class."""
+        program = os.path.join(self.folder, "program.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"import sys; sys.path.insert(0, {HERE!r}); import serving_guest\n"
+                       f"serving_guest.write({self.folder!r}); sys.path.insert(0, {self.folder!r}); import torch\n"
+                       "from vllm.v1.core.block_pool import BlockPool\n" + text)
+        return program
+
     def uses(self):
         """(name, bytes, blocks, in use, slots of a block, slots in use) of each event."""
         done = subprocess.run([MEMPROF, "dump", "--json", self.log], capture_output=True, text=True, check=True)
@@ -77,28 +86,18 @@ class Serving(unittest.TestCase):
         self.assertEqual(self.uses(), [("mine\nx=0.5", 80, 8, 3, 4, 9)])
 
     def test_each_pool_has_a_name_of_its_own(self):
-        program = os.path.join(self.folder, "two.py")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write(f"import sys; sys.path.insert(0, {HERE!r}); import serving_guest\n"
-                       f"serving_guest.write({self.folder!r}); sys.path.insert(0, {self.folder!r}); import torch\n"
-                       "from vllm.v1.core.block_pool import BlockPool\n"
-                       "for pool in [BlockPool(10), BlockPool(20)]:\n"
-                       "    pool.get_new_blocks(3)\n")
-        self.serve(program)
+        self.serve(self.with_block_pool("for pool in [BlockPool(10), BlockPool(20)]:\n"
+                                        "    pool.get_new_blocks(3)\n"))
         self.assertEqual([(use[0].split("\n")[0], use[2], use[3]) for use in self.uses() if use[3]],
                          [("vLLM KV cache", 10, 3), ("vLLM KV cache 2", 20, 3)])
 
     def test_whatever_the_pool_becomes_the_program_goes_on(self):
-        program = os.path.join(self.folder, "strange.py")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write(f"import sys; sys.path.insert(0, {HERE!r}); import serving_guest\n"
-                       f"serving_guest.write({self.folder!r}); sys.path.insert(0, {self.folder!r}); import torch\n"
-                       "from vllm.v1.core.block_pool import BlockPool\n"
-                       "pool = BlockPool(10)\n"
-                       "del pool.num_gpu_blocks\n"
-                       "assert pool.get_new_blocks(3) == [1, 2, 3]\n"
-                       "assert BlockPool.touch.__name__ == 'touch'\n"
-                       "print('done')\n")
+        program = self.with_block_pool(
+            "pool = BlockPool(10)\n"
+            "del pool.num_gpu_blocks\n"
+            "assert pool.get_new_blocks(3) == [1, 2, 3]\n"
+            "assert BlockPool.touch.__name__ == 'touch'\n"
+            "print('done')\n")
         done = subprocess.run([MEMPROF, "run", "--torch", "-o", self.log, "--", sys.executable, program],
                               env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=False)
         self.assertEqual(done.stdout.strip().splitlines()[-1], "done", done.stderr)
