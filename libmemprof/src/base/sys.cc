@@ -294,12 +294,13 @@ bool MainThreadHasEnded(int* status) {
   return true;
 }
 
-bool OnlyOwnThreadsAreLeft(int ours, int* status_of_main) {
+int LastThreadsLeft(int ours, int* status_of_main) {
   SystemSection section;
   struct stat tasks;
   // One link for each thread, one for the directory, one for its parent.
-  if (stat("/proc/self/task", &tasks) != 0) return false;
-  return tasks.st_nlink == static_cast<nlink_t>(2 + 1 + ours) && MainThreadHasEnded(status_of_main);
+  if (stat("/proc/self/task", &tasks) != 0) return -1;
+  const int left = static_cast<int>(tasks.st_nlink) - 2 - 1 - ours;
+  return left <= 1 && MainThreadHasEnded(status_of_main) ? left : -1;
 }
 
 void EndLike(int status) {

@@ -146,9 +146,10 @@ class SystemSection {
 // Whether the main thread has ended without the process: by pthread_exit or the bare system call,
 // or killed by a filter of system calls. `status` gets how, as of waitpid.
 bool MainThreadHasEnded(int* status);
-// Whether all other threads have ended too, except `ours` threads of the recorder: the program is
-// over.
-bool OnlyOwnThreadsAreLeft(int ours, int* status_of_main);
+// Once it has (a status other than 0 is not that of pthread_exit): the threads that are left of the
+// program, besides `ours` of the recorder, if that is one or none; the program is over without one.
+// -1 otherwise.
+int LastThreadsLeft(int ours, int* status_of_main);
 // Ends the calling thread, the last one, and so the process with this status.
 [[noreturn]] void EndLike(int status);
 

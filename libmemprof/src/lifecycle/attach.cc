@@ -108,7 +108,8 @@ bool LibrariesHaveChanged(std::uint64_t* seen) {
 
 // Until somebody wants the end, or the time is over. False if the program is: its last thread has
 // left, and main by pthread_exit. Then the writer has to be the last thread, because it ends the
-// process (Writer::EndAsLast).
+// process (Writer::EndAsLast). Where main left by the bare system call, the last thread is the
+// program's.
 bool Wait() {
   constexpr int kOwnThreads = 2;  // this one and the writer
   constexpr int kLooksPerSearch = 50;
@@ -121,7 +122,8 @@ bool Wait() {
   for (int looks = 1;; ++looks) {
     const std::uint64_t now = NowNs();
     if (EndIsWanted() || now >= deadline || !Recording()) return true;
-    if (OnlyOwnThreadsAreLeft(kOwnThreads, &status_of_main)) return false;
+    const int left = LastThreadsLeft(kOwnThreads, &status_of_main);
+    if (left == 0 || (left == 1 && status_of_main != 0)) return false;
     FutexWait(&never, 0, deadline - now < kLookNs ? deadline - now : kLookNs);
     if (looks % kLooksPerSearch == 0 && InjectedOnly() && LibrariesHaveChanged(&changes))
       RedirectTorch();

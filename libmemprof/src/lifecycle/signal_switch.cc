@@ -42,7 +42,7 @@ void* Await(void*) {
     if (!ServeLateStart()) return nullptr;
     FutexWait(&g_came, seen, kMaxWaitNs);
     int status = 0;
-    if (!OnlyOwnThreadsAreLeft(1, &status)) continue;
+    if (LastThreadsLeft(1, &status) != 0) continue;
     if (status != 0) EndLike(status);
     pthread_sigmask(SIG_SETMASK, &g_mask_of_program, nullptr);
     return nullptr;  // and the process ends with it, as it would without

@@ -20,7 +20,7 @@ constexpr std::uint64_t kTickNs = 50'000'000;
 constexpr std::uint64_t kSweepNs = 1'000'000'000;
 // How often the writer checks for the end of the last thread, and after the main thread has called
 // pthread_exit: it delays the end of the process by up to this time.
-constexpr std::uint64_t kEndCheckNs = 100'000'000, kEndPollNs = 20'000'000;
+constexpr std::uint64_t kEndCheckNs = 50'000'000, kEndPollNs = 20'000'000;
 constexpr std::uint64_t kCountersNs = 10'000'000'000;
 
 // Of the writer's thread. Not a member: flags stay in the list, and a recording may be taken down.
@@ -102,19 +102,21 @@ bool Writer::ProcessIsOver() {
   if (is_over_ || now < next_end_check_ns_) return is_over_;
   next_end_check_ns_ =
       now + (main_has_ended_.load(std::memory_order_relaxed) ? kEndPollNs : kEndCheckNs);
-  is_over_ = OnlyOwnThreadsAreLeft(1, &status_of_main_);
+  const int left = LastThreadsLeft(1, &status_of_main_);
+  is_over_ = left == 0 || (left == 1 && status_of_main_ != 0);
   return is_over_;
 }
 
 // The C library ends the process with its last thread, which runs the exit handlers. They expect a
 // stack and a signal mask like the program's, so they do not run on this thread. Events of that
 // time are written at once by the thread that makes them. If the main thread ended by the bare
-// system call, or was killed, no exit handler runs: the process has that thread's status, which
-// the kernel takes from its last one.
+// system call, or was killed, no exit handler runs, and the process has the status of its last
+// thread: therefore the writer leaves before that, or has the status of the main thread.
 void Writer::EndAsLast() {
   Call(housekeeping_.at_last_thread);
   ended_.store(true, std::memory_order_release);
   Finish(kMaxFinishNs);
+  if (status_of_main_ != 0 && LastThreadsLeft(1, &status_of_main_) == 1) return;
   if (status_of_main_ != 0) EndLike(status_of_main_);
   pthread_t last;
   const auto wait_for = [](void* writer) -> void* {

@@ -8,7 +8,8 @@
 //                        that (WHO = before) or for a time after it (after); an exit handler
 //                        allocates too
 //   ending alone HOW     the last thread ends with status 38 by the bare system call (raw), or is
-//                        killed by a filter of system calls (killed)
+//                        killed by a filter of system calls (killed); it is the main thread, or
+//                        another one that ends 0.2 s after it, with status 5 (other)
 //   ending leave HOW     handlers of signals leave wherever they came: by siglongjmp, while another
 //                        thread allocates (jump), or the first by exit(3) (exit)
 #include <linux/filter.h>
@@ -123,6 +124,16 @@ void LeaveFirst(bool before) {
   pthread_exit(nullptr);
 }
 
+[[noreturn]] void LeaveAnother() {
+  std::thread([] {
+    SYMBOL(cuCtxSetCurrent)(g_context);
+    usleep(200'000);
+    Pair(2000);
+    syscall(SYS_exit, 5);
+  }).detach();
+  for (;;) syscall(SYS_exit, 38);
+}
+
 int EndAlone(bool killed) {
   Pair(1000);
   if (!killed) syscall(SYS_exit, 38);
@@ -191,6 +202,7 @@ int main(int argc, char** argv) {
   const std::string what = argv[1], how = argv[2];
   Open();
   if (what == "cancel") return Cancel(how == "deferred");
+  if (what == "alone" && how == "other") LeaveAnother();
   if (what == "alone") return EndAlone(how == "killed");
   if (what == "leave") return Leave(how == "jump");
   LeaveFirst(how == "before");
