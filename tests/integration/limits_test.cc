@@ -71,7 +71,8 @@ TEST(Hardship, SmallFilesDoNotEndTheProgram) {
       }
 }
 
-// Where the end of the log still fits, it has the number; else `memprof run` appends the ring.
+// Where the end of the log still fits, it has the number; else `memprof run` appends the ring,
+// which may have the number of what was lost before.
 TEST(Hardship, WhatAFullFileDidNotTakeIsCountedOrRecovered) {
   for (const char* bytes : {"0", "1000"})
     for (const char* budget : {"", "--always-on=1MB/1h"}) {
@@ -87,7 +88,7 @@ TEST(Hardship, WhatAFullFileDidNotTakeIsCountedOrRecovered) {
       const Log log = ReadLog(directory.File("g.mprof"));
       EXPECT_EQ(log.error, "");
       EXPECT_EQ(log.counters.count("write_errors"), 1u);
-      EXPECT_EQ(log.counters.count("events_lost") + log.counters.count("ring_recovered"), 1u);
+      EXPECT_TRUE(log.counters.contains("events_lost") || log.counters.contains("ring_recovered"));
       EXPECT_THAT(directory.Files("ring"), IsEmpty());
     }
 }
