@@ -48,6 +48,13 @@ std::int64_t StepsNeeded(std::int64_t guard) {
   return steps;
 }
 
+std::int64_t StepsToTell(const SiteJudgement& judgement) {
+  const std::int64_t window = judgement.window_end - judgement.window_begin;
+  const std::int64_t wanted =
+      (window * kTellingBirths + judgement.old_births - 1) / judgement.old_births;
+  return (wanted + judgement.guard) * 10 / 9 + 1;  // without the warm-up
+}
+
 double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end) {
   if (births.empty() || end <= begin) return 1;
   const auto n = static_cast<double>(births.size()), length = static_cast<double>(end - begin);

@@ -46,6 +46,11 @@ std::int64_t WarmupSteps(std::int64_t steps);
 std::int64_t MinWindow(std::int64_t steps);
 // The smallest number of steps at which a site with this guard can be judged.
 std::int64_t StepsNeeded(std::int64_t guard);
+// The births in the window from which on a leak at a steady rate is nearly always told
+// (docs/leaks.md).
+inline constexpr std::int64_t kTellingBirths = 14;
+// The steps of a run with so many births, at the rate of these; with at least one birth.
+std::int64_t StepsToTell(const SiteJudgement& judgement);
 // max(2, 2 * longest + 1).
 std::int64_t GuardSteps(std::int64_t longest_lifetime);
 

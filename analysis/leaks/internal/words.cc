@@ -150,6 +150,20 @@ std::string FreesWords(const StepClock& clock, const LeakEvidence& evidence) {
   return text;
 }
 
+// What a longer run would show of a site that was born at a steady rate, but seldom.
+std::string SeldomWords(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
+  constexpr double kSteady = 0.1;
+  const SiteJudgement& judgement = evidence.judgement;
+  const bool seldom = judgement.old_births > 0 && judgement.old_births < kTellingBirths;
+  if (!clock.of_steps() || evidence.by != LeakEvidence::By::kBlocks || leak.score >= kSuspicion ||
+      evidence.level || evidence.longer || !seldom || judgement.steadiness < kSteady)
+    return "";
+  return absl::StrCat(
+      " That is too seldom to tell a leak from a cache that fills up: if it goes on, a run of ",
+      FormatCount(static_cast<std::uint64_t>((StepsToTell(judgement) + 9) / 10 * 10)),
+      " steps would most likely show it.");
+}
+
 }  // namespace
 
 std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory& history,
@@ -180,6 +194,7 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
     absl::StrAppend(&why,
                     " But what the steps allocate and free elsewhere becomes larger alike: their "
                     "inputs get longer.");
+  why += SeldomWords(clock, leak, evidence);
   if (evidence.access_known) {
     absl::StrAppend(&why,
                     evidence.in_use

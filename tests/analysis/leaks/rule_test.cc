@@ -152,6 +152,40 @@ TEST(LeaksRuleTest, RareSizesFillACache) {
   EXPECT_EQ(JudgeSite(history).verdict, SiteVerdict::kNoLeak);
 }
 
+// How often a leak that comes by chance is told, in 300 runs: the table of docs/leaks.md.
+TEST(LeaksRuleTest, LeaksByChanceAreToldOnceTheyAreManyEnough) {
+  struct Row {
+    double chance;
+    std::int64_t steps;
+    double told;  // of the runs
+  };
+  std::mt19937_64 random(11);
+  for (const auto& [chance, steps, told] :
+       {Row{0.05, 100, 0.40}, Row{0.05, 200, 0.81}, Row{0.05, 400, 0.96}, Row{0.08, 100, 0.69},
+        Row{0.08, 200, 0.94}, Row{0.08, 400, 0.99}, Row{0.20, 40, 0.71}, Row{0.20, 100, 0.98}}) {
+    constexpr int kRuns = 300;
+    int leaks = 0;
+    for (int run = 0; run < kRuns; ++run) {
+      std::bernoulli_distribution leaves(chance);
+      leaks += JudgeSite(Keeping(steps, 0, [&](std::int64_t) { return leaves(random); })).verdict ==
+               SiteVerdict::kLeak;
+    }
+    EXPECT_NEAR(leaks / static_cast<double>(kRuns), told, 0.08) << chance << " " << steps;
+  }
+}
+
+TEST(LeaksRuleTest, WhatComesSeldomIsToldInALongerRun) {
+  const auto seldom = [](std::int64_t step) { return step % 29 == 5; };
+  const SiteJudgement judgement = JudgeSite(Keeping(100, 0, seldom));
+  EXPECT_EQ(judgement.old_births, 3);
+  EXPECT_LT(judgement.score, kSuspicion);
+  const std::int64_t steps = StepsToTell(judgement);
+  EXPECT_EQ(steps, (411 + 2) * 10 / 9 + 1) << "14 births in 88 steps have 3";
+  const SiteJudgement longer = JudgeSite(Keeping(steps, 0, seldom));
+  EXPECT_GE(longer.old_births, kTellingBirths);
+  EXPECT_EQ(longer.verdict, SiteVerdict::kLeak);
+}
+
 // For example a tensor that is replaced by a larger one in each step.
 TEST(LeaksRuleTest, WhatIsHeldRisesThoughNoBlockIsOld) {
   std::vector<std::uint64_t> lows(60);
