@@ -13,12 +13,13 @@ namespace {
 
 using analysis::Session;
 
-// What to do about it, of the first reason.
+// What to do about it, of the reason that explains most.
 std::string Advice(const Session& session) {
-  for (const analysis::AnomalyCount& anomaly : session.anomalies())
-    if (anomaly.anomaly == log::Anomaly::kEventsLost ||
-        anomaly.anomaly == log::Anomaly::kChunksCorrupt)
-      return Cat(" ", DescribeAnomaly(anomaly.anomaly).advice);
+  using log::Anomaly;
+  for (const Anomaly reason :
+       {Anomaly::kWriteErrors, Anomaly::kChunksCorrupt, Anomaly::kEventsLost})
+    for (const analysis::AnomalyCount& anomaly : session.anomalies())
+      if (anomaly.anomaly == reason) return Cat(" ", DescribeAnomaly(reason).advice);
   return "";
 }
 

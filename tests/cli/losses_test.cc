@@ -23,11 +23,12 @@ class LossesTest : public ::testing::Test {
   analysis::testing::TempDirectory directory_;
   std::string log_, whole_;
 
-  void Write(std::uint64_t lost) {
+  void Write(std::uint64_t lost, bool full = false) {
     LogBuilder log;
     WriteTraining(log);
     whole_ = directory_.Write("whole.mprof", log.Bytes());
     log.Count("events_lost", lost);
+    if (full) log.Count("write_errors", 1);
     log_ = directory_.Write("x.mprof", log.Bytes());
   }
   Result Run(std::vector<std::string> arguments) {
@@ -60,6 +61,13 @@ TEST_F(LossesTest, ALogThatLostNearlyAllTellsOnlyThat) {
     EXPECT_EQ(result.out, "") << arguments[0];
     EXPECT_THAT(result.err, HasSubstr("17,003 of its 17,350 events are lost"));
   }
+}
+
+TEST_F(LossesTest, ALogThatCouldNotBeWrittenIsNotToldToHaveALargerRing) {
+  Write(17'003, /*full=*/true);
+  const Result result = Run({"report"});
+  EXPECT_THAT(result.err, HasSubstr("recording stopped there"));
+  EXPECT_THAT(result.err, Not(HasSubstr("MEMPROF_RING_EVENTS")));
 }
 
 TEST_F(LossesTest, ALogThatLostLittleSaysSoInItsHead) {
