@@ -266,6 +266,8 @@ TEST(OptionsTest, LeakTableNamesEveryKind) {
   }
   // 8 windows x 128 bytes x 256 logits x 4 bytes, and the loss.
   EXPECT_THAT(table, HasSubstr("history         1048580"));
+  // One of these each 5 steps: without evaluations, nobody would see what they keep.
+  EXPECT_THAT(table, HasSubstr("eval             209715  "));
 }
 
 }  // namespace

@@ -83,6 +83,9 @@ int memprof_tensor_create(int, const void* ptr, size_t bytes, const char* name, 
                           int rank, const int64_t* shape) {
   if (!Inside(g_books->blocks, Address(ptr), bytes)) {
     g_books->Breach(std::string(name) + " is in no block");
+  } else if (const auto block = g_books->blocks.find(Address(ptr));
+             block != g_books->blocks.end() && block->second.requested != bytes) {
+    g_books->Breach(std::string(name) + " is not what was requested");
   }
   if (!g_books->tensors.emplace(Address(ptr), name).second) {
     g_books->Breach(std::string(name) + " has the address of a living tensor");

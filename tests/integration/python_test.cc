@@ -119,6 +119,15 @@ TEST_P(PythonTest, CodeThatDiesLeavesItsAddressButNotItsLines) {
   ExpectAgreement({"executed"}, 250);
 }
 
+// The interpreter is compared in such code first.
+TEST_P(PythonTest, NamesThatAreCutAgreeWithTheInterpreters) {
+  ExpectAgreement({"long_name", "plain"}, 10);
+  std::size_t longest = 0;
+  for (const auto& [id, frame] : log_.python_frames)
+    longest = std::max(longest, log_.Text(frame.function()).size());
+  EXPECT_EQ(longest, 4096u);
+}
+
 TEST_P(PythonTest, ModulesThatAreLoadedAgainHaveTheirNewLinesSoon) {
   ExpectAgreement({"reloaded"}, 1);
 }

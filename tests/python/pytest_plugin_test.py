@@ -4,6 +4,7 @@
 usage: pytest_plugin_test.py BUILD SOURCE PYTHON
 """
 
+import gc
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import tempfile
 import types
 import unittest
 import unittest.mock
+import weakref
 
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 PYTHON = sys.argv[3]
@@ -265,6 +267,21 @@ class PluginTest(unittest.TestCase):
             self.assertEqual(len(calls), expected)
         with unittest.mock.patch.dict(sys.modules, torch=types.SimpleNamespace()):
             part.tidy()
+
+    def test_what_waits_for_the_collector_is_no_leak(self):
+        sys.path.insert(0, os.path.join(SOURCE, "python"))
+        from memprof._pytest import part
+
+        class Node:
+            pass
+        node = Node()
+        node.itself, gone = node, weakref.ref(node)
+        gc.disable()
+        self.addCleanup(gc.enable)
+        del node
+        self.assertIsNotNone(gone())
+        part.tidy()
+        self.assertIsNone(gone())
 
     def test_sizes(self):
         sys.path.insert(0, os.path.join(SOURCE, "python"))

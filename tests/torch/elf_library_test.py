@@ -137,7 +137,7 @@ class FailureTest(unittest.TestCase):
     def test_a_stand_in_without_common_code(self):
         with tempfile.TemporaryDirectory() as folder:
             for content, words in ((None, "No such file"), (b"text", "no 64-bit ELF"),
-                                   (b"\x7fELF\2\1" + b"\0" * 90, "unknown processor")):
+                                   (b"\x7fELF\2\1" + b"\0" * 90, "libsimcuda_libraries.so is for an unknown processor")):
                 if content:
                     os.makedirs(os.path.join(folder, "libraries"), exist_ok=True)
                     with open(os.path.join(folder, "libraries", "libsimcuda_libraries.so"), "wb") as file:

@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -171,6 +172,33 @@ TEST_F(CompareTest, ALogWithoutDeviceMemoryHasNothingToReplay) {
   window_.WaitUntilSettled();
   EXPECT_FALSE(gone()->Verdict().isEmpty());
   EXPECT_NE(gone()->Verdict(), QString::fromUtf8("…"));
+}
+
+TEST_F(CompareTest, AnotherDeviceHasItsOwnCurves) {
+  analysis::testing::LogBuilder log;
+  for (int device = 0; device < 2; ++device) log.Device(device, 1 << 30);
+  for (int device = 0; device < 2; ++device)
+    log.Alloc(analysis::Layer::kLinear, 0x10000000ull << device,
+              static_cast<std::uint64_t>(device + 1) * (20 << 20), {.device = device});
+  log.AdvanceTime(1'000'000);
+  log.Step(0);
+  OpenLog(log, ViewKind::kWhatIf);
+  const auto recorded = [this] {
+    std::uint64_t most = 0;
+    for (const WhatIfCurve& curve : replay()->curves()->curves())
+      if (curve.name == replay()->model().row(0).name)
+        for (const analysis::CurvePoint& point : curve.points) most = std::max(most, point.bytes);
+    return most;
+  };
+  QComboBox* choice = nullptr;
+  for (QComboBox* box : replay()->findChildren<QComboBox*>())
+    if (box->accessibleName() == QStringLiteral("Device")) choice = box;
+  ASSERT_NE(choice, nullptr);
+  ASSERT_EQ(choice->count(), 2);
+  for (const auto& [key, most] : {std::pair(Qt::Key_End, 40u << 20), {Qt::Key_Home, 20u << 20}}) {
+    QTest::keyClick(choice, key);
+    EXPECT_EQ(recorded(), most);
+  }
 }
 
 TEST_F(CompareTest, AllocatorsAsRows) {

@@ -56,33 +56,36 @@ TEST_F(RingSessionTest, KilledAfterAWriteBeforeItWasNoted) {
   ExpectWholeKilledAt(EndOf(800));
 }
 
+// The process was killed in the middle of a write, or after it, and appending the ring then finds
+// the disk full after some bytes.
 TEST_F(RingSessionTest, ALogThatCannotGrowKeepsItsRing) {
   PutEvents(600, 1000, 600, 800);
-  ring_.header()->committed = EndOf(600);
-  ring_.header()->commit_at = EndOf(800);
-  directory_.Write("dead.ring", ring_.bytes());
-  // The process was killed in the middle of a write, and appending the ring then finds the disk
-  // full after some bytes.
-  const std::size_t end = EndOf(600), size = EndOf(650) + 10;
-  const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
-  const pid_t child = fork();
-  if (child == 0) {
-    signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{end + 500, end + 500};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    _exit(absl::IsUnavailable(FoldRing(path).status()) ? 7 : 8);
+  const std::uint64_t begun = EndOf(600), written = EndOf(800);
+  ring_.header()->committed = begun;
+  ring_.header()->commit_at = written;
+  for (const auto& [size, end] : {std::pair(begun + 100, begun), std::pair(written, written)}) {
+    SCOPED_TRACE(size);
+    directory_.Write("dead.ring", ring_.bytes());
+    const std::string path = directory_.Write("a.mprof", bytes_.substr(0, size));
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{end + 500, end + 500};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      _exit(absl::IsUnavailable(FoldRing(path).status()) ? 7 : 8);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+    EXPECT_EQ(std::filesystem::file_size(path), end);
+    const auto before = LoadLogs({path}, {.find_steps = false});
+    ASSERT_TRUE(before.ok());
+    ExpectWhole(**before);
+    EXPECT_EQ(*FoldRing(path), FoldResult::kFolded);
+    const auto after = LoadLogs({path}, {.find_steps = false});
+    ASSERT_TRUE(after.ok());
+    ExpectWhole(**after);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 7);
-  EXPECT_EQ(std::filesystem::file_size(path), end);
-  const auto before = LoadLogs({path}, {.find_steps = false});
-  ASSERT_TRUE(before.ok());
-  ExpectWhole(**before);
-  EXPECT_EQ(*FoldRing(path), FoldResult::kFolded);
-  const auto after = LoadLogs({path}, {.find_steps = false});
-  ASSERT_TRUE(after.ok());
-  ExpectWhole(**after);
 }
 
 TEST_F(RingSessionTest, ACompleteLogIsNotFoldedInto) {

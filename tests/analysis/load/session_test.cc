@@ -48,6 +48,7 @@ TEST(SessionTest, RunAndTables) {
   EXPECT_FALSE(session->run().growing);
   ASSERT_EQ(session->devices().size(), 1u);
   EXPECT_EQ(session->devices()[0].name, "big GPU");
+  EXPECT_TRUE(session->devices()[0].simulated) << "made logs do not pass for those of a real GPU";
   EXPECT_EQ(session->devices()[0].capacity_bytes, 80ull << 30);
   ASSERT_EQ(session->sources().size(), 2u);
   EXPECT_EQ(session->sources()[1].state, 1);

@@ -130,10 +130,10 @@ class Program {
     return fake_.Object("torch._C.TensorBase", {tensor});
   }
   FakePython& fake() { return fake_; }
-  absl::StatusOr<Reading> Read(const Entries& names) {
+  absl::StatusOr<Reading> Read(const Entries& names, const ReadOptions& options = {}) {
     fake_.Run({fake_.Frame(fake_.Code({}), {})},
               {{"__main__", fake_.Module("__main__", "/home/train.py", names)}});
-    return ReadHolders(getpid(), {});
+    return ReadHolders(getpid(), options);
   }
 
  private:
@@ -199,6 +199,16 @@ TEST(Read, FourHoldersOfAStorageAtMost) {
   const auto reading = program.Read(fake.Named(names));
   ASSERT_TRUE(reading.ok());
   EXPECT_EQ(reading->holders.size(), 4u);
+}
+
+TEST(Read, SaysWhereItsBoundCutIt) {
+  Program program(12);
+  FakePython& fake = program.fake();
+  Words many;
+  for (int i = 0; i < 50; ++i) many.push_back(program.Tensor(0x7f0000100000, 100));
+  const auto reading = program.Read(fake.Named({{"many", fake.List(many)}}), {.most_objects = 20});
+  ASSERT_TRUE(reading.ok()) << reading.status();
+  EXPECT_TRUE(reading->cut);
 }
 
 // Objects of a tensor's type whose words lead nowhere.

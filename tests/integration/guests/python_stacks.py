@@ -200,6 +200,15 @@ def greenlets():
     alloc()
 
 
+# As generated code can have: longer than what is kept of a name.
+def long_name():
+    global size
+    size = 2048
+    exec(compile("def %s():\n  alloc()\nfor i in range(20): %s()" % ("x" * 5000, "x" * 5000), "generated", "exec"),
+         {"alloc": alloc})
+    size = 1024
+
+
 def traced():
     sys.settrace(lambda *event: None)
     plain()

@@ -97,6 +97,23 @@ TEST_F(HolderSearchTest, SizesAreWrittenAsReadersDo) {
   }
 }
 
+// The allocator keeps the size of the next block in the last word of a block that a program can
+// use: what points there holds what follows.
+TEST_F(HolderSearchTest, APointerToWhatFollowsABlockDoesNotHoldIt) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have a malloc of their own";
+  constexpr std::size_t kWords = 13;
+  for (const std::size_t at : {kWords - 2, kWords - 1}) {
+    g_search_array = new std::uint64_t[kWords]{} + at;
+    *(g_search_array - at) = Address(1);
+    const std::vector<std::string> labels = Search()[1];
+    const bool held = !labels.empty() && labels[0].find(", in global of /") != std::string::npos;
+    EXPECT_EQ(held, at == kWords - 2) << (labels.empty() ? "none" : labels[0]);
+    *(g_search_array - at) = 0;
+    delete[](g_search_array - at);
+    g_search_array = nullptr;
+  }
+}
+
 // A word that is a multiple of 4 GiB, in blocks that a variable holds.
 TEST_F(HolderSearchTest, HalfOfAnOldPointerHoldsNothing) {
   if (kSanitized) GTEST_SKIP() << "sanitizers have a malloc of their own";

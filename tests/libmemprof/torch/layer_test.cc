@@ -57,6 +57,22 @@ TEST_F(TorchLayerTest, ASegmentHasTimeStackAndNameOfTheCallThatMadeIt) {
   EXPECT_EQ(begun[2].aux0, 0u) << "the requested size is not known";
 }
 
+// The allocator keeps a pool for each stream: what a segment keeps is not for the others.
+TEST_F(TorchLayerTest, ASegmentHasTheStreamOfItsFirstBlock) {
+  Start();
+  const CUdeviceptr base = Segment(2 * kMiB);
+  {
+    EntryGuard guard;
+    ASSERT_NE(BoundState(guard.slot()), nullptr);
+    TheTorchLayer()->Report(guard.slot(), {base, 512, 512, reserved_, true, 77}, 0);
+  }
+  const std::vector<Event> begun = Finish().WithOp(log::OP_ALLOC);
+  ASSERT_EQ(begun.size(), 3u);
+  EXPECT_EQ(begun[1].layer, log::LAYER_SEGMENT);
+  EXPECT_EQ(begun[1].stream, 77u);
+  EXPECT_EQ(begun[2].stream, 77u);
+}
+
 TEST_F(TorchLayerTest, PagesOfAnExpandableSegmentAreSegments) {
   Start();
   constexpr CUdeviceptr kBase = 0x7e0000000000;

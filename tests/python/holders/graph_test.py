@@ -385,6 +385,22 @@ class Frames(unittest.TestCase):
         self.assertEqual(found["third"], id(cell))
         self.assertEqual(found["self"], id(self))
 
+    def test_an_argument_that_is_in_a_cell_moves_no_other_variable(self):
+        def outer(argument):
+            own = Target()
+
+            def inner():
+                return argument, own, free
+            frame = sys._getframe()
+            names = looks.variables_of(frame.f_code)
+            slots = {name: LIBRARY.slot(frame, index) for index, name in enumerate(names)}
+            return slots, {name: id(cell) for name, cell in zip(inner.__code__.co_freevars, inner.__closure__)}
+        free = Target()
+        slots, cells = outer(Target())
+        if sys.version_info < (3, 11):  # the argument has a second place
+            del slots["argument"], cells["argument"]
+        self.assertEqual({name: slots.get(name) for name in cells}, cells)
+
 
 if __name__ == "__main__":
     unittest.main()
