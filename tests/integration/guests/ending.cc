@@ -173,7 +173,7 @@ void EveryMicroseconds(long interval) {
 int Leave(bool jump) {
   struct sigaction action {};
   action.sa_handler = jump ? JumpOut : Exit;
-  action.sa_flags = SA_NODEFER;
+  if (jump) action.sa_flags = SA_NODEFER;  // an exit within an exit would wait for its lock
   sigset_t alarm;
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
