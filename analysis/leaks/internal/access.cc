@@ -43,8 +43,9 @@ class AccessFinder {
 AccessFacts FindAccesses(const Session& session, std::vector<AllocationId> survivors,
                          EventId before, std::uint32_t process) {
   AccessFacts facts;
-  const AccessFinder finder(session, std::move(survivors));
   const EventTable& events = session.events();
+  if (!events.Has(Op::kTouch) && !events.Has(Op::kMemcpy) && !events.Has(Op::kMemset)) return facts;
+  const AccessFinder finder(session, std::move(survivors));
   const bool several = session.processes().size() > 1;
   for (std::uint32_t e = 0; e < events.size() && e < before.value; ++e) {
     const Op op = events.op(e);

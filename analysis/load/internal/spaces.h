@@ -13,7 +13,6 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "analysis/store/event_table.h"
 
 namespace memprof::analysis::lifetimes {
@@ -51,32 +50,50 @@ bool IsForeignFree(Layer freed, Layer by);
 // device, VMM memory to the process.
 bool OwnedByContext(const AllocationRecord& allocation);
 
-// Live allocations by address. Devices rarely have the same address, so the few allocations at one
-// address are a list.
+// Live allocations by address. A log may have ten million at once, so an entry has 16 bytes.
+// Devices rarely have the same address: what begins there after the first is in a list.
 class AddressTable {
  public:
-  void Insert(Space space, std::uint64_t address, Id id) { table_[{space, address}].push_back(id); }
+  void Insert(Space space, std::uint64_t address, Id id) {
+    if (!first_[Row(space)].try_emplace(address, id).second) later_[{space, address}].push_back(id);
+  }
 
   void Erase(Space space, std::uint64_t address, Id id) {
-    const auto at = table_.find({space, address});
-    if (at == table_.end()) return;
-    at->second.erase(std::remove(at->second.begin(), at->second.end(), id), at->second.end());
-    if (at->second.empty()) table_.erase(at);
+    auto& first = first_[Row(space)];
+    const auto at = first.find(address);
+    if (at == first.end()) return;
+    const auto more = later_.empty() ? later_.end() : later_.find({space, address});
+    if (more == later_.end()) {
+      if (at->second == id) first.erase(at);
+      return;
+    }
+    std::vector<Id>& others = more->second;
+    if (at->second == id) at->second = std::exchange(others.front(), id);
+    others.erase(std::remove(others.begin(), others.end(), id), others.end());
+    if (others.empty()) later_.erase(more);
   }
 
   // The allocation at `address` on `device`; if `any_device`, else the latest one on another
   // device.
   Id Find(Space space, std::uint64_t address, int device, bool any_device,
           const std::vector<AllocationRecord>& allocations) const {
-    const auto at = table_.find({space, address});
-    if (at == table_.end()) return kNone;
-    for (const Id id : at->second)
+    const auto& first = first_[Row(space)];
+    const auto at = first.find(address);
+    if (at == first.end()) return kNone;
+    if (allocations[at->second].device == device) return at->second;
+    const auto more = later_.empty() ? later_.end() : later_.find({space, address});
+    if (more == later_.end()) return any_device ? at->second : kNone;
+    for (const Id id : more->second)
       if (allocations[id].device == device) return id;
-    return any_device ? at->second.back() : kNone;
+    return any_device ? more->second.back() : kNone;
   }
 
  private:
-  absl::flat_hash_map<std::pair<Space, std::uint64_t>, absl::InlinedVector<Id, 1>> table_;
+  static std::size_t Row(Space space) { return static_cast<std::size_t>(space); }
+
+  static constexpr std::size_t kSpaces = static_cast<std::size_t>(Space::kTensor) + 1;
+  std::array<absl::flat_hash_map<std::uint64_t, Id>, kSpaces> first_;
+  absl::flat_hash_map<std::pair<Space, std::uint64_t>, std::vector<Id>> later_;  // in their order
 };
 
 // Live ranges of one level by address, to find the one that contains a range.
