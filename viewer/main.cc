@@ -2,8 +2,8 @@
 #include <QApplication>
 #include <cstdio>
 #include <memory>
-#include <vector>
 
+#include "viewer/jobs/fleet_grid_maker.h"
 #include "viewer/jobs/heap.h"
 #include "viewer/jobs/job_tracker.h"
 #include "viewer/jobs/remote_feeds.h"
@@ -12,8 +12,8 @@
 #include "viewer/views/table_setup.h"
 #include "viewer/views/theme.h"
 #include "viewer/window/app_icon.h"
-#include "viewer/window/fleet_window.h"
 #include "viewer/window/main_window.h"
+#include "viewer/window/open_windows.h"
 #include "viewer/window/options.h"
 #include "viewer/window/screenshot.h"
 #include "viewer/window/theme_choice.h"
@@ -62,26 +62,6 @@ QString CheckFleet(const Options& options) {
   return {};
 }
 
-int OpenWindows(const Options& options) {
-  std::vector<QStringList> windows;
-  if (!options.separate) windows.push_back(options.logs);
-  for (const QString& log : options.logs)
-    if (options.separate) windows.push_back({log});
-  if (windows.empty()) windows.emplace_back();
-  for (const QStringList& logs : windows) {
-    if (logs.size() == 1 && memprof::viewer::IsFleet(logs.front())) {
-      memprof::viewer::OpenFleetWindow(logs.front(), MainWindow::Settings::kKept);
-      continue;
-    }
-    auto* window = new MainWindow(MainWindow::Settings::kKept);
-    window->setAttribute(Qt::WA_DeleteOnClose);
-    window->ShowFirst(options);
-    window->show();
-    if (!logs.isEmpty()) window->OpenTogether(logs);
-  }
-  return QApplication::exec();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -118,8 +98,13 @@ int main(int argc, char** argv) {
   memprof::viewer::RemoveOldScratchFolders();
   memprof::viewer::SetSourceMaps(options.source_maps);
   memprof::viewer::SetRemoteMemprof(options.remote_memprof);
-  const int status = options.screenshot.isEmpty() ? OpenWindows(options)
-                                                  : memprof::viewer::TakeScreenshot(options);
+  int status = 0;
+  if (options.screenshot.isEmpty()) {
+    memprof::viewer::OpenWindows(options, MainWindow::Settings::kKept);
+    status = QApplication::exec();
+  } else {
+    status = memprof::viewer::TakeScreenshot(options);
+  }
   memprof::viewer::JobTracker::WaitForAll();
   return status;
 }

@@ -13,6 +13,7 @@
 #include "viewer/views/diff_view.h"
 #include "viewer/views/fleet_canvas.h"
 #include "viewer/views/fleet_view.h"
+#include "viewer/window/open_windows.h"
 
 namespace memprof::viewer {
 namespace {
@@ -170,18 +171,33 @@ TEST_F(FleetWindowTest, ExportsPictureAndTable) {
   EXPECT_NE(window_.Export(QStringLiteral("/nowhere/a.png")), QString());
 }
 
+template <typename Window>
+QList<Window*> WindowsBeside(const QWidget* known) {
+  QList<Window*> found;
+  for (QWidget* widget : QApplication::topLevelWidgets())
+    if (auto* window = qobject_cast<Window*>(widget); window != nullptr && window != known)
+      found << window;
+  return found;
+}
+
 TEST_F(FleetWindowTest, TheWindowOfLogsHandsAFleetOn) {
   MainWindow logs(MainWindow::Settings::kIgnored);
   logs.OpenTogether({directory_.path()});
   EXPECT_EQ(logs.document().state(), Document::State::kEmpty);
-  QPointer<FleetWindow> opened;
-  for (QWidget* widget : QApplication::topLevelWidgets()) {
-    auto* window = qobject_cast<FleetWindow*>(widget);
-    if (window != nullptr && window != &window_) opened = window;
-  }
-  ASSERT_NE(opened, nullptr);
-  opened->WaitUntilSettled();
-  opened->close();
+  const QList<FleetWindow*> opened = WindowsBeside<FleetWindow>(&window_);
+  ASSERT_EQ(opened.size(), 1);
+  opened[0]->WaitUntilSettled();
+  opened[0]->close();
+  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+}
+
+TEST_F(FleetWindowTest, TheProgramOpensAFleetWithoutAWindowOfLogs) {
+  OpenWindows({.logs = {directory_.path()}}, MainWindow::Settings::kIgnored);
+  const QList<FleetWindow*> opened = WindowsBeside<FleetWindow>(&window_);
+  EXPECT_TRUE(WindowsBeside<MainWindow>(nullptr).isEmpty());
+  ASSERT_EQ(opened.size(), 1);
+  opened[0]->WaitUntilSettled();
+  opened[0]->close();
   QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
 }
 

@@ -4,7 +4,6 @@
 
 #include <QDir>
 #include <QFile>
-#include <QFileInfo>
 #include <QImage>
 #include <QProcess>
 #include <QSysInfo>
@@ -13,7 +12,6 @@
 
 #include "tests/support/paths.h"
 #include "tests/viewer/demo_log.h"
-#include "tests/viewer/fleet_file.h"
 
 namespace memprof::viewer {
 namespace {
@@ -179,33 +177,6 @@ TEST(Program, AFleetHasOneView) {
   EXPECT_EQ(outcome.status, 1);
   EXPECT_EQ(outcome.err.count(QLatin1Char('\n')), 1) << outcome.err.toStdString();
   EXPECT_FALSE(QFile::exists(picture));
-}
-
-// A window of a fleet asks the memprof beside the viewer for the grid.
-TEST(Program, AFleetOpensInItsOwnWindow) {
-  QTemporaryDir directory;
-  const QString viewer = directory.filePath(QStringLiteral("memprof-viewer"));
-  const QString asked = directory.filePath(QStringLiteral("asked"));
-  ASSERT_TRUE(QFile::copy(QString::fromUtf8(paths::kViewer), viewer));
-  ASSERT_TRUE(testing::WriteBytes(directory.filePath(QStringLiteral("_schema.json")), "{}"));
-  const QString memprof = directory.filePath(QStringLiteral("memprof"));
-  ASSERT_TRUE(
-      testing::WriteBytes(memprof, "#!/bin/sh\necho \"$1 $2\" > \"${0%/*}/asked\"\nexit 1\n"));
-  ASSERT_TRUE(
-      QFile::setPermissions(memprof, QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
-  QProcess process;
-  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
-  environment.insert(QStringLiteral("XDG_CONFIG_HOME"), directory.path());
-  process.setProcessEnvironment(environment);
-  process.start(viewer, {directory.path()});
-  for (int tries = 0; tries < 600 && QFileInfo(asked).size() == 0; ++tries)
-    if (process.waitForFinished(50)) break;
-  process.kill();
-  process.waitForFinished();
-  QFile file(asked);
-  ASSERT_TRUE(file.open(QIODevice::ReadOnly)) << process.readAllStandardError().toStdString();
-  EXPECT_EQ(file.readAll(), "fleet grid\n");
 }
 
 TEST(Program, UnwritablePicturesGiveStatusOne) {
