@@ -32,12 +32,20 @@ NONE = "none"
 SLOW = "install.releases"
 # In the copy, the texts that this compares with have changed.
 NEVER = "faults_study.planted"
-# What ctest is to run first, of the chosen tests; of analysis, those of the module before.
-NEAR = {"analysis": ("-R", r"^analysis\."), "cli": ("-R", r"^cli\."), "viewer": ("-R", r"^viewer\."),
-        "libmemprof": ("-L", "^in-libmemprof"), "cupti_hooks": ("-L", "^in-cupti"), "holders": ("-L", "^(in-)?holders"),
-        "proto": ("-L", "^in-proto"), "simcuda": ("-L", "^in-simcuda"), "demo_trainer": ("-L", "^in-demo_trainer"),
-        "python": ("-R", r"^(python|fleet|mcp)\."), "packaging": ("-R", r"^packaging\."),
-        "scripts": ("-R", r"^(torch|gpu_check)\.")}
+# What ctest is to run first, of the chosen tests, in turn; of analysis, those of the module before.
+INTEGRATION = ("-R", "^integration_test")
+NEAR = {"analysis": [("-R", r"^analysis\.")],
+        "cli": [("-R", r"^cli\."), INTEGRATION],
+        "viewer": [("-R", r"^viewer\.")],
+        "libmemprof": [("-L", "^in-libmemprof"), INTEGRATION],
+        "cupti_hooks": [("-L", "^in-cupti")],
+        "holders": [("-L", "^(in-)?holders"), ("-R", r"^python\.holders")],
+        "proto": [("-L", "^in-proto")],
+        "simcuda": [("-L", "^in-simcuda"), ("-R", r"^torch\.(cudnn|elf_library|libraries)$")],
+        "demo_trainer": [("-L", "^in-demo_trainer")],
+        "python": [("-R", r"^(python|fleet|mcp)\."), ("-R", r"^trainers\.")],
+        "packaging": [("-R", r"^packaging\."), ("-R", r"^install\.prefix")],
+        "scripts": [("-R", r"^(install\.prefix|torch\.|gpu_check\.)")]}
 CODE = (".cc", ".c", ".cu", ".py")
 TOPS = ("analysis", "cli", "cupti_hooks", "demo_trainer", "holders", "libmemprof", "packaging", "proto", "python", "simcuda",
         "viewer")
@@ -166,8 +174,8 @@ def stages(name):
     top, *below = name.split("/")
     if top == "analysis" and below:
         yield ("-R", rf"^analysis\.{below[0]}\."), {SLOW}
-    if top in NEAR:
-        yield NEAR[top], {SLOW}
+    for near in NEAR.get(top, []):
+        yield near, {SLOW}
     yield (), {SLOW}
     yield ("-R", one_of([SLOW])), set()
 

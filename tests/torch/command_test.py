@@ -122,6 +122,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(places[1:], [os.path.join(BUILD, "simcuda"), "/there"])
         self.assertEqual(told["SIMCUDA"], "memory=3GiB")
         self.assertEqual(told["SIMCUDA_DEFAULTS"], "contents=none")
+        # A program that it starts itself, and that one's processes, have the same devices.
+        started = self.run_it("--python", python, "printenv", "SIMCUDA_DEFAULTS")
+        self.assertRegex(started.stdout, r"^contents=none,shared=torch-sim\.\d+\n$", started.stderr)
         # Removed since: it starts as one that never had it.
         for name in ("cupy", "cupy_backends"):
             shutil.rmtree(os.path.join(self.folder, name))
