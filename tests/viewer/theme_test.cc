@@ -67,7 +67,7 @@ TEST_P(ThemeTest, SpikesAreSeen) {
         BandRole::kManaged, BandRole::kVmm, BandRole::kArray, BandRole::kPitched, BandRole::kGraph,
         BandRole::kPinned, BandRole::kRegistered})
     used.push_back(theme_.Band(role));
-  for (int i = 0; i <= Theme::kCategories; ++i) used.push_back(theme_.Group(i));
+  for (int i = 0; i < Theme::kGroups; ++i) used.push_back(theme_.Group(i));
   for (const QColor& band : used) {
     for (const QColor& color : {band, theme_.AtTimes(band)}) {
       EXPECT_GE(Theme::Contrast(color, cached), 3) << color.name().toStdString();
@@ -78,7 +78,7 @@ TEST_P(ThemeTest, SpikesAreSeen) {
 
 TEST_P(ThemeTest, CategoriesDifferForAnyColourVision) {
   for (const Matrix* eye : {&kNormal, &kProtanope, &kDeuteranope}) {
-    for (int i = 0; i <= Theme::kCategories; ++i) {
+    for (int i = 0; i < Theme::kGroups; ++i) {
       for (int j = -1; j < i; ++j) {
         EXPECT_GE(Ciede2000(Lab(theme_.Group(i), *eye), Lab(theme_.Group(j), *eye)), 10)
             << i << " and " << j;

@@ -221,6 +221,8 @@ int ColorOf(Category category) {
       return 6;
     case Category::kTemporaries:
       return 7;
+    case Category::kLeaks:
+      return 8;
     default:
       return -1;
   }

@@ -115,6 +115,7 @@ QColor Theme::AtTimes(const QColor& color) const {
 QColor Theme::Categorical(int index) const { return Group(index < kCategories ? index : -1); }
 
 QColor Theme::Group(int index) const {
+  if (index == kGroups - 1) return dark ? Qt::white : text;
   if (index < 0 || index > kCategories) return Mix(surface, text, dark ? 0.50 : 0.52);
   return QColor::fromRgb((dark ? kOnDark : kOnLight)[static_cast<std::size_t>(index)]);
 }

@@ -37,8 +37,10 @@ struct Theme {
   // The i-th of seven colours; beyond, a neutral grey ("everything else").
   QColor Categorical(int index) const;
   static constexpr int kCategories = 7;
-  // With an eighth colour, for eight kinds.
+  // With an eighth colour, for eight kinds, and a ninth, black or white, for what is to be seen
+  // first.
   QColor Group(int index) const;
+  static constexpr int kGroups = kCategories + 2;
   // A sequential ramp, light to strong, for 0 … 1.
   QColor Ramp(double share) const;
   // From -1 (less, blue) over 0 (a grey that is not the surface) to 1 (more, orange).
