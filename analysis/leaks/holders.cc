@@ -183,36 +183,53 @@ std::optional<WithoutHolder> Holders::RestOf(std::span<const AllocationId> ids) 
 
 namespace {
 
-// "`cache['a']` (global `cache`)" as "`cache[…]` (global `cache`)".
-std::string WithoutEntry(std::string path) {
-  const std::size_t end = path.find("]`");
-  if (end == std::string::npos || path.find('`') > end) return path;
+// "`cache['a']` (global `cache`)" as "`cache[…]` (global `cache`)": without the n-th entry from the
+// end of the first expression; kAtEnd: without the last, if it ends with that. "" if it has none.
+constexpr int kAtEnd = -1;
+std::string WithoutEntry(const std::string& path, int nth) {
+  const std::size_t begin = path.find('`');
+  const std::size_t end = begin == std::string::npos ? begin : path.find('`', begin + 1);
+  if (end == std::string::npos || (nth == kAtEnd && path[end - 1] != ']')) return "";
+  nth = std::max(nth, 0);
+  std::size_t close = 0;
   int open = 0;
-  for (std::size_t i = end + 1; i-- > 0 && path[i] != '`';) {
-    open += path[i] == ']' ? 1 : path[i] == '[' ? -1 : 0;
-    if (open == 0) return path.replace(i + 1, end - i - 1, "…");
+  for (std::size_t i = end; --i > begin;) {
+    if (path[i] == ']' && open++ == 0) close = i;
+    if (path[i] != '[' || open == 0 || --open > 0 || nth-- > 0) continue;
+    return std::string(path).replace(i + 1, close - i - 1, "…");
   }
-  return path;
+  return "";
 }
 
-}  // namespace
-
-std::vector<Holder> SumUp(const std::vector<Holder>& holders) {
-  std::map<std::string, std::size_t> rows, entries;  // by path
-  for (const Holder& holder : holders) ++entries[WithoutEntry(holder.path)];
+// Makes rows that differ in that entry alone one, where there are so many.
+void JoinEntries(int nth, int least, std::vector<Holder>* holders) {
+  std::map<std::string, int> entries;  // by path
+  for (const Holder& holder : *holders) ++entries[WithoutEntry(holder.path, nth)];
+  std::map<std::string, std::size_t> rows;
   std::vector<Holder> sums;
-  for (const Holder& holder : holders) {
-    std::string path = WithoutEntry(holder.path);
-    if (entries[path] == 1) path = holder.path;
+  for (Holder& holder : *holders) {
+    std::string path = WithoutEntry(holder.path, nth);
+    if (path.empty() || entries[path] < least) path = holder.path;
     const auto [at, fresh] = rows.try_emplace(path, sums.size());
     if (fresh) {
-      sums.push_back(holder);
+      sums.push_back(std::move(holder));
       sums.back().path = std::move(path);
       continue;
     }
     sums[at->second].bytes += holder.bytes;
     sums[at->second].blocks += holder.blocks;
   }
+  *holders = std::move(sums);
+}
+
+}  // namespace
+
+std::vector<Holder> SumUp(const std::vector<Holder>& holders) {
+  constexpr int kMostEntries = 8;
+  constexpr int kMany = 4;  // two or three names are worth more than a sum
+  std::vector<Holder> sums = holders;
+  JoinEntries(kAtEnd, 2, &sums);
+  for (int nth = 0; nth < kMostEntries; ++nth) JoinEntries(nth, kMany, &sums);
   std::stable_sort(sums.begin(), sums.end(), ComesBefore);
   return sums;
 }

@@ -104,8 +104,9 @@ class Holders {
       named_;  // of scans, by label, aux1
 };
 
-// For tables: entries of one container are one row, "`cache[…]`", and so are equal paths; what
-// holds most comes first, as Holders::Of() has them.
+// For tables: entries of one container are one row, "`cache[…]`", and so are equal paths, and four
+// and more that differ in an entry further to the left. What holds most comes first, as
+// Holders::Of() has them.
 std::vector<Holder> SumUp(const std::vector<Holder>& holders);
 
 // Computed once a session: a scan's holders are named by reading symbol tables.

@@ -237,7 +237,7 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
   JudgeGroups(session, clock, sites, &judged);
   DemoteLevelGrowth(session, clock, sites, &judged);
   if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
-  DemoteLongerInputs(session, clock, sites, &judged);
+  LeaveOutLongerInputs(session, clock, sites, &judged);
   JudgeUse(session, clock, judged.leaks);
   CountSiblings(judged.leaks);
   std::stable_sort(

@@ -30,6 +30,7 @@ struct JudgedSites {
   std::vector<bool> settled;   // by index of the sites: reported, and in no further group
   std::int64_t undecided = 0;  // sites that need more steps
   std::int64_t steps_needed = 0;
+  bool inputs_get_longer = false;
 };
 
 // The score and figures of one site, whether it leaks or not.

@@ -65,19 +65,13 @@ bool StepsGetLonger(const Session& session, const StepClock& clock,
 
 }  // namespace
 
-void DemoteLongerInputs(const Session& session, const StepClock& clock,
-                        const std::vector<LeakSite>& sites, JudgedSites* judged) {
-  const auto kept = std::stable_partition(
-      judged->leaks.begin(), judged->leaks.end(), [&](const LeakCandidate& candidate) {
-        return candidate.evidence.by != LeakEvidence::By::kHeld ||
-               !StepsGetLonger(session, clock, sites, candidate);
-      });
-  for (auto at = kept; at != judged->leaks.end(); ++at) {
-    at->leak.score = std::min(at->leak.score, kSuspicion / 2);
-    at->evidence.longer = true;
-    judged->rising.push_back(std::move(*at));
-  }
-  judged->leaks.erase(kept, judged->leaks.end());
+void LeaveOutLongerInputs(const Session& session, const StepClock& clock,
+                          const std::vector<LeakSite>& sites, JudgedSites* judged) {
+  const std::size_t longer = std::erase_if(judged->leaks, [&](const LeakCandidate& candidate) {
+    return candidate.evidence.by == LeakEvidence::By::kHeld &&
+           StepsGetLonger(session, clock, sites, candidate);
+  });
+  judged->inputs_get_longer = longer > 0;
 }
 
 }  // namespace memprof::analysis

@@ -7,10 +7,10 @@
 
 namespace memprof::analysis {
 
-// Moves candidates whose block is replaced by a larger one to those that are merely rising, if what
-// the steps allocate and free elsewhere gets larger alike: then it is the batch of the step, or
-// made from it. O(allocations).
-void DemoteLongerInputs(const Session& session, const StepClock& clock,
-                        const std::vector<LeakSite>& sites, JudgedSites* judged);
+// Leaves out candidates whose block is replaced by a larger one, if what the steps allocate and
+// free elsewhere gets larger alike: then it is the batch of the step, or made from it.
+// O(allocations).
+void LeaveOutLongerInputs(const Session& session, const StepClock& clock,
+                          const std::vector<LeakSite>& sites, JudgedSites* judged);
 
 }  // namespace memprof::analysis

@@ -79,8 +79,9 @@ std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
   std::string words;
   if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
   // A single pass rises, too, and so do inputs that get longer.
+  if (judged->inputs_get_longer) return words;
   for (const LeakCandidate& one : judged->rising)
-    if (one.evidence.level || one.evidence.longer) return words;
+    if (one.evidence.level) return words;
   if (sites.empty()) return words;
   const std::span<const AllocationRecord> records = session.records();
   const std::vector<bool> selected = SelectJudged(session);

@@ -70,6 +70,9 @@ std::string Verdict(const LeakReport& report, const RunInfo& run, const StepCloc
                         " are needed to distinguish a leak from a warm-up.");
   }
   std::string verdict = GrowthWords(report, total);
+  if (judged.inputs_get_longer)
+    absl::StrAppend(&verdict, " Inputs get longer: what the ",
+                    clock.of_steps() ? "steps" : "windows", " allocate and free becomes larger.");
   if (const std::size_t suppressed = report.suppressed.size(); suppressed > 0)
     absl::StrAppend(&verdict, " ", FormatNumberOf(suppressed, "leak"),
                     suppressed == 1 ? " is" : " are", " suppressed.");

@@ -156,7 +156,7 @@ std::string SeldomWords(const StepClock& clock, const Leak& leak, const LeakEvid
   const SiteJudgement& judgement = evidence.judgement;
   const bool seldom = judgement.old_births > 0 && judgement.old_births < kTellingBirths;
   if (!clock.of_steps() || evidence.by != LeakEvidence::By::kBlocks || leak.score >= kSuspicion ||
-      evidence.level || evidence.longer || !seldom || judgement.steadiness < kSteady)
+      evidence.level || !seldom || judgement.steadiness < kSteady)
     return "";
   return absl::StrCat(
       " That is too seldom to tell a leak from a cache that fills up: if it goes on, a run of ",
@@ -190,10 +190,6 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
         &why,
         " But all other memory of that period was allocated in one pass through a network: its "
         "layers look like iterations of a loop. Mark steps, or record several.");
-  if (evidence.longer)
-    absl::StrAppend(&why,
-                    " But what the steps allocate and free elsewhere becomes larger alike: their "
-                    "inputs get longer.");
   why += SeldomWords(clock, leak, evidence);
   if (evidence.access_known) {
     absl::StrAppend(&why,

@@ -16,7 +16,6 @@ struct LeakEvidence {
   std::size_t sites = 1;  // that were judged together
   bool level = false;     // judged not to be growth of the run
   bool one_pass = false;  // GrowsWithinOnePass
-  bool longer = false;    // DemoteLongerInputs
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site; frees up to the judged instant

@@ -387,5 +387,27 @@ TEST(SumUpHolders, EntriesOfAContainerAreOneRow) {
   EXPECT_EQ(sums[2].bytes, 900u) << "the program's variables come first";
 }
 
+TEST(SumUpHolders, EntriesOfManyEntriesAreOneRow) {
+  std::vector<Holder> holders;
+  const auto add = [&](const std::string& path) {
+    holders.emplace_back();
+    holders.back().path = "`" + path + "` (global `checkpoint`)";
+    holders.back().bytes = holders.back().blocks = 1;
+  };
+  for (int i = 0; i < 4; ++i)
+    for (const char* name : {"step", "exp_avg"})
+      add("checkpoint['optimizer']['state'][" + std::to_string(i) + "]['" + name + "']");
+  for (const char* name : {"0.weight", "0.bias", "2[0].weight"})
+    add("checkpoint['model']['" + std::string(name) + "']");
+  for (int i = 0; i < 3; ++i) add("few[" + std::to_string(i) + "][0]");
+  const std::vector<Holder> sums = SumUp(holders);
+  ASSERT_EQ(sums.size(), 5u);
+  EXPECT_EQ(sums[0].path, "`checkpoint['optimizer']['state'][…][…]` (global `checkpoint`)");
+  EXPECT_EQ(sums[0].bytes, 8u);
+  EXPECT_EQ(sums[1].path, "`checkpoint['model'][…]` (global `checkpoint`)");
+  EXPECT_EQ(sums[1].blocks, 3u);
+  EXPECT_EQ(sums[2].path, "`few[0][0]` (global `checkpoint`)") << "three can be read";
+}
+
 }  // namespace
 }  // namespace memprof::analysis
