@@ -125,9 +125,11 @@ class Thinner {
   void EndStretch(std::uint64_t end_ns);
 
   void NoteStep(const KeptEvent& item);
-  void WriteStep();
+  // `sure`: whatever is spent.
+  void WriteStep(bool sure = false);
   void Write(const KeptEvent& item);
-  void Keep(const ring::RingEvent& event, std::uint32_t thread, std::uint32_t weight);
+  void Keep(const ring::RingEvent& event, std::uint32_t thread, std::uint32_t weight,
+            bool sure = false);
   void LeaveOut(const ring::RingEvent& event);
   void Lose(const ring::RingEvent& event);
   double Spent() const;
@@ -160,7 +162,7 @@ class Thinner {
   std::uint64_t last_written_step_ns_ = 0;
   std::uint32_t whole_in_segment_ = 0;
   std::uint32_t failures_in_segment_ = 0;  // kept
-  double saved_ = 0;  // bytes of the budget, for whole units
+  double saved_ = 0;                       // bytes of the budget, for whole units
   std::uint64_t last_saved_ns_ = 0;
   std::uint64_t last_memory_info_ns_ = 0;
 

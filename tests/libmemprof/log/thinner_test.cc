@@ -314,14 +314,21 @@ TEST_P(SleepyWriter, LosesNoFailure) {
   now_ = time;
   End();
   std::size_t failed = 0;
+  std::uint64_t last_step = 0;
   for (const std::string& path : Segments()) {
     EXPECT_LE(std::filesystem::file_size(path), always_on_.budget_bytes);
-    failed += testing::ReadLog(path).WithOp(log::OP_ALLOC_FAILED).size();
+    const testing::Log log = testing::ReadLog(path);
+    failed += log.WithOp(log::OP_ALLOC_FAILED).size();
+    for (const testing::Event& step : log.WithOp(log::OP_STEP))
+      last_step = std::max(last_step, step.aux0);
   }
   EXPECT_EQ(failed, 1u);
+  EXPECT_EQ(last_step, steps - 1) << "that of the failure";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SleepyWriter, ::testing::Range(0, 30));
+// Here there was no room for the last step.
+INSTANTIATE_TEST_SUITE_P(Spent, SleepyWriter, ::testing::Values(376, 575));
 
 TEST_F(ThinnerTest, WhatItsContextEndsIsWrittenOnce) {
   Begin({100'000, kDay, 7});

@@ -207,6 +207,7 @@ void Thinner::EndMaps(const RingEvent& unmap) {
 void Thinner::Finish(std::uint64_t now_ns) {
   EndUnit(now_ns, true);
   DrawWaiting(waiting_.size(), EventsFor(allowance_.Rest(Spent())));
+  WriteStep(/*sure=*/true);
   EndStretch(now_ns);
 }
 

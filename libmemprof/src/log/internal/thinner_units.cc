@@ -335,24 +335,27 @@ void Thinner::NoteStep(const KeptEvent& item) {
   if (item.event.time_ns >= last_written_step_ns_ + least_ns) WriteStep();
 }
 
-void Thinner::WriteStep() {
+// A mark for which there is no room waits for a failure, which needs it, and for the end.
+void Thinner::WriteStep(bool sure) {
   if (step_.event.op == 0) return;
+  const bool spent = allowance_.Rest(Spent()) <= 0;
+  spent_all_ |= spent;
+  if (spent && !sure) return;
   last_written_step_ns_ = step_.event.time_ns;
-  Keep(step_.event, step_.thread, 0);
+  Keep(step_.event, step_.thread, 0, sure);
   step_ = {};
 }
 
 void Thinner::Write(const KeptEvent& item) {
-  WriteStep();
-  Keep(item.event, item.thread, 0);
+  const bool is_failure = item.event.op == kOpAllocFailed || item.event.op == kOpFrameworkOom;
+  const bool sure = is_failure && failures_in_segment_++ < kSureFailures;
+  WriteStep(sure);
+  Keep(item.event, item.thread, 0, sure);
 }
 
-void Thinner::Keep(const RingEvent& event, std::uint32_t thread, std::uint32_t weight) {
-  // The reserve has room for the ends of stretches, and for some failures.
-  const bool is_failure = event.op == kOpAllocFailed || event.op == kOpFrameworkOom;
-  const bool is_sure =
-      event.op == kOpThinned || (is_failure && failures_in_segment_++ < kSureFailures);
-  if (!is_sure && allowance_.Rest(Spent()) <= 0) {
+void Thinner::Keep(const RingEvent& event, std::uint32_t thread, std::uint32_t weight, bool sure) {
+  // The reserve has room for the ends of stretches, for some failures and their steps.
+  if (!sure && event.op != kOpThinned && allowance_.Rest(Spent()) <= 0) {
     spent_all_ = true;
     return Lose(event);
   }
