@@ -109,13 +109,24 @@ bool RunList::HasFailures() const {
 pid_t RunList::ProcessLeft() const {
   const std::string variable =
       absl::StrCat(std::string(1, '\0'), "MEMPROF_RUN=", path_, std::string(1, '\0'));
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    pid_t pid = 0;
-    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (absl::StrContains(absl::StrCat(std::string(1, '\0'), text), variable)) return pid;
+  // A process that is just starting another program has no environment for a moment.
+  constexpr int kLooks = 3;
+  constexpr unsigned kPauseUs = 10'000;
+  for (int look = 0; look < kLooks; ++look) {
+    bool starts = false;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/proc", error)) {
+      pid_t pid = 0;
+      if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) continue;
+      std::ifstream file(entry.path() / "environ", std::ios::binary);
+      const std::string text((std::istreambuf_iterator<char>(file)), {});
+      if (absl::StrContains(absl::StrCat(std::string(1, '\0'), text), variable)) return pid;
+      std::error_code kernel;  // threads of the kernel have none, and no program either
+      starts |=
+          file.is_open() && text.empty() && !fs::read_symlink(entry.path() / "exe", kernel).empty();
+    }
+    if (!starts) break;
+    usleep(kPauseUs);
   }
   return 0;
 }
