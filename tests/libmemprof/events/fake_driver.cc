@@ -233,7 +233,7 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 
 CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
                                    CUgraph* graph, const CUgraphNode**, size_t*) {
-  *graph = reinterpret_cast<CUgraph>(g_driver.captured_graph);
+  if (graph != nullptr) *graph = reinterpret_cast<CUgraph>(g_driver.captured_graph);
   return cuStreamIsCapturing(stream, status);
 }
 
