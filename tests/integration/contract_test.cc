@@ -39,6 +39,9 @@ const Case kCases[] = {
     {"SignalsOfTheProgram", "guest_hardship", {"signals"}, 361},
     {"ForbiddenCalls", "guest_hardship", {"seccomp", "EPERM", "late"}, 301},
     {"UnloadedLibrary", "guest_hardship", {"plugin", GuestPath("libguest_plugin.so")}, 6},
+#if !MEMPROF_IS_SANITIZED  // they may have a thread of their own
+    {"LastThreadEndsRudely", "guest_ending", {"alone", "other"}, 1, false},
+#endif
     {"MainLeavesBefore", "guest_ending", {"first", "before"}, 2, false},
     {"MainLeavesAfter", "guest_ending", {"first", "after"}, 2, false},
 };
