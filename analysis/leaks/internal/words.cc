@@ -150,13 +150,15 @@ std::string FreesWords(const StepClock& clock, const LeakEvidence& evidence) {
   return text;
 }
 
-// What a longer run would show of a site that was born at a steady rate, but seldom.
-std::string SeldomWords(const StepClock& clock, const Leak& leak, const LeakEvidence& evidence) {
+// What a longer run would show of a site that was born at a steady rate, but seldom. If each
+// survivor has its own size, more of them say no more.
+std::string SeldomWords(const StepClock& clock, const Leak& leak, const SiteHistory& history,
+                        const LeakEvidence& evidence) {
   constexpr double kSteady = 0.1;
   const SiteJudgement& judgement = evidence.judgement;
   const bool seldom = judgement.old_births > 0 && judgement.old_births < kTellingBirths;
   if (!clock.of_steps() || evidence.by != LeakEvidence::By::kBlocks || leak.score >= kSuspicion ||
-      evidence.level || !seldom || judgement.steadiness < kSteady)
+      evidence.level || !history.sizes_return || !seldom || judgement.steadiness < kSteady)
     return "";
   return absl::StrCat(
       " That is too seldom to tell a leak from a cache that fills up: if it goes on, a run of ",
@@ -190,7 +192,7 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
         &why,
         " But all other memory of that period was allocated in one pass through a network: its "
         "layers look like iterations of a loop. Mark steps, or record several.");
-  why += SeldomWords(clock, leak, evidence);
+  why += SeldomWords(clock, leak, history, evidence);
   if (evidence.access_known) {
     absl::StrAppend(&why,
                     evidence.in_use
