@@ -162,7 +162,7 @@ class Thinner {
   std::uint64_t last_written_step_ns_ = 0;
   std::uint32_t whole_in_segment_ = 0;
   std::uint32_t failures_in_segment_ = 0;  // kept
-  double saved_ = 0;                       // bytes of the budget, for whole units
+  double saved_ = 0;  // bytes of the budget, for whole units
   std::uint64_t last_saved_ns_ = 0;
   std::uint64_t last_memory_info_ns_ = 0;
 
