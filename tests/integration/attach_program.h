@@ -50,9 +50,11 @@ class Program {
   ~Program() { End(); }
 
   std::string pid() const { return std::to_string(guest_->pid()); }
-  // Waits for so many more lines.
+  // Waits for so many more lines than there are now; the first time, than none: those that block
+  // after their first line may have printed it already.
   void Go(std::size_t more) {
-    const std::size_t wanted = Count() + more;
+    const std::size_t wanted = (began_ ? Count() : 0) + more;
+    began_ = true;
     for (int i = 0; i < 12000 && Count() < wanted; ++i) usleep(10000);
     EXPECT_GE(Count(), wanted);
   }
@@ -75,6 +77,7 @@ class Program {
   }
 
   int input_[2];
+  bool began_ = false;
   std::unique_ptr<RunningGuest> guest_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
