@@ -16,6 +16,7 @@ enum class Fate : std::uint8_t {
   kOpen,       // not decided
   kWritten,    // in the log, or to be written with its unit
   kLeftOut,    // not drawn: its end is left out too
+  kUnlisted,   // likewise of this segment's list; it was written in an earlier one
   kEndsEarly,  // only its end has come so far
 };
 
@@ -27,6 +28,7 @@ struct Living {
   std::uint32_t place = 0;  // in its unit
 
   bool empty() const { return event.op == 0; }
+  bool is_left_out() const { return fate == Fate::kLeftOut || fate == Fate::kUnlisted; }
   std::uint64_t hash() const;
 };
 
@@ -40,7 +42,7 @@ class Alive {
   std::size_t size() const { return entries_.size(); }
 
   template <typename Visit>
-  void ForEach(Visit visit) const {
+  void ForEach(Visit visit) {
     entries_.ForEach(visit);
   }
   // What ends with a context, a device or a module.

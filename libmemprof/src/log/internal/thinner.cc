@@ -115,7 +115,7 @@ bool Thinner::Begin(KeptEvent* item) {
 }
 
 void Thinner::StopCounting(const Living& living) {
-  if (living.fate == Fate::kLeftOut) {
+  if (living.is_left_out()) {
     --left_out_alive_;
     ends_left_out_ = true;
   }
@@ -177,7 +177,7 @@ void Thinner::UndoEnd(KeptEvent* item) {
     if (alive_.Find(event) != nullptr || alive_.Add(closed.living) == nullptr) return;
     closed.undone = true;
     item->weight = static_cast<std::uint32_t>(i + 1);
-    if (closed.living.fate == Fate::kLeftOut) ++left_out_alive_;
+    if (closed.living.is_left_out()) ++left_out_alive_;
     levels_.Allocate(event.device_plus_1, event.layer, event.bytes);
     return;
   }
@@ -243,23 +243,27 @@ void Thinner::BeginSegment(std::uint64_t now_ns, std::uint64_t bytes) {
   levels_.BeginSegment();
   ranges_.BeginSegment();
   ThresholdFinder sizes;
-  alive_.ForEach([&](const Living& living) {
+  alive_.ForEach([&](Living& living) {
+    if (living.fate == Fate::kUnlisted) {
+      living.fate = Fate::kWritten;
+      --left_out_alive_;
+    }
     if (living.fate == Fate::kWritten && IsMemory(living.event.op)) sizes.Add(living.event.bytes);
   });
   const double threshold = sizes.For(EventsFor(kListShare * allowance_.Rest(spent_)));
   const std::size_t first = kept_.size();
   // Contexts, modules and maps first, because they are not drawn.
   for (const bool sampled : {false, true})
-    alive_.ForEach([&](const Living& living) {
+    alive_.ForEach([&](Living& living) {
       const bool is_sampled = IsMemory(living.event.op) && MayBeDrawn(living.event.layer);
       if (living.fate != Fate::kWritten || is_sampled != sampled) return;
       const std::uint32_t weight = sampled ? WeightAt(threshold, living.event.bytes) : 0;
-      if (!draws_.Draw(weight)) return;
-      spent_all_ |= allowance_.Rest(Spent()) <= 0;
-      if (spent_all_)
-        Lose(living.event);
-      else
-        kept_.Append({living.event, living.thread, weight});
+      const bool drawn = draws_.Draw(weight);
+      if (drawn) spent_all_ |= allowance_.Rest(Spent()) <= 0;
+      if (drawn && !spent_all_ && kept_.Append({living.event, living.thread, weight})) return;
+      if (drawn) Lose(living.event);
+      living.fate = Fate::kUnlisted;
+      ++left_out_alive_;
     });
   std::sort(kept_.begin() + first, kept_.end(), [](const KeptEvent& a, const KeptEvent& b) {
     return a.event.time_ns < b.event.time_ns;
