@@ -205,8 +205,25 @@ void SynchroniseThreads() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-CancellationOff::CancellationOff() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-CancellationOff::~CancellationOff() { pthread_setcancelstate(before_, nullptr); }
+namespace {
+// By the outermost CancellationOff of the thread.
+thread_local constinit bool t_cancellation_is_off __attribute__((tls_model("initial-exec"))) =
+    false;
+}  // namespace
+
+CancellationOff::CancellationOff() {
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+  if (before_ == PTHREAD_CANCEL_ENABLE) t_cancellation_is_off = true;
+}
+CancellationOff::~CancellationOff() {
+  if (before_ == PTHREAD_CANCEL_ENABLE) RestoreCancellation();
+}
+
+void RestoreCancellation() {
+  if (!t_cancellation_is_off) return;
+  t_cancellation_is_off = false;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
+}
 
 namespace {
 

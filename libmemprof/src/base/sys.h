@@ -97,6 +97,9 @@ class CancellationOff {
   int before_;
 };
 
+// After a handler of the program left a CancellationOff by siglongjmp, without its destructor.
+void RestoreCancellation();
+
 // While one of these lives, no handler of the program runs on the calling thread: it may leave by
 // siglongjmp, or call exit, and a lock that the thread holds would stay held for ever. Signals that
 // the thread's own instructions and system calls raise are let through, because they cannot wait.

@@ -36,7 +36,10 @@ class EntryGuard {
         frame_(FrameHere()),
         caller_(__builtin_return_address(0)),
         depth_(static_cast<std::uint16_t>(slot_->depth + 1)) {
-    if (__builtin_expect(depth_ > 1, 0) && Abandoned(*this)) depth_ = 1;
+    if (__builtin_expect(depth_ > 1, 0) && Abandoned(*this)) {
+      depth_ = 1;
+      RestoreCancellation();
+    }
     if (depth_ == 1) slot_->outermost = this;
     // ThreadsAreInside reads it: where it is 0, all that the thread did within has been done.
     __atomic_store_n(&slot_->depth, depth_, __ATOMIC_RELAXED);
@@ -77,8 +80,8 @@ class WorkGuard {
   ThreadSlot* slot() { return entry_.slot(); }
 
  private:
+  EntryGuard entry_;  // may restore what a jump out of an earlier one left behind
   SystemSection section_;
-  EntryGuard entry_;
 };
 
 }  // namespace memprof::recorder

@@ -1,6 +1,10 @@
 // What a wrapper does around the real call: nested calls, exceptions, calls before a recording.
+#include <pthread.h>
+
+#include <csetjmp>
 #include <stdexcept>
 
+#include "libmemprof/src/recording/entry_guard.h"
 #include "tests/libmemprof/events/recorded_driver.h"
 
 namespace memprof::recorder {
@@ -55,6 +59,27 @@ TEST_F(HooksTest, AnExceptionThroughACallDoesNotSilenceItsThread) {
   for (const Event& event : Events())
     if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
   EXPECT_THAT(bytes, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+__attribute__((noinline)) void JumpOutOfWork(std::jmp_buf* back) {
+  const WorkGuard guard;
+  std::longjmp(*back, 1);
+}
+
+// As a signal's handler may.
+TEST_F(HooksTest, AJumpOutOfTheRecordersWorkLeavesTheThreadAsItWas) {
+  Start();
+  AllocateDeepDown(1, 0);
+  std::jmp_buf back;
+  if (setjmp(back) == 0) JumpOutOfWork(&back);
+  AllocateDeepDown(2, 0);
+  int state = PTHREAD_CANCEL_DISABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+  EXPECT_EQ(state, PTHREAD_CANCEL_ENABLE) << "it can be cancelled";
+  std::vector<std::uint64_t> bytes;
+  for (const Event& event : Events())
+    if (event.op == log::OP_ALLOC) bytes.push_back(event.bytes);
+  EXPECT_THAT(bytes, ElementsAre(1, 2));
 }
 
 // No recorder exists yet.
