@@ -33,7 +33,7 @@ struct RunInfo {
   std::string torch_release;  // "2.15.0+cu132"; "" = no PyTorch, or the log does not say
   bool attached = false;      // `memprof attach`: the program ran already when the log began
   // When what was allocated before is said to be, before all events: before `memprof attach`, or
-  // before an imported history begins. 0 = no such memory.
+  // before an imported history or a later segment begins. 0 = no such memory.
   TimeNs before_attach = 0;
   AlwaysOn always_on;
 

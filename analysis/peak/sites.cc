@@ -24,7 +24,10 @@ std::vector<AllocationId> SelectAllocations(const Session& session, const SiteQu
   const bool live = query.metric == Metric::kLiveBytes;
   for (std::uint32_t i = 0; i < allocations.size(); ++i) {
     const AllocationRecord& a = allocations[i];
-    if (live ? !a.alive() : !query.window.Contains(session.events().time(a.birth.value))) continue;
+    if (live ? !a.alive()
+             : !query.window.Contains(session.events().time(a.birth.value)) ||
+                   session.IsListedAgain(a.birth))
+      continue;
     if (accept(AllocationId(i), a)) selected.push_back(AllocationId(i));
   }
   return selected;

@@ -15,6 +15,7 @@ using OfStack = std::map<std::pair<StackId, Layer>, PlaceTraffic>;
 
 void AddDrawnBlocks(const Session& session, std::uint32_t layers, OfStack* traffic) {
   for (const EventId id : SamplingOf(session)->drawn) {
+    if (session.IsListedAgain(id)) continue;
     const DrawnBlock block = DrawnAt(session, id);
     if ((layers & LayerBit(block.layer)) == 0) continue;
     PlaceTraffic& place = (*traffic)[{block.stack, block.layer}];

@@ -39,6 +39,7 @@ EventTotals CountEvents(const Session& session) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     switch (events.op(i)) {
       case Op::kAlloc:
+        if (session.IsListedAgain(EventId(static_cast<std::uint32_t>(i)))) break;
         ++totals.allocations;
         ++totals.allocations_by_layer[static_cast<std::size_t>(events.layer(i)) % kLayerCount];
         break;
@@ -130,10 +131,13 @@ namespace {
 // What was there before has the time that the loader gave it.
 void CountBefore(const Session& session, Report* report) {
   std::uint64_t bytes[2] = {}, count[2] = {};  // of the driver, of frameworks
+  std::set<std::uint32_t> goes_on;             // processes of which an earlier segment is here
+  for (const ProcessInfo& process : session.processes()) goes_on.insert(process.next_segment);
   for (const AllocationRecord& record : session.records()) {
     const bool block = record.layer == Layer::kBlock;
     if (!block && record.layer != Layer::kLinear) continue;
-    if (!session.WasThereBefore(record)) continue;
+    if (!session.WasThereBefore(record) || goes_on.contains(session.ProcessOf(record.birth)))
+      continue;
     bytes[block] += record.bytes;
     ++count[block];
   }

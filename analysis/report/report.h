@@ -52,9 +52,8 @@ struct HostFigures {
 
 struct Report {
   EventTotals events;
-  // Of programs that memprof was attached to: what was allocated before, of the layer that
-  // frameworks and programs allocate from (blocks; driver memory where no framework was seen). 0 =
-  // not attached.
+  // Of a log that begins late (RunInfo::before_attach): what was allocated before, of the layer
+  // that frameworks and programs allocate from (blocks; driver memory where no framework was seen).
   std::uint64_t before_attach_bytes = 0, before_attach_blocks = 0;
   std::vector<DeviceFigures> devices;
   HostFigures host;

@@ -72,6 +72,12 @@ bool Session::WasThereBefore(const AllocationRecord& a) const {
          data_.events.time(a.birth.value) == process.run.before_attach + process.clock_shift_ns;
 }
 
+bool Session::IsListedAgain(EventId birth) const {
+  const ProcessInfo& process = data_.processes[ProcessOf(birth)];
+  return process.run.always_on.segment > 1 &&
+         data_.events.time(birth.value) == process.run.before_attach + process.clock_shift_ns;
+}
+
 std::int64_t Session::StepAt(TimeNs time) const { return NumberAt(data_.steps, time); }
 
 std::int64_t Session::StepAt(TimeNs time, std::uint32_t process) const {

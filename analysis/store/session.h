@@ -143,6 +143,9 @@ class Session {
   bool EndsWithFailure() const;
   // It was there when its process's log began: its birth is not known (RunInfo::before_attach).
   bool WasThereBefore(const AllocationRecord& a) const;
+  // Its birth is an entry of the list with which a later segment of a recording always on begins:
+  // it was allocated in an earlier one.
+  bool IsListedAgain(EventId birth) const;
   // The step that contains `time`, -1 before the first mark.
   std::int64_t StepAt(TimeNs time) const;
   // The same in the steps of a process.

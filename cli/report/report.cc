@@ -297,7 +297,9 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading("Recorder"), RecorderText(session, report.events));
   if (report.before_attach_blocks > 0)
     Append(text,
-           session.run().attached ? "Before memprof was attached: " : "Before its history begins: ",
+           session.run().attached                ? "Before memprof was attached: "
+           : session.run().always_on.segment > 1 ? "Before this segment begins: "
+                                                 : "Before its history begins: ",
            FormatBytes(report.before_attach_bytes), " in ",
            FormatNumberOf(report.before_attach_blocks, "block"), ".\n");
   return text;

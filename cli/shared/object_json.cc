@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "analysis/symbols/plumbing.h"
 #include "cli/console/json.h"
 #include "cli/console/text.h"
 
@@ -59,6 +60,7 @@ Json FrameJson(const analysis::SourceFrame& frame) {
                {"line", frame.line},
                {"module", frame.module}};
   if (frame.inlined) json["inlined"] = true;
+  if (analysis::IsPackage(frame)) json["package"] = true;
   return json;
 }
 

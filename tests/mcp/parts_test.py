@@ -154,7 +154,7 @@ class Answers(unittest.TestCase):
 
 
 class Lines(unittest.TestCase):
-    STACK = [{"function": "f", "file": "/v/site-packages/torch/nn.py", "line": 3, "module": "python"},
+    STACK = [{"function": "f", "file": "/v/site-packages/torch/nn.py", "line": 3, "module": "python", "package": True},
              {"function": "main", "file": "/data/a/train.py", "line": 51, "module": "python"}]
 
     def test_the_line_of_a_site(self):
@@ -164,6 +164,8 @@ class Lines(unittest.TestCase):
                          {"file": "train.py", "line": 7})
         self.assertIsNone(frames.line_of({"site": "libc10_cuda.so+0x1b9b9"}))
         self.assertEqual(frames.own_stack(site), ["/data/a/train.py:51 main"])
+        fused = {"function": "run", "file": "/data/a/libs/fusedops/ops.py", "line": 9, "module": "python", "package": True}
+        self.assertEqual(frames.own_stack({"stack": [fused, *self.STACK]}), ["/data/a/train.py:51 main"])
 
     def test_what_a_holder_s_path_names(self):
         holder = {"path": "list `metrics.predictions` of `Accuracy`, assigned at metrics.py:12 (global `metrics`, train.py:22)"}

@@ -213,15 +213,15 @@ absl::Status SessionBuilder::ReadEvents() {
   return Report(0.75) ? absl::OkStatus() : absl::CancelledError("cancelled");
 }
 
-// What was there before the recorder was attached, as allocations at the beginning. Imports have it
-// there already.
+// What was there before the recorder was attached, as allocations at the beginning. Imports and
+// later segments of a recording always on have it there already.
 void SessionBuilder::TakeBefore() {
   RunInfo& run = data_.run;
   const auto attach =
       std::find_if(tables_.sources.begin(), tables_.sources.end(),
                    [](const SourceInfo& source) { return source.name == "attach"; });
   run.attached = attach != tables_.sources.end();
-  if (run.imported()) run.before_attach = run.start_time;
+  if (run.imported() || run.always_on.segment > 1) run.before_attach = run.start_time;
   const std::size_t before = ResolvePresent(run.attached, run.start_time, &raw_, &order_);
   if (before == 0) return;
   run.before_attach = raw_.rows[order_.front()].time;

@@ -11,7 +11,6 @@ _FUNCTIONS = re.compile(r"(?:argument of|partial of|closure|bound method) (?:[\w
 _GENERATORS = re.compile(r"(?:generator|coroutine) (?:[\w<>]+\.)*(\w+)\(\)")
 _CACHES = re.compile(r"cache of `(?:[\w<>]+\.)*(\w+)\(\)")
 _LOCALS = re.compile(r"local `(\w+)[^`]*` of (?:[\w<>]+\.)*(\w+)\(\)")
-_PACKAGES = ("site-packages/", "dist-packages/")
 _FOREIGN = ("/usr/", "../sysdeps/", "../csu/", "./nptl/", "<")
 _FOREIGN_MODULES = ("libc.so", "libcuda", "libtorch", "libc10", "libpython", "libstdc++", "libffi", "_ctypes")
 
@@ -62,8 +61,7 @@ def own_lines(entry):
 
 
 def _own(frame):
-    return not (frame["file"].startswith(_FOREIGN) or any(part in frame["file"] for part in _PACKAGES)
-                or frame["module"].startswith(_FOREIGN_MODULES))
+    return not (frame.get("package") or frame["file"].startswith(_FOREIGN) or frame["module"].startswith(_FOREIGN_MODULES))
 
 
 def assigned_lines(holder, site):

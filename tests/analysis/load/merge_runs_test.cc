@@ -7,6 +7,8 @@
 #include "analysis/leaks/leaks.h"
 #include "analysis/load/internal/merge_steps.h"
 #include "analysis/peak/peak.h"
+#include "analysis/peak/sites.h"
+#include "analysis/report/report.h"
 #include "tests/analysis/load/merge_fixture.h"
 #include "tests/support/random_log.h"
 
@@ -154,7 +156,9 @@ TEST(SessionMergeTest, SegmentsOfOneProcessAreOneProcess) {
     log.Alloc(Layer::kLinear, 0x10000000, kBig, {.stack = log.Stack({"main (serve.cc:1)"})});
     const std::uint64_t before = segment == 0 ? 0 : (segment - 1) * kSteps;
     for (std::uint64_t i = 0; i < (segment == 0 ? kSteps : segment * kSteps); ++i) {
-      if (i >= before) {
+      if (i < before) {
+        log.SetTime(begin);
+      } else {
         log.AdvanceTime(1000);
         log.Step(i);
       }
@@ -181,6 +185,15 @@ TEST(SessionMergeTest, SegmentsOfOneProcessAreOneProcess) {
   std::uint64_t alive = 0;
   for (const Leak& leak : report.live_at_exit) alive += leak.bytes;
   EXPECT_EQ(alive, 2 * kBig);
+  std::uint64_t allocated = 0, before = 0;
+  for (const Site& site : FindSites(*session, {.metric = Metric::kAllocatedBytes}))
+    allocated += site.bytes;
+  EXPECT_EQ(allocated, 2 * kBig + 4 * kSteps * kKept) << "each block once, with the other's";
+  const Report figures = BuildReport(*session);
+  EXPECT_EQ(figures.events.allocations, 2 + 4 * kSteps);
+  EXPECT_EQ(figures.before_attach_blocks, 0u) << "the first segment is here";
+  for (const ProcessInfo& process : session->processes()) before += process.run.before_attach != 0;
+  EXPECT_EQ(before, 2u);
 }
 
 // Memory that a run holds at its end does not remain in the next run and is not a leak.
