@@ -143,20 +143,18 @@ class ProcessLeaks {
     report->horizon_too_short =
         judged_.undecided > 0 || clock_.completed() < StepsNeeded(GuardSteps(0));
     std::vector<bool> leaks(sites_.size());
-    for (LeakCandidate& candidate : judged_.leaks) {
-      for (const std::size_t index : candidate.sites) leaks[index] = true;
+    const auto add = [&](LeakCandidate& candidate, bool leaks_for_sure) {
       Explain(&candidate);
+      if (!leaks_for_sure) candidate.leak.tier = LeakTier::kLiveAtExit;
       const Unreachable lost = lost_memory.Of(candidate.site);
       if (lost.blocks > 0) CallDefinite(lost, lost_memory.ScannedBytes(lost), &candidate.leak);
       AddOwners(holders, &candidate);
+      if (!leaks_for_sure && lost.blocks == 0) return report->rising.push_back(candidate.leak);
+      for (const std::size_t index : candidate.sites) leaks[index] = true;
       AddLeak(std::move(candidate.leak), report);
-    }
-    for (LeakCandidate& candidate : judged_.rising) {
-      Explain(&candidate);
-      candidate.leak.tier = LeakTier::kLiveAtExit;
-      AddOwners(holders, &candidate);
-      report->rising.push_back(candidate.leak);
-    }
+    };
+    for (LeakCandidate& candidate : judged_.leaks) add(candidate, true);
+    for (LeakCandidate& candidate : judged_.rising) add(candidate, false);
     for (std::size_t i = 0; i < sites_.size(); ++i)
       if (!leaks[i] && !sites_[i].alive_at_end.empty()) AddAlive(i, lost_memory, holders, report);
     report->verdict = Verdict(*report, session_.run(), clock_, judged_, total_);

@@ -55,13 +55,20 @@ std::int64_t StepsToTell(const SiteJudgement& judgement) {
   return (wanted + judgement.guard) * 10 / 9 + 1;  // without the warm-up
 }
 
-double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end) {
-  if (births.empty() || end <= begin) return 1;
-  const auto n = static_cast<double>(births.size()), length = static_cast<double>(end - begin);
-  double sum = 0;
-  for (const std::int64_t birth : births) sum += static_cast<double>(birth - begin) + 0.5;
+double SteadyChance(std::span<const std::int64_t> births, std::span<const double> weights,
+                    std::int64_t begin, std::int64_t end) {
+  const auto length = static_cast<double>(end - begin);
+  double sum = 0, all = 0, squares = 0;
+  for (std::size_t i = 0; i < births.size(); ++i) {
+    const double weight = weights.empty() ? 1 : weights[i];
+    sum += weight * (static_cast<double>(births[i] - begin) + 0.5);
+    all += weight;
+    squares += weight * weight;
+  }
+  if (all <= 0 || length <= 0) return 1;
+  const double n = all * all / squares;  // of equal weights with as much variance (Kish 1965)
   // The mean of n uniform random values is close enough to a normal distribution from n = 3 on.
-  const double deviations = (sum / n - length / 2) / (length / std::sqrt(12 * n));
+  const double deviations = (sum / all - length / 2) / (length / std::sqrt(12 * n));
   return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
 }
 
@@ -71,7 +78,7 @@ SiteHistory StackedGrowth(std::span<const std::uint64_t> lows) {
     std::uint64_t bytes;
   };
   std::vector<Rise> stack;
-  SiteHistory history;
+  SiteHistory history{.by_bytes = true};
   history.steps = static_cast<std::int64_t>(lows.size());
   std::uint64_t level = 0;
   for (std::int64_t step = 0; step < history.steps; ++step) {
@@ -127,10 +134,14 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   const std::int64_t window = judgement.window_end - judgement.window_begin;
 
   std::vector<std::int64_t> old;
+  std::vector<double> weights;  // of these
   std::int64_t after_warmup = 0;
-  for (const std::int64_t step : history.birth_steps) {
+  for (std::size_t i = 0; i < history.birth_steps.size(); ++i) {
+    const std::int64_t step = history.birth_steps[i];
     after_warmup += step >= judgement.window_begin;
-    if (step >= judgement.window_begin && step < judgement.window_end) old.push_back(step);
+    if (step < judgement.window_begin || step >= judgement.window_end) continue;
+    old.push_back(step);
+    if (history.by_bytes) weights.push_back(static_cast<double>(history.birth_bytes[i]));
   }
   const std::vector<std::uint64_t> envelope = SuffixMinimum(history.lows);
   if (window < MinWindow(steps)) {
@@ -146,7 +157,7 @@ SiteJudgement JudgeSite(const SiteHistory& history) {
   if (judgement.old_births < kMinOldBirths) return judgement;
   judgement.first_step = old.front();
 
-  judgement.steadiness = SteadyChance(old, judgement.window_begin, judgement.window_end);
+  judgement.steadiness = SteadyChance(old, weights, judgement.window_begin, judgement.window_end);
   const double span =
       static_cast<double>(old.back() - old.front() + 1) / static_cast<double>(window);
   // Births must go on in the last quarter, or as late as their mean distance allows.

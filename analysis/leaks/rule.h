@@ -17,6 +17,9 @@ struct SiteHistory {
   std::vector<std::uint64_t> lows;         // least bytes held in each step
   // Two survivors of different steps have the same size. A cache keyed by size has each size once.
   bool sizes_return = false;
+  // Of bytes that stay, whichever blocks hold them: rises count by their size. An allocator that
+  // rounds turns many small ones into few large ones.
+  bool by_bytes = false;
 };
 
 enum class SiteVerdict {
@@ -57,8 +60,10 @@ std::int64_t GuardSteps(std::int64_t longest_lifetime);
 SiteJudgement JudgeSite(const SiteHistory& history);
 
 // Laplace's test: the probability that births at a steady rate in [begin, end) come as early as
-// these, or earlier. Small = births are dying out. 1 without births.
-double SteadyChance(std::span<const std::int64_t> births, std::int64_t begin, std::int64_t end);
+// these, or earlier. Small = births are dying out. 1 without births. `weights`: of the births;
+// empty = all the same.
+double SteadyChance(std::span<const std::int64_t> births, std::span<const double> weights,
+                    std::int64_t begin, std::int64_t end);
 // The bytes that `lows` has at the end, by the step since which that much was held: each rise is
 // pushed on a stack, each fall takes from its top. The longest time that bytes lay on the stack
 // before they were taken is the longest lifetime.

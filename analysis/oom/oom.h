@@ -143,6 +143,7 @@ struct FailureGrowth {
   SourceFrame site;
   std::size_t sites = 0;       // that leak on this device
   std::size_t iterations = 0;  // of the line; 0 where leaks were found by steps
+  bool replaced = false;       // iterations free what those before made: it becomes larger
   std::uint64_t bytes = 0;     // live at them
   double bytes_per_step = 0;   // or per iteration
 };

@@ -77,6 +77,13 @@ std::string CauseWords(const FailureReport& report) {
 }
 
 std::string FailureGrowthWords(const FailureGrowth& growth) {
+  if (growth.iterations > 0 && growth.replaced)
+    return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held by ",
+                        FrameText(growth.site, NameStyle::kShort), ", which makes ",
+                        FormatBytes(growth.bytes_per_step), " more in each of ",
+                        FormatNumberOf(growth.iterations, "iteration"),
+                        " and frees what it made before: that filled the device. For this "
+                        "request: ");
   if (growth.iterations > 0)
     return absl::StrCat("Growth: ", FormatBytes(growth.bytes), " are held that ",
                         FrameText(growth.site, NameStyle::kShort), " allocated in ",

@@ -298,7 +298,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   if (report.before_attach_blocks > 0)
     Append(text,
            session.run().attached                ? "Before memprof was attached: "
-           : session.run().always_on.segment > 1 ? "Before this segment begins: "
+           : session.run().always_on.segment > 1 ? "Alive as this segment begins: "
                                                  : "Before its history begins: ",
            FormatBytes(report.before_attach_bytes), " in ",
            FormatNumberOf(report.before_attach_blocks, "block"), ".\n");

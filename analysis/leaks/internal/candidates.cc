@@ -28,6 +28,7 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
     const bool evidence = held || (birth >= judgement.window_begin && birth < judgement.window_end);
     if (evidence && !AliveAtExit(session, a)) candidate.evidence.freed_on_exit = true;
   }
+  if (site.alive_at_end.empty()) candidate.evidence.freed_on_exit = true;
   Leak& leak = candidate.leak;
   const auto& survivors = candidate.evidence.freed_on_exit ? site.judged_alive : site.alive_at_end;
   leak.memory = survivors;
@@ -74,10 +75,8 @@ LeakCandidate MakeCandidate(const Session& session, const StepClock& clock, Leak
   candidate.evidence.by = by;
   Leak& leak = candidate.leak;
   // These cases are doubtful: a replaced buffer is read when the next one is made; a cache may have
-  // entries of all sizes; and if time is measured by allocations only, a set of buffers that is
-  // allocated once looks the same.
-  const bool doubtful =
-      by == LeakEvidence::By::kHeld || !candidate.history.sizes_return || clock.births_only();
+  // entries of all sizes.
+  const bool doubtful = by == LeakEvidence::By::kHeld || !candidate.history.sizes_return;
   leak.tier = doubtful ? LeakTier::kGrowing : LeakTier::kSuspected;
   leak.basis = clock.of_steps() ? LeakBasis::kSteps : LeakBasis::kTime;
   leak.score = judgement.score;
@@ -205,15 +204,17 @@ LeakCandidate WeighSite(const Session& session, const StepClock& clock, const Le
 
 namespace {
 
-// Survivors that may be the layers of a single pass are no leak if judged by time only, whatever
-// their score.
-void DoubtSinglePasses(const Session& session, JudgedSites* judged) {
-  const auto kept = std::stable_partition(
-      judged->leaks.begin(), judged->leaks.end(),
-      [&](const LeakCandidate& leak) { return !GrowsWithinOnePass(session, leak.site); });
+// By time only, survivors may be the layers of a single pass, and where nothing is freed those of a
+// model that is built, the tensors of a file or a table: no leak, whatever their score.
+void DoubtIterations(const Session& session, const StepClock& clock, JudgedSites* judged) {
+  const auto kept =
+      std::stable_partition(judged->leaks.begin(), judged->leaks.end(), [&](LeakCandidate& leak) {
+        leak.evidence.only_allocates = clock.births_only();
+        leak.evidence.one_pass = !clock.births_only() && GrowsWithinOnePass(session, leak.site);
+        return !leak.evidence.only_allocates && !leak.evidence.one_pass;
+      });
   for (auto at = kept; at != judged->leaks.end(); ++at) {
     at->leak.score = std::min(at->leak.score, kSuspicion - 1);
-    at->evidence.one_pass = true;
     judged->rising.push_back(std::move(*at));
   }
   judged->leaks.erase(kept, judged->leaks.end());
@@ -236,7 +237,7 @@ JudgedSites JudgeSites(const Session& session, const StepClock& clock,
   }
   JudgeGroups(session, clock, sites, &judged);
   DemoteLevelGrowth(session, clock, sites, &judged);
-  if (!clock.of_steps()) DoubtSinglePasses(session, &judged);
+  if (!clock.of_steps()) DoubtIterations(session, clock, &judged);
   LeaveOutLongerInputs(session, clock, sites, &judged);
   JudgeUse(session, clock, judged.leaks);
   CountSiblings(judged.leaks);

@@ -78,8 +78,8 @@ std::string DescribeTotalGrowth(const Session& session, const StepClock& clock,
                                 const std::vector<LeakSite>& sites, JudgedSites* judged) {
   std::string words;
   if (!judged->leaks.empty() || clock.completed() < StepsNeeded(GuardSteps(0))) return words;
-  // A single pass rises, too, and so do inputs that get longer.
-  if (judged->inputs_get_longer) return words;
+  // A single pass rises, too, and so do inputs that get longer, and a run that frees nothing.
+  if (judged->inputs_get_longer || clock.births_only()) return words;
   for (const LeakCandidate& one : judged->rising)
     if (one.evidence.level) return words;
   if (sites.empty()) return words;

@@ -63,7 +63,8 @@ static std::string NothingToJudgeBy(const RunInfo& run) {
 
 std::string Verdict(const LeakReport& report, const RunInfo& run, const StepClock& clock,
                     const JudgedSites& judged, const std::string& total) {
-  if (clock.completed() == 0) return NothingToJudgeBy(run);
+  const bool only_allocates = clock.births_only() && report.leaks.empty();
+  if (clock.completed() == 0 || only_allocates) return NothingToJudgeBy(run);
   if (report.horizon_too_short && judged.undecided == 0) {
     return absl::StrCat("Too short to tell: ", FormatNumberOf(report.steps, "completed step"),
                         " in the log, and at least ", judged.steps_needed,

@@ -174,9 +174,11 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
   std::string why = absl::StrCat(
       WhenWords(clock, leak, history, evidence), FormatBytes(leak.bytes), " in ",
       BlockWord(leak.layer, leak.blocks),
-      evidence.freed_on_exit ? " were held when the last step began, and freed only when the "
-                               "program ended"
-                             : " are still held at the end");
+      !evidence.freed_on_exit ? " are still held at the end"
+      : clock.of_steps()      ? " were held when the last step began, and freed only when the "
+                                "program ended"
+                         : " were held to the end of the windows, and freed only when the program "
+                           "ended");
   if (leak.bytes_per_step > 0)
     absl::StrAppend(&why, "; memory that is never freed grows by ",
                     FormatBytes(leak.bytes_per_step), " per step");
@@ -192,6 +194,11 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
         &why,
         " But all other memory of that period was allocated in one pass through a network: its "
         "layers look like iterations of a loop. Mark steps, or record several.");
+  if (evidence.only_allocates)
+    why +=
+        " But hardly anything was freed meanwhile: a model that is built, a file that is loaded or "
+        "a "
+        "table that fills in one loop looks the same. Mark steps, or record a longer run.";
   why += SeldomWords(clock, leak, history, evidence);
   if (evidence.access_known) {
     absl::StrAppend(&why,

@@ -13,9 +13,10 @@ struct LeakEvidence {
   // What stays: blocks; bytes, whichever blocks hold them; blocks of several sites together.
   enum class By { kBlocks, kHeld, kTogether };
   By by = By::kBlocks;
-  std::size_t sites = 1;  // that were judged together
-  bool level = false;     // judged not to be growth of the run
-  bool one_pass = false;  // GrowsWithinOnePass
+  std::size_t sites = 1;        // that were judged together
+  bool level = false;           // judged not to be growth of the run
+  bool one_pass = false;        // GrowsWithinOnePass
+  bool only_allocates = false;  // nothing was freed (StepClock::births_only)
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
   std::uint64_t allocations = 0, frees = 0;  // of the whole site; frees up to the judged instant

@@ -73,7 +73,7 @@ struct Turns {
 struct Line {
   StackId example;
   SourceFrame frame;
-  std::uint64_t live = 0;
+  std::uint64_t live = 0, blocks = 0;
   std::map<std::uint32_t, Turns> turns;  // by the first place seen of the function that loops
 };
 
@@ -99,13 +99,16 @@ class Iterations {
     if (before != nullptr && before != &stack) Enter(event, stack, *before, &line);
     before = &stack;
     line.live += a.bytes;
+    ++line.blocks;
   }
   void Death(EventId, AllocationId id) {
     const AllocationRecord& a = session_.record(id);
     if (!Counts(a)) return;
     const Stack& stack = Of(a.stack);
     for (const std::uint32_t at : stack.path) ++places_[at].deaths;
-    lines_[stack.line].live -= a.bytes;
+    Line& line = lines_[stack.line];
+    line.live -= a.bytes;
+    --line.blocks;
   }
   void After(EventId) {}
 
@@ -240,6 +243,7 @@ std::optional<FailureGrowth> FindIterations(const Scene& scene, Symbols& symbols
   found.sites = 1;
   found.iterations = turns->levels.size();
   found.bytes = line->live;
+  found.replaced = line->blocks < found.iterations / 2;
   found.bytes_per_step = static_cast<double>(growth) / static_cast<double>(found.iterations - 1);
   for (const AllocationId id : session.LiveAfter(end, kDeviceLayers | LayerBit(Layer::kBlock)))
     if (const AllocationRecord& a = session.record(id); iterations.IsOf(a.stack, *line))

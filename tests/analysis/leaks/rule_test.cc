@@ -27,9 +27,26 @@ TEST(LeaksRuleTest, SteadyChanceMatchesDraws) {
       for (std::int64_t& birth : drawn) birth = static_cast<std::int64_t>(random() % 1000);
       as_early += sum(drawn) <= sum(births);
     }
-    EXPECT_NEAR(SteadyChance(births, 0, 1000), as_early / static_cast<double>(kDraws), 0.02) << n;
+    EXPECT_NEAR(SteadyChance(births, {}, 0, 1000), as_early / static_cast<double>(kDraws), 0.02)
+        << n;
   }
-  EXPECT_EQ(SteadyChance({}, 0, 10), 1);
+  EXPECT_EQ(SteadyChance({}, {}, 0, 10), 1);
+  const std::vector<std::int64_t> births = {1, 2, 3, 4, 9};
+  const std::vector<double> bytes = {1, 1, 1, 1, 96};
+  EXPECT_LT(SteadyChance(births, {}, 0, 10), 0.4);
+  EXPECT_GT(SteadyChance(births, bytes, 0, 10), 0.9) << "most of the bytes came late";
+  EXPECT_DOUBLE_EQ(SteadyChance(births, std::vector<double>(5, 7), 0, 10),
+                   SteadyChance(births, {}, 0, 10));
+}
+
+// A buffer that is replaced by a larger one, of an allocator that rounds more coarsely from 10 on.
+TEST(LeaksRuleTest, RisesThatAreRoundedAreAsSteady) {
+  std::vector<std::uint64_t> lows;
+  for (std::uint64_t step = 0; step < 3000; ++step)
+    lows.push_back(step < 1000 ? step : (step + 31) / 32 * 32);
+  EXPECT_EQ(JudgeSite(StackedGrowth(lows)).verdict, SiteVerdict::kLeak);
+  for (std::uint64_t step = 1000; step < 3000; ++step) lows[step] = 1000 + step / 100;
+  EXPECT_EQ(JudgeSite(StackedGrowth(lows)).verdict, SiteVerdict::kNoLeak) << "it dies out";
 }
 
 // The reference keeps each byte separately: a decrease removes the latest ones.
