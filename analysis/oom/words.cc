@@ -121,13 +121,20 @@ std::string OptimizerWords(const FirstStep& first) {
                                   " optimizer ran for the first time. ");
   if (first.gradients_there > 0)
     absl::StrAppend(&text, "The gradients are there, ", FormatBytes(first.gradients_there), ". ");
-  if (first.temporaries)
-    return absl::StrCat(text, "Its state is there, ", FormatBytes(first.state_there),
-                        "; the request is for temporaries of its step.");
+  if (first.optimizer_state == 0)
+    return absl::StrCat(text, FormatBytes(first.state_there),
+                        " of its state are there; the request is for ",
+                        first.temporaries ? "temporaries of its step." : "more of it.");
   const std::string there =
       first.state_there > 0 ? absl::StrCat("; ", FormatBytes(first.state_there), " of it are there")
                             : "";
-  return absl::StrCat(text, first.adam ? "" : "With Adam at least ",
+  const std::uint64_t moment = (first.optimizer_state + first.state_there) / 2;
+  const std::string with_momentum =
+      first.optimizer_state > moment
+          ? absl::StrCat("With momentum at least ", FormatBytes(first.optimizer_state - moment),
+                         ", with Adam ")
+          : "With Adam at least ";
+  return absl::StrCat(text, first.adam ? "At least " : with_momentum,
                       FormatBytes(first.optimizer_state), " of ", first.adam ? "Adam's " : "",
                       "state are still to come", there, ": ", kNotEnough);
 }
@@ -140,9 +147,12 @@ std::string FirstStepWords(const FirstStep& first) {
       " No step had finished", first.backward ? ", the first backward pass was under way" : "",
       ". If the run trains, still to come are ", first.backward ? "" : "the backward pass with ",
       "gradients (", first.backward ? "at least " : "", FormatBytes(first.gradients),
-      first.backward ? of_all : ", as much as the parameters that were there",
-      ") and the optimizer's state (", FormatBytes(first.optimizer_state / 2), " with momentum, ",
-      FormatBytes(first.optimizer_state), " with Adam): ", kNotEnough);
+      first.backward ? of_all : ", as much as the parameters that were there", ")",
+      first.optimizer_state > 0
+          ? absl::StrCat(" and the optimizer's state (", FormatBytes(first.optimizer_state / 2),
+                         " with momentum, ", FormatBytes(first.optimizer_state), " with Adam)")
+          : "",
+      ": ", kNotEnough);
 }
 
 }  // namespace
@@ -191,10 +201,14 @@ static std::string LargerDeviceWords(const FailureReport& report) {
     return absl::StrCat(" for this request; with the rest of the state ",
                         FormatBytes(report.missing + rest), " more, and the step's temporaries");
   }
-  return absl::StrCat(" for this request; for a step at least ",
-                      FormatBytes(report.missing + first.gradients), " more, with Adam ",
-                      FormatBytes(report.missing + first.gradients + first.optimizer_state),
-                      ", and what the rest of the pass needs");
+  return absl::StrCat(
+      " for this request; for a step at least ", FormatBytes(report.missing + first.gradients),
+      " more",
+      first.optimizer_state > 0
+          ? absl::StrCat(", with Adam ",
+                         FormatBytes(report.missing + first.gradients + first.optimizer_state))
+          : "",
+      ", and what the rest of the pass needs");
 }
 
 // Of a remedy that leaves what grows as it is.

@@ -21,8 +21,9 @@ constexpr std::uint64_t kSmallPart = 1000;
 
 struct StackPhases {
   bool parameter = false, forward = false, backward = false, optimizer = false;
-  bool state = false;  // the optimizer makes its state
-  std::string by;      // the optimizer's file
+  bool state = false;     // the optimizer makes its state
+  bool prepares = false;  // before it works: Adagrad makes its state at once, and a run may load it
+  std::string by;         // the optimizer's file
   bool pass() const { return forward || backward; }
   bool optimizes() const { return optimizer && !pass(); }
 };
@@ -37,6 +38,8 @@ StackPhases ReadStack(Symbols& symbols, StackId stack) {
     phases.optimizer |= phase == Phase::kOptimizer;
     if (phase != Phase::kOptimizer) continue;
     phases.state |= frame.function.find("_init_group") != std::string::npos;
+    phases.prepares |= frame.function.find("__init__") != std::string::npos ||
+                       frame.function.find("load_state_dict") != std::string::npos;
     if (phases.by.empty()) phases.by = Lower(BaseName(frame.file));
   }
   return phases;
@@ -83,7 +86,7 @@ class StepSoFar {
     const bool live = counts && (!a.death.valid() || a.death > request.event);
     const std::uint64_t bytes = live ? a.bytes : 0;
     if (phases.optimizes()) {
-      if (a.bytes > parameters_ / kSmallPart) since_pass_.insert(phases.by);
+      if (a.bytes > parameters_ / kSmallPart && !phases.prepares) since_pass_.insert(phases.by);
       all_state_ += bytes;
       held_[phases.by] += bytes;
       if (phases.state) made_[phases.by] += bytes;
@@ -135,9 +138,12 @@ void FindFirstStep(const Scene& scene, Symbols& symbols, FailureReport* report) 
   const bool all_there = first.optimizer && first.gradients_there > 0;
   const std::uint64_t trained = all_there ? first.gradients_there : first.parameters;
   first.optimizer_state = kMoments * trained - std::min(first.state_there, kMoments * trained);
+  // It was made or loaded before the first pass.
+  if (!first.optimizer && first.state_there > first.parameters / kSmallPart)
+    first.optimizer_state = 0;
   first.adam = own.optimizes() && own.by.find("adam") != std::string::npos;
   first.temporaries = own.optimizes() && !own.state && first.optimizer_state == 0;
-  if (first.gradients + first.optimizer_state > 0 || first.temporaries) report->first_step = first;
+  if (first.gradients + first.optimizer_state > 0 || own.optimizes()) report->first_step = first;
 }
 
 }  // namespace memprof::analysis::oom

@@ -251,8 +251,8 @@ TEST(OomRunTest, InTheFirstStepOfAdamItsMissingStateIsNamed) {
     EXPECT_EQ(report.first_step->state_there, 5 * kMiB);
     EXPECT_EQ(report.first_step->optimizer_state, 15 * kMiB);
     const std::string words = FailureVerdict(report);
-    EXPECT_NE(words.find("The gradients are there, 10.0 MiB. 15.0 MiB of Adam's state are still to "
-                         "come; 5.00 MiB of it are there"),
+    EXPECT_NE(words.find("The gradients are there, 10.0 MiB. At least 15.0 MiB of Adam's state are "
+                         "still to come; 5.00 MiB of it are there"),
               std::string::npos)
         << words;
     EXPECT_EQ(words.find("No step had finished") == std::string::npos, before) << words;
@@ -263,10 +263,24 @@ TEST(OomRunTest, WhereAdamsStateIsThereItLacksTemporaries) {
   const FailureReport report = FirstOfAdam(20, true, false).last;
   ASSERT_TRUE(report.first_step);
   EXPECT_EQ(report.first_step->optimizer_state, 0u);
-  EXPECT_NE(FailureVerdict(report).find("Its state is there, 20.0 MiB; the request is for "
+  EXPECT_NE(FailureVerdict(report).find("20.0 MiB of its state are there; the request is for "
                                         "temporaries of its step."),
             std::string::npos)
       << FailureVerdict(report);
+}
+
+TEST(OomRunTest, StateThatAnOptimizerMakesAtOnceIsNoStep) {
+  FirstStepRun run;
+  run.log.Alloc(
+      Layer::kLinear, kBase + 90 * kMiB, 5 * kMiB,
+      {.stack = run.log.Stack({"main (a.py:1)", "Adagrad.__init__ (/x/optim/adagrad.py:5)"})});
+  run.log.Alloc(Layer::kLinear, kBase + 95 * kMiB, kMiB, {.stack = run.forward});
+  DriverRefuses(run.log, 8 * kMiB, 4 * kMiB, 100 * kMiB, run.forward);
+  const FailureReport report = Load(run.log).last;
+  ASSERT_TRUE(report.first_step);
+  EXPECT_EQ(report.first_step->gradients, 10 * kMiB);
+  EXPECT_EQ(report.first_step->optimizer_state, 0u) << "it is there";
+  EXPECT_EQ(FailureVerdict(report).find("momentum"), std::string::npos);
 }
 
 // foreach=False: state and work of one parameter after the other.

@@ -170,8 +170,15 @@ TEST(FailureVerdict, SaysHowFarTheFirstStepHadCome) {
                         "in the end)"));
   report.first_step = {.optimizer = true, .parameters = 10 * kMiB, .optimizer_state = 15 * kMiB};
   EXPECT_THAT(FailureVerdict(report),
-              HasSubstr("No step had finished: the optimizer ran for the first time. With "
-                        "Adam at least 15.0 MiB of state are still to come"));
+              HasSubstr("No step had finished: the optimizer ran for the first time. With momentum "
+                        "at least 7.50 MiB, with Adam 15.0 MiB of state are still to come"));
+  report.first_step->state_there = 15 * kMiB;
+  EXPECT_THAT(FailureVerdict(report), HasSubstr("for the first time. With Adam at least 15.0 MiB"));
+  report.first_step->adam = true;
+  EXPECT_THAT(FailureVerdict(report), HasSubstr("At least 15.0 MiB of Adam's state are still to"));
+  report.first_step->optimizer_state = 0;
+  EXPECT_THAT(FailureVerdict(report),
+              HasSubstr("15.0 MiB of its state are there; the request is for more of it."));
 }
 
 TEST(FailureCountWords, CountsThoseThatWereOnlyTemporary) {
