@@ -44,6 +44,13 @@ std::int64_t FindWarmUp(const Session& session, std::span<const StepInfo> steps)
   return WarmUpSteps(likeness);
 }
 
+// It marks the steps of PyTorch, unless the program does.
+bool HasAgent(const Session& session) {
+  const auto& sources = session.sources();
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const SourceInfo& source) { return source.name == "agent"; });
+}
+
 FoundSteps FromMarks(const Session& session) {
   FoundSteps found;
   if (session.step_origin().source != StepSource::kMarks) {
@@ -52,8 +59,9 @@ FoundSteps FromMarks(const Session& session) {
   }
   found.steps.assign(session.steps().begin(), session.steps().end());
   found.origin = {.source = StepSource::kMarks, .confidence = 1};
-  found.origin.why =
-      absl::StrCat("the program marked ", FormatNumberOf(found.steps.size(), "step"));
+  found.origin.why = absl::StrCat(
+      HasAgent(session) ? "memprof's agent, or the program, marked " : "the program marked ",
+      FormatNumberOf(found.steps.size(), "step"));
   return found;
 }
 

@@ -72,7 +72,7 @@ std::string Summary(const FoundSteps& found) {
   std::string text = Cat(FormatNumberOf(found.steps.size(), "step"));
   switch (origin.source) {
     case StepSource::kMarks:
-      text += " by the program's marks";
+      text += " by marks";
       break;
     case StepSource::kRanges:
       text += " by named ranges";

@@ -46,7 +46,8 @@ bool GrowAlike(const Sizes& a, const Sizes& b) {
   return true;
 }
 
-// Whether several other sites allocate and free at least as much that becomes larger alike.
+// Whether several other sites allocate and free, or replace, at least as much that becomes larger
+// alike.
 bool StepsGetLonger(const Session& session, const StepClock& clock,
                     const std::vector<LeakSite>& sites, const LeakCandidate& candidate) {
   const Sizes own = SizesOf(session, clock, candidate.site);
@@ -54,7 +55,9 @@ bool StepsGetLonger(const Session& session, const StepClock& clock,
   double alike = 0;
   int layers = 0;
   for (const LeakSite& site : sites) {
-    if (site.device != candidate.site.device || !site.judged_alive.empty()) continue;
+    if (site.device != candidate.site.device || site.judged_alive.size() > 1 ||
+        site.stack == candidate.site.stack)
+      continue;
     const Sizes sizes = SizesOf(session, clock, site);
     if (!sizes.known() || !GrowAlike(own, sizes)) continue;
     alike += sizes.bytes.back();

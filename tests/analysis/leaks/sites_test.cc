@@ -148,9 +148,11 @@ TEST(LeaksTest, ABufferThatIsFreedBeforeALargerOneIsAllocatedGrows) {
 }
 
 // The batch of a step is alive when the next one begins, and what is computed from it becomes
-// larger with it.
+// larger with it, whether it is freed at once or a variable has it until the next step.
 TEST(LeaksTest, InputsThatGetLongerAreNoGrowth) {
-  for (const bool alone : {false, true}) {
+  enum Results { kFreed, kNamed, kAllAlike };
+  for (const Results results : {kFreed, kNamed, kAllAlike}) {
+    const bool alone = results == kAllAlike;
     LogBuilder log;
     const int batch = log.Stack({"main (a.py:1)", "Load (a.py:7)"});
     int layers[3];
@@ -161,9 +163,13 @@ TEST(LeaksTest, InputsThatGetLongerAreNoGrowth) {
       const std::uint64_t bytes = (500 + 3 * step) * 1024;
       log.Alloc(Layer::kBlock, 0x100000000 + step % 2 * 0x10000000, bytes, {.stack = batch});
       if (step > 0) log.Free(Layer::kBlock, 0x100000000 + (step - 1) % 2 * 0x10000000);
-      for (const int layer : layers) {
-        log.Alloc(Layer::kBlock, 0x900000000, alone ? 512 * 1024 : bytes, {.stack = layer});
-        log.Free(Layer::kBlock, 0x900000000);
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        const auto at = [&](std::uint64_t of) {
+          return 0x900000000 + (2 * i + of % 2) * 0x10000000;
+        };
+        if (results == kNamed && step > 0) log.Free(Layer::kBlock, at(step - 1));
+        log.Alloc(Layer::kBlock, at(step), alone ? 512 * 1024 : bytes, {.stack = layers[i]});
+        if (results != kNamed) log.Free(Layer::kBlock, at(step));
       }
     }
     const LeakReport report = FindLeaks(*LoadLog(log));
