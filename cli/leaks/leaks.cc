@@ -166,8 +166,8 @@ std::string ToText(const analysis::Session& session, analysis::Symbols& symbols,
   for (std::size_t i = 0; i < report.leaks.size(); ++i)
     Append(text, i > 0 ? "\n" : "", LeakText(symbols, report.leaks[i], i + 1, frames));
   return Cat(text, RisingText(symbols, report.rising), Heading(AliveHeading(report)),
-             AliveText(symbols, report.live_at_exit, static_cast<std::size_t>(arguments.top),
-                       !session.steps().empty()),
+             AliveText(session, symbols, report.live_at_exit,
+                       static_cast<std::size_t>(arguments.top), !session.steps().empty()),
              PoolsText(session), judged.UsedText());
 }
 

@@ -29,8 +29,8 @@ std::string AliveHeading(const analysis::LeakReport& report);
 
 // A table of memory that is alive at the end and no leak, with who holds it if that is known, at
 // most `top` rows (0 = all), with the steps of birth if the log has steps.
-std::string AliveText(analysis::Symbols& symbols, const std::vector<analysis::Leak>& alive,
-                      std::size_t top, bool has_steps);
+std::string AliveText(const analysis::Session& session, analysis::Symbols& symbols,
+                      const std::vector<analysis::Leak>& alive, std::size_t top, bool has_steps);
 
 // All leaks; if there are so many that their stacks would be gigabytes, the stacks are cut.
 Json LeaksJson(const analysis::Session& session, analysis::Symbols& symbols,

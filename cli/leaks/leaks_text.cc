@@ -193,8 +193,8 @@ std::string AliveHeading(const analysis::LeakReport& report) {
                                                             : "Alive at the end, not growing";
 }
 
-std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive, std::size_t top,
-                      bool has_steps) {
+std::string AliveText(const analysis::Session& session, analysis::Symbols& symbols,
+                      const std::vector<Leak>& alive, std::size_t top, bool has_steps) {
   const AliveTable own = AliveRows(symbols, alive, top, has_steps, false);
   const AliveTable imported = AliveRows(symbols, alive, top, has_steps, true);
   std::string text;
@@ -216,6 +216,13 @@ std::string AliveText(analysis::Symbols& symbols, const std::vector<Leak>& alive
     if (!holders.empty() || rest)
       Append(text, "\n  Held by, when looked at last:\n",
              HolderTable(holders, rest, own.bytes, top));
+    for (const Leak& leak : alive)
+      if (const std::string words = ExportedWords(session, leak.exported, leak.blocks);
+          !words.empty())
+        Append(text, "\n",
+               Paragraph(Cat(FormatBytes(leak.bytes), " of ", SiteLabel(symbols, leak.stack), ": ",
+                             Printable(words)),
+                         2));
   }
   if (imported.sites > 0) {
     Append(text, "\n  Imported and never closed (owned elsewhere, in no total): ",

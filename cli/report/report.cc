@@ -289,7 +289,7 @@ std::string ToText(const Session& session, analysis::Symbols& symbols, const Rep
   Append(text, Heading(Cat("Top call sites over the whole run", estimated ? ", estimated" : "")),
          TrafficSection(session, symbols, top));
   Append(text, Heading(AliveHeading(report.leaks)),
-         AliveText(symbols, report.leaks.live_at_exit, top, report.steps > 0));
+         AliveText(session, symbols, report.leaks.live_at_exit, top, report.steps > 0));
   Append(text, Heading("Fragmentation"),
          FragmentationText(session, symbols, report.fragmentation,
                            top == 0 ? 0 : std::min<std::size_t>(top, 5)));

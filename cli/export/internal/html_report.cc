@@ -238,7 +238,8 @@ class ReportPage {
 
   void Rest() {
     Heading("alive", AliveHeading(report_.leaks));
-    Preformatted(AliveText(symbols_, report_.leaks.live_at_exit, kRows, report_.steps > 0));
+    Preformatted(
+        AliveText(session_, symbols_, report_.leaks.live_at_exit, kRows, report_.steps > 0));
     Heading("fragmentation", "Fragmentation");
     Preformatted(FragmentationText(session_, symbols_, report_.fragmentation, 10));
     Heading("ledger", "Where the devices' memory was");

@@ -44,6 +44,19 @@ TEST(LeakLinesTest, NoTwoOfThemAreAlike) {
   }
 }
 
+TEST(LeaksVerbTest, WhoOpenedWhatStaysIsTold) {
+  const analysis::testing::TempDirectory directory;
+  LogBuilder log;
+  log.Alloc(Layer::kLinear, 0x10000000, kMiB,
+            {.stack = log.Stack({"main (a.py:1)", "share (a.py:7)"})});
+  log.Event(analysis::Op::kExported, Layer::kUnspecified, 0x10000000, kMiB, 0, {.aux0 = 5});
+  const std::string path = directory.Write("x.mprof", log.Bytes());
+  for (const char* verb : {"leaks", "report"})
+    EXPECT_THAT(
+        Memprof({verb, path}).out,
+        HasSubstr("1.00 MiB of share (a.py:7): It lies in memory that was exported by IPC."));
+}
+
 // 600 MiB that a pool of the driver keeps after all was freed.
 TEST(LeaksVerbTest, WhatPoolsKeepIsNoLeakAndIsTold) {
   const analysis::testing::TempDirectory directory;
