@@ -43,7 +43,9 @@ void Count(const Session& session, const StepClock& clock, LeakCandidate& candid
   for (const AllocationId id : site.members) {
     const AllocationRecord& a = session.record(id);
     ++candidate.evidence.allocations;
-    candidate.evidence.frees += a.birth < clock.judged_at() && !AliveWhenJudged(clock, a);
+    candidate.evidence.frees += candidate.evidence.freed_on_exit
+                                    ? a.birth < clock.judged_at() && !AliveWhenJudged(clock, a)
+                                    : !AliveAtExit(session, a);
   }
   candidate.evidence.thinned = session.events().Has(Op::kThinned);
   for (const EventId id : SamplingOf(session)->drawn) {

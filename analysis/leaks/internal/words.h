@@ -19,7 +19,7 @@ struct LeakEvidence {
   bool only_allocates = false;  // nothing was freed (StepClock::births_only)
   SiteJudgement judgement;
   std::int64_t longest_lifetime = 0;
-  std::uint64_t allocations = 0, frees = 0;  // of the whole site; frees up to the judged instant
+  std::uint64_t allocations = 0, frees = 0;  // of the whole site; without frees on exit
   bool thinned = false;        // others that lived shortly can be left out of the log,
   double short_lived = 0;      // an estimate of their number
   bool freed_on_exit = false;  // the survivors were freed only after the last completed step

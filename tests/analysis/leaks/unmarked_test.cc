@@ -62,6 +62,19 @@ TEST(LeaksUnmarkedTest, ABlockOfEachTurnIsALeakByTime) {
   EXPECT_FALSE(report.horizon_too_short);
 }
 
+// The last one is freed after the last window.
+TEST(LeaksUnmarkedTest, AllFreesOfASiteCount) {
+  LogBuilder log;
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    log.Alloc(Layer::kLinear, 0x100000 + i * 4096, 4096, {.stack = work});
+    if (i % 4 != 0) log.Free(0x100000 + i * 4096);
+  }
+  const LeakReport report = FindLeaks(*LoadLog(log));
+  ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+  EXPECT_THAT(report.leaks[0].why, HasSubstr("Of its 100 allocations, 75 were freed."));
+}
+
 // A model that is moved to the device, a file that is loaded: one call, in which nothing is freed.
 TEST(LeaksUnmarkedTest, WhatOnlyAllocatesIsNoLeakForSure) {
   const auto session = LoopThatLoses(0);
