@@ -52,6 +52,11 @@ std::set<std::uint64_t> Leaked(const Log& log) {
   return leaked;
 }
 
+void ExpectStretchesWithin(const Log& log) {
+  for (const Event& stretch : log.WithOp(log::OP_THINNED))
+    EXPECT_GE(stretch.aux0, log.header.start_time_ns());
+}
+
 TEST(AlwaysOn, SegmentsStayWithinTheBudgetAndKeepWhatIsLeaked) {
   TempDirectory directory;
   const GuestResult guest = Serve(directory, "64KiB/1s,keep=2", "exit");
@@ -96,7 +101,9 @@ TEST(AlwaysOn, SegmentsStayWithinTheBudgetAndKeepWhatIsLeaked) {
 // 4 KiB in every tenth step, judged from one segment alone, the last that has its whole period.
 TEST(AlwaysOn, TheGrowthOfALeakIsWhatItIs) {
   TempDirectory directory;
-  ASSERT_EQ(Serve(directory, "64KiB/1s,keep=2", "exit").status, 0);
+  ASSERT_EQ(Serve(directory, "64KiB/1s,keep=9", "exit").status, 0);
+  for (const std::string& name : directory.Files(".mprof"))
+    ExpectStretchesWithin(ReadLog(directory.File(name)));
   GuestOptions options{
       .preload = false, .standin = false, .output = "", .directory = directory.path()};
   options.arguments = {"leaks", "--json", directory.Files(".mprof").back()};

@@ -282,6 +282,7 @@ std::string AliveWhy(const Session& session, const StepClock& clock, const LeakS
     return "Alive at the end; the log has no steps to judge growth by.";
   }
   if (!clock.of_steps()) {
+    if (steps.empty()) return "There before the log began, and kept.";
     return *steps.rbegin() < WarmupSteps(completed)
                ? "Made at the beginning and kept: as parameters, buffers and workspaces are."
                : "Alive at the end, and not grown steadily while the program ran.";

@@ -44,6 +44,8 @@ Writer::Writer(RingBuffer* ring, LogFile* log, const Housekeeping& housekeeping,
 
 bool Writer::Start() {
   RegisterWritersFlag();
+  // No stretch may begin before the log does.
+  if (thinner_) thinner_->BeginSegment(ring_->header()->start_time_ns);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, std::size_t{1} << 20);

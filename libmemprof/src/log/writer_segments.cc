@@ -5,10 +5,8 @@ namespace memprof::recorder {
 
 Thinner* Writer::BeginThinner() {
   if (!always_on_.wanted()) return nullptr;
-  const std::uint64_t now = NowNs();
   log_->SetLimit(always_on_.budget_bytes);
-  thinner_.emplace(always_on_, now);
-  thinner_->BeginSegment(now);
+  thinner_.emplace(always_on_, /*seed=*/NowNs());
   return &*thinner_;
 }
 

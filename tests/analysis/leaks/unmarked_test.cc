@@ -75,6 +75,26 @@ TEST(LeaksUnmarkedTest, AllFreesOfASiteCount) {
   EXPECT_THAT(report.leaks[0].why, HasSubstr("Of its 100 allocations, 75 were freed."));
 }
 
+// Of what the list at the begin of a segment has, no birth is known.
+TEST(LeaksUnmarkedTest, WhatWasThereBeforeIsKept) {
+  LogBuilder log;
+  log.header().set_start_time_ns(1000);
+  log.header().mutable_always_on()->set_budget_bytes(1 << 20);
+  log.header().mutable_always_on()->set_segment(2);
+  log.SetTime(1000);
+  log.Alloc(Layer::kLinear, 0x900000, kMiB, {.stack = log.Stack({"main (a.cc:1)"})});
+  const int work = log.Stack({"main (a.cc:1)", "Work (a.cc:2)"});
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    log.SetTime(2000 + 100 * i);
+    log.Alloc(Layer::kLinear, 0x100000, 4096, {.stack = work});
+    log.Free(0x100000);
+  }
+  const LeakReport report = FindLeaks(*LoadLog(log));
+  EXPECT_TRUE(report.leaks.empty()) << report.verdict;
+  ASSERT_EQ(report.live_at_exit.size(), 1u);
+  EXPECT_EQ(report.live_at_exit[0].why, "There before the log began, and kept.");
+}
+
 // A model that is moved to the device, a file that is loaded: one call, in which nothing is freed.
 TEST(LeaksUnmarkedTest, WhatOnlyAllocatesIsNoLeakForSure) {
   const auto session = LoopThatLoses(0);
