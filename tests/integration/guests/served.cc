@@ -2,7 +2,7 @@
 // every tenth. Then it asks for too much, and exits; or it is killed by itself. Prints the steps
 // and what it has leaked.
 //
-// usage: guest_served SECONDS exit|kill
+// usage: guest_served SECONDS exit|kill|unmarked: without marks of steps
 #include <cuda.h>
 #include <memprof/memprof.h>
 #include <signal.h>
@@ -39,10 +39,11 @@ int main(int argc, char** argv) {
       cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
       cuCtxSetCurrent(context) != CUDA_SUCCESS)
     return 2;
+  const bool marked = std::strcmp(argv[2], "unmarked") != 0;
   const double end = Now() + std::atof(argv[1]);
   int step = 0, leaked = 0;
   for (; Now() < end; ++step) {
-    memprof_step(static_cast<std::uint64_t>(step));
+    if (marked) memprof_step(static_cast<std::uint64_t>(step));
     SoonFreed(step);
     if (step % 10 == 0) leaked += LeakHere() != 0;
     usleep(2000);
