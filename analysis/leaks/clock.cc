@@ -7,6 +7,9 @@ namespace memprof::analysis {
 namespace {
 
 // Few enough windows that each has some iterations of a loop, and enough for a trend.
+// A recording always on writes what lives on once it is four units old, of a second where no steps
+// are marked (the thinner's kHorizonUnits): at the end of a log, younger blocks are missing.
+constexpr TimeNs kUndecidedNs = 4'000'000'000;
 constexpr std::size_t kMaxWindows = 120, kMinWindows = 20;
 
 bool OwnsMemory(Layer layer) {
@@ -59,19 +62,25 @@ StepClock StepClock::OfTime(const Session& session, std::uint32_t process) {
   clock.of_steps_ = false;
   clock.by_clock_ = true;
   const EventTable& events = session.events();
-  std::size_t births = 0;
-  EventId first, last_birth;
+  std::vector<std::uint32_t> births;
+  EventId first;
+  TimeNs end = 0;
   for (std::uint32_t i = FirstOf(session, process); i < events.size(); ++i) {
     if (session.ProcessOf(EventId(i)) != process) continue;
     if (!first.valid()) first = EventId(i);
-    if (!IsBirth(events, i)) continue;
-    ++births;
-    last_birth = EventId(i);
+    end = events.time(i);
+    if (IsBirth(events, i)) births.push_back(i);
   }
-  if (births < kMinWindows) return clock;
+  const auto decided = static_cast<std::size_t>(
+      std::partition_point(births.begin(), births.end(),
+                           [&](std::uint32_t i) { return events.time(i) + kUndecidedNs <= end; }) -
+      births.begin());
+  if (decided >= kMinWindows) births.resize(decided);
+  if (births.size() < kMinWindows) return clock;
+  const EventId last_birth(births.back());
   const TimeNs begin = events.time(first.value);
   const double time = static_cast<double>(events.time(last_birth.value) - begin);
-  const std::size_t windows = std::clamp(births / 4, kMinWindows, kMaxWindows);
+  const std::size_t windows = std::clamp(births.size() / 4, kMinWindows, kMaxWindows);
   for (std::uint32_t i = first.value; i <= last_birth.value; ++i)
     while (clock.begins_.size() < windows &&
            static_cast<double>(events.time(i) - begin) * static_cast<double>(windows) >=

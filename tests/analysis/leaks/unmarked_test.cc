@@ -95,6 +95,26 @@ TEST(LeaksUnmarkedTest, WhatWasThereBeforeIsKept) {
   EXPECT_EQ(report.live_at_exit[0].why, "There before the log began, and kept.");
 }
 
+// A recording always on writes what lives on some seconds later: of the last ones nothing is there
+// but what is always written.
+TEST(LeaksUnmarkedTest, WhatIsNotWrittenYetIsNoEndOfGrowth) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  LogBuilder log;
+  log.header().mutable_always_on()->set_budget_bytes(1 << 20);
+  const int keep = log.Stack({"main (a.cc:1)", "Keep (a.cc:2)"});
+  const int other = log.Stack({"main (a.cc:1)", "Other (a.cc:3)"});
+  for (std::uint64_t i = 0; i < 80; ++i) {
+    log.SetTime(i * kSecond / 10);
+    if (i < 45) log.Alloc(Layer::kBlock, 0x100000 + i * 4096, 4096, {.stack = keep});
+    log.Alloc(Layer::kBlock, 0x900000, 4096, {.stack = other});
+    log.Free(Layer::kBlock, 0x900000);
+  }
+  log.Event(Op::kThinned, Layer::kUnspecified, 0, 100, 0, {.device = kNoDevice, .aux0 = 1});
+  const LeakReport report = FindLeaks(*LoadLog(log));
+  ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+  EXPECT_EQ(report.leaks[0].blocks, 45u);
+}
+
 // A model that is moved to the device, a file that is loaded: one call, in which nothing is freed.
 TEST(LeaksUnmarkedTest, WhatOnlyAllocatesIsNoLeakForSure) {
   const auto session = LoopThatLoses(0);
