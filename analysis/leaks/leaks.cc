@@ -297,12 +297,15 @@ bool MayBeStages(const Session& session, std::uint32_t process, const StepClock&
 std::vector<bool> WhichSpeak(const Session& session, const std::vector<LeakReport>& of_process) {
   std::vector<bool> speak(of_process.size(), true);
   const auto& processes = session.processes();
+  const auto is_judged = [&](std::uint32_t process) {
+    return !of_process[process].horizon_too_short || !of_process[process].leaks.empty();
+  };
   for (std::uint32_t process = 0; process < of_process.size(); ++process) {
     bool later = false;  // one that can be judged
-    const bool judged = !of_process[process].horizon_too_short;
+    const bool judged = is_judged(process);
     for (std::uint32_t next = processes[process].next_segment; next != EventId::kNone;
          next = processes[next].next_segment) {
-      later |= !of_process[next].horizon_too_short;
+      later |= is_judged(next);
       if (judged && !later) speak[next] = false;
     }
     const bool last = processes[process].next_segment == EventId::kNone;

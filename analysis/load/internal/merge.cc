@@ -242,7 +242,11 @@ class SessionMerger {
         step.event = EventId(RowIn(part.events, step.event.value));
       }
     }
-    MergedSteps merged = MergeSteps(std::move(found), spans_, runs_);
+    MergedSteps merged = MergeSteps(found, spans_, runs_);
+    // A rank without steps has those of the others; a segment has not those of another one.
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i].session->run().always_on.segment > 0 && found[i].steps.empty())
+        merged.of_log[i] = std::move(found[i]);
     data_.steps = std::move(merged.job.steps);
     data_.step_origin = std::move(merged.job.origin);
     data_.process_steps = std::move(merged.of_log);

@@ -196,6 +196,26 @@ TEST(SessionMergeTest, SegmentsOfOneProcessAreOneProcess) {
   EXPECT_EQ(before, 2u);
 }
 
+TEST(SessionMergeTest, ASegmentHasNoStepsOfAnotherOne) {
+  Files files;
+  for (const std::uint32_t segment : {1u, 2u}) {
+    LogBuilder log;
+    SetRun(log, "node", 100, 1'000'000 * segment);
+    log.header().mutable_always_on()->set_budget_bytes(1 << 20);
+    log.header().mutable_always_on()->set_segment(segment);
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      log.SetTime(1'000'000 * segment + 1000 * step);
+      if (segment == 2) log.Step(step);
+      log.Alloc(Layer::kLinear, 0x1000 * (step + 1), 256);
+    }
+    files.Add(log);
+  }
+  const auto session = files.Together();
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(session->StepsOf(0).empty());
+  EXPECT_EQ(session->StepsOf(1).size(), 6u);
+}
+
 // Memory that a run holds at its end does not remain in the next run and is not a leak.
 TEST(SessionMergeTest, WhatARunStillHeldIsGoneAsTheNextBegins) {
   Files files;
