@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analysis/base/units.h"
@@ -216,7 +217,7 @@ std::string AliveText(const analysis::Session& session, analysis::Symbols& symbo
     if (!holders.empty() || rest)
       Append(text, "\n  Held by, when looked at last:\n",
              HolderTable(holders, rest, own.bytes, top));
-    for (const Leak& leak : alive)
+    for (const Leak& leak : std::span(alive).first(Shown(alive.size(), top)))
       if (const std::string words = ExportedWords(session, leak.exported, leak.blocks);
           !words.empty())
         Append(text, "\n",

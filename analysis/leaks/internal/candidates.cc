@@ -165,7 +165,13 @@ void JudgeOne(const Session& session, const StepClock& clock, const LeakSite& si
   // A buffer that is replaced by one larger by less than a block's granularity in each step
   // (sequences that become longer, say) is rising, and no leak.
   constexpr double kMinHeldSlope = 512;
-  const bool is_slow = by == LeakEvidence::By::kHeld && judgement.slope < kMinHeldSlope;
+  // A step takes several windows, as many as pass between two rises.
+  const double windows_of_step =
+      clock.of_steps() ? 1
+                       : static_cast<double>(judgement.window_end - judgement.window_begin) /
+                             static_cast<double>(std::max<std::int64_t>(1, judgement.old_births));
+  const bool is_slow =
+      by == LeakEvidence::By::kHeld && judgement.slope * windows_of_step < kMinHeldSlope;
   const bool leaks = judgement.score >= kSuspicion && !is_slow;
   judged->settled[index] = leaks;
   (leaks ? judged->leaks : judged->rising)

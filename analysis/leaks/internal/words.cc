@@ -196,9 +196,8 @@ std::string LeakWhy(const StepClock& clock, const Leak& leak, const SiteHistory&
         "layers look like iterations of a loop. Mark steps, or record several.");
   if (evidence.only_allocates)
     why +=
-        " But hardly anything was freed meanwhile: a model that is built, a file that is loaded or "
-        "a "
-        "table that fills in one loop looks the same. Mark steps, or record a longer run.";
+        " But hardly anything was freed meanwhile: a model that is built, a file that is loaded "
+        "or a table that fills in one loop looks the same. Mark steps, or record a longer run.";
   why += SeldomWords(clock, leak, history, evidence);
   if (evidence.access_known) {
     absl::StrAppend(&why,

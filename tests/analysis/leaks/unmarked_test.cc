@@ -62,6 +62,19 @@ TEST(LeaksUnmarkedTest, ABlockOfEachTurnIsALeakByTime) {
   EXPECT_FALSE(report.horizon_too_short);
 }
 
+// By 512 bytes in each turn, of which several windows are a part.
+TEST(LeaksUnmarkedTest, ABufferThatIsReplacedByAnotherALittleLargerGrows) {
+  const auto session = UnmarkedLoop(60, 5, [](LogBuilder& log, int turn) {
+    const auto at = [](int of) { return 0x100000000 + static_cast<std::uint64_t>(of % 2) * kMiB; };
+    log.Alloc(Layer::kLinear, at(turn), 512 * static_cast<std::uint64_t>(turn + 1),
+              {.stack = log.Stack({"main (a.cc:1)", "Append (a.cc:7)"})});
+    if (turn > 0) log.Free(at(turn - 1));
+  });
+  const LeakReport report = FindLeaks(*session);
+  ASSERT_EQ(report.leaks.size(), 1u) << report.verdict;
+  EXPECT_EQ(report.leaks[0].tier, LeakTier::kGrowing);
+}
+
 // The last one is freed after the last window.
 TEST(LeaksUnmarkedTest, AllFreesOfASiteCount) {
   LogBuilder log;
