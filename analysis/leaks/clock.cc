@@ -6,10 +6,10 @@
 namespace memprof::analysis {
 namespace {
 
-// Few enough windows that each has some iterations of a loop, and enough for a trend.
 // A recording always on writes what lives on once it is four units old, of a second where no steps
 // are marked (the thinner's kHorizonUnits): at the end of a log, younger blocks are missing.
 constexpr TimeNs kUndecidedNs = 4'000'000'000;
+// Few enough windows that each has some iterations of a loop, and enough for a trend.
 constexpr std::size_t kMaxWindows = 120, kMinWindows = 20;
 
 bool OwnsMemory(Layer layer) {

@@ -136,7 +136,7 @@ void CountBefore(const Session& session, Report* report) {
   for (const AllocationRecord& record : session.records()) {
     const bool block = record.layer == Layer::kBlock;
     if (!block && record.layer != Layer::kLinear) continue;
-    if (!session.WasThereBefore(record) || goes_on.contains(session.ProcessOf(record.birth)))
+    if (!session.WasThereBefore(record.birth) || goes_on.contains(session.ProcessOf(record.birth)))
       continue;
     bytes[block] += record.bytes;
     ++count[block];

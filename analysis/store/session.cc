@@ -66,16 +66,14 @@ bool Session::EndsWithFailure() const {
   return false;
 }
 
-bool Session::WasThereBefore(const AllocationRecord& a) const {
-  const ProcessInfo& process = data_.processes[ProcessOf(a.birth)];
+bool Session::WasThereBefore(EventId birth) const {
+  const ProcessInfo& process = data_.processes[ProcessOf(birth)];
   return process.run.before_attach != 0 &&
-         data_.events.time(a.birth.value) == process.run.before_attach + process.clock_shift_ns;
+         data_.events.time(birth.value) == process.run.before_attach + process.clock_shift_ns;
 }
 
 bool Session::IsListedAgain(EventId birth) const {
-  const ProcessInfo& process = data_.processes[ProcessOf(birth)];
-  return process.run.always_on.segment > 1 &&
-         data_.events.time(birth.value) == process.run.before_attach + process.clock_shift_ns;
+  return data_.processes[ProcessOf(birth)].run.always_on.segment > 1 && WasThereBefore(birth);
 }
 
 std::int64_t Session::StepAt(TimeNs time) const { return NumberAt(data_.steps, time); }

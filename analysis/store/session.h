@@ -141,9 +141,10 @@ class Session {
   // Whether a process's last failed request is the last that it asked for or did: no allocation and
   // no step of it follows.
   bool EndsWithFailure() const;
-  // It was there when its process's log began: its birth is not known (RunInfo::before_attach).
-  bool WasThereBefore(const AllocationRecord& a) const;
-  // Its birth is an entry of the list with which a later segment of a recording always on begins:
+  // What is born with this event was there when its process's log began: its real birth is not
+  // known (RunInfo::before_attach).
+  bool WasThereBefore(EventId birth) const;
+  // The event is an entry of the list with which a later segment of a recording always on begins:
   // it was allocated in an earlier one.
   bool IsListedAgain(EventId birth) const;
   // The step that contains `time`, -1 before the first mark.

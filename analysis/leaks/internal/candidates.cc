@@ -215,10 +215,12 @@ namespace {
 // By time only, survivors may be the layers of a single pass, and where nothing is freed those of a
 // model that is built, the tensors of a file or a table: no leak, whatever their score.
 void DoubtIterations(const Session& session, const StepClock& clock, JudgedSites* judged) {
-  const auto kept =
-      std::stable_partition(judged->leaks.begin(), judged->leaks.end(), [&](LeakCandidate& leak) {
-        leak.evidence.only_allocates = clock.births_only();
-        leak.evidence.one_pass = !clock.births_only() && GrowsWithinOnePass(session, leak.site);
+  for (LeakCandidate& leak : judged->leaks) {
+    leak.evidence.only_allocates = clock.births_only();
+    leak.evidence.one_pass = !clock.births_only() && GrowsWithinOnePass(session, leak.site);
+  }
+  const auto kept = std::stable_partition(
+      judged->leaks.begin(), judged->leaks.end(), [](const LeakCandidate& leak) {
         return !leak.evidence.only_allocates && !leak.evidence.one_pass;
       });
   for (auto at = kept; at != judged->leaks.end(); ++at) {

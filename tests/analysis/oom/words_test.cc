@@ -119,6 +119,19 @@ TEST(FailureVerdict, SaysFirstWhatFilledTheDevice) {
   EXPECT_THAT(verdict, HasSubstr("For this request: Fragmentation:"));
 }
 
+TEST(FailureVerdict, SaysWhetherIterationsFreeWhatTheyMadeBefore) {
+  FailureReport report;
+  report.growth = {.site = {.function = "Keep", .file = "/src/a.py", .line = 9, .symbolised = true},
+                   .iterations = 50,
+                   .bytes = 64 * kMiB,
+                   .bytes_per_step = 1.0 * kMiB};
+  EXPECT_THAT(FailureVerdict(report), HasSubstr("allocated in 50 iterations and did not free"));
+  report.growth->replaced = true;
+  EXPECT_THAT(FailureVerdict(report),
+              HasSubstr("64.0 MiB are held by Keep (a.py:9), which makes 1.00 MiB more in each of "
+                        "50 iterations and frees what it made before"));
+}
+
 // The same short form as in the tables below the verdict.
 TEST(FailureVerdict, NamesItsSiteShort) {
   FailureReport report;
