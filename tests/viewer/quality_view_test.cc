@@ -74,7 +74,7 @@ TEST_F(QualityTest, AWholeLogIsWell) {
   EXPECT_EQ(Row("Clocks", "times").grade, Grade::kGood);
   EXPECT_EQ(Row("Call stacks", "names").finding,
             QStringLiteral("100 % of 2 frames have a function's name."));
-  EXPECT_EQ(Row("Steps", "confidence").finding, QStringLiteral("3 steps, marked by the program."));
+  EXPECT_EQ(Row("Steps", "confidence").finding, QStringLiteral("3 steps by marks."));
   EXPECT_EQ(Row("Devices", "device 0").finding, QStringLiteral("Simulated: Some GPU."));
   const QImage image = Grab(view_);
   EXPECT_GT(Count(image, image.rect(), theme().good), 100) << "a green line, and green verdicts";

@@ -233,7 +233,7 @@ class QualityFinder {
     const QString count = FormatPlural(steps, Tr("step"));
     switch (origin.source) {
       case analysis::StepSource::kMarks:
-        Add("Steps", Tr("confidence"), Grade::kGood, Tr("%1, marked by the program.").arg(count));
+        Add("Steps", Tr("confidence"), Grade::kGood, Tr("%1 by marks.").arg(count));
         return;
       case analysis::StepSource::kNone:
         Add("Steps", Tr("confidence"), Grade::kInfo,
